@@ -1,0 +1,34 @@
+import { applyDecorators } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+
+import { Check } from './check.decorator.js';
+import { quote } from './quote.js';
+
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
+
+// Browsers send an origin in lower case and without the port that goes without saying; a list written otherwise would never match.
+function normalise(text: string): string {
+  if (!ORIGIN.test(text) || !URL.canParse(text)) return text;
+  const { origin } = new URL(text);
+  return origin === 'null' ? text.toLowerCase() : origin;
+}
+
+function originFault(origin: string): string | undefined {
+  if (origin === '*') return 'is "*", which is not offered: should be a list of the origins that may call';
+  if (ORIGIN.test(origin) && URL.canParse(origin)) return undefined;
+  return `holds ${quote(origin)}, should be origins like https://app.example.com or http://localhost:5173, without a path, separated by commas`;
+}
+
+/** Origins of web pages, separated by commas. */
+export function CorsOrigins(): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }) =>
+      (value as string)
+        .split(',')
+        .map((origin) => origin.trim())
+        .filter((origin) => origin !== '')
+        .map(normalise),
+    ),
+    Check('corsOrigins', (value) => (value as string[]).map(originFault).find((fault) => fault !== undefined)),
+  );
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { Environment } from './environment.js';
+import { loadEnvironment } from './load-environment.js';
+
+const TOKEN = 'a-token-of-twenty-characters';
+
+const escaped = (text: string) => text.replace(/[^\w\s]/g, '\\$&');
+
+/** What loading throws for one fault and no other. */
+const refusal = (fault: unknown) => expect.objectContaining({ faults: [fault] }) as unknown as Error;
+
+describe(Environment.name, () => {
+  it.each<[string, string, string, unknown]>([
+    ['NODE_ENV', 'test', 'nodeEnv', 'test'],
+    ['PORT', '0', 'port', 0],
+    ['PORT', ' 8080 ', 'port', 8080],
+    ['PORT', '65535', 'port', 65535],
+    ['HOST', '::1', 'host', '::1'],
+    ['HOST', 'localhost', 'host', 'localhost'],
+    ['HOST', 'plant_store.internal', 'host', 'plant_store.internal'],
+    ['BASE_PATH', '/api/v1', 'basePath', '/api/v1'],
+    ['BASE_PATH', '/~a.b-c_d', 'basePath', '/~a.b-c_d'],
+    [
+      'DATABASE_URL',
+      ' postgres://u:p%40@h:1/d?sslmode=require\n',
+      'databaseUrl',
+      'postgres://u:p%40@h:1/d?sslmode=require',
+    ],
+    [
+      'DATABASE_URL',
+      'postgresql:///plants?host=/run/postgresql',
+      'databaseUrl',
+      'postgresql:///plants?host=/run/postgresql',
+    ],
+    ['DATABASE_PASSWORD', ' with space ', 'databasePassword', ' with space '],
+    ['DATABASE_POOL_SIZE', '1000', 'databasePoolSize', 1000],
+    ['STORAGE_TIMEOUT', '2147483647', 'storageTimeout', 2147483647],
+    ['ACCESS_TOKENS', `${TOKEN},${TOKEN}2==\n, ${TOKEN}3`, 'accessTokens', [TOKEN, `${TOKEN}2==`, `${TOKEN}3`]],
+    ['BODY_LIMIT', '1', 'bodyLimit', 1],
+    ['ERROR_STATUS', 'Semantic', 'errorStatus', 'semantic'],
+    ['MANAGEMENT_PORT', '0', 'managementPort', 0],
+    ['MANAGEMENT_HOST', '0.0.0.0', 'managementHost', '0.0.0.0'],
+    ['WORKERS', '1', 'workers', 1],
+    ['LOG_LEVEL', 'INFO', 'logLevel', 'log'],
+    ['LOG_LEVEL', 'trace', 'logLevel', 'verbose'],
+    ['LOG_LEVEL', 'fatal', 'logLevel', 'fatal'],
+    ['LOG_FORMAT', 'pretty', 'logFormat', 'pretty'],
+    ['DOCS', 'off', 'docs', false],
+    ['DOCS', '1', 'docs', true],
+    [
+      'CORS_ORIGINS',
+      'https://a.example, http://[::1]:5173,',
+      'corsOrigins',
+      ['https://a.example', 'http://[::1]:5173'],
+    ],
+    [
+      'CORS_ORIGINS',
+      'HTTPS://A.Example:443,ionic://localhost',
+      'corsOrigins',
+      ['https://a.example', 'ionic://localhost'],
+    ],
+    ['REQUEST_TIMEOUT', '1', 'requestTimeout', 1],
+  ])('should read %s=%j', (name, text, property, value) => {
+    expect(loadEnvironment({ [name]: text })).toHaveProperty(property, value);
+  });
+
+  it.each([
+    ['PORT', ['65536', '-1', '1e3', '0x10', '3000.0', '1 2', 'abc', '99999999999999999999']],
+    ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000', '999.1.1.1', '1.2.3.4.5']],
+    ['BASE_PATH', ['api', '/', '/api/', '//api', '/a//b', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
+    ['DATABASE_POOL_SIZE', ['0', '1001']],
+    ['STORAGE_TIMEOUT', ['0', '2147483648', '5s']],
+    ['BODY_LIMIT', ['0', '-1', '1mb', '1000000000000']],
+    ['ERROR_STATUS', ['400', '__proto__']],
+    ['MANAGEMENT_PORT', ['65536']],
+    ['MANAGEMENT_HOST', ['*']],
+    ['WORKERS', ['0', 'auto']],
+    ['LOG_LEVEL', ['loud']],
+    ['LOG_FORMAT', ['xml']],
+    ['DOCS', ['maybe']],
+    [
+      'CORS_ORIGINS',
+      ['https://a.example/', 'https://a.example/x', 'a.example', 'null', 'https://*.example', 'https://u@a'],
+    ],
+    ['REQUEST_TIMEOUT', ['0', '2147483648']],
+  ])('should refuse a wrong %s', (name, texts) => {
+    for (const text of texts) {
+      expect(() => loadEnvironment({ [name]: text })).toThrow(
+        refusal(expect.stringMatching(new RegExp(`^${name}: (is|holds) "${escaped(text)}", should be .+`))),
+      );
+    }
+  });
+
+  it.each([
+    [{ PORT: '9464' }, true],
+    [{ MANAGEMENT_PORT: '3000', HOST: '::' }, true],
+    [{ MANAGEMENT_PORT: '3000', HOST: '10.0.0.1', MANAGEMENT_HOST: '0.0.0.0' }, true],
+    [{ MANAGEMENT_PORT: '3000', HOST: '127.0.0.1' }, true],
+    [{ MANAGEMENT_PORT: '3000', HOST: '10.0.0.1' }, false],
+    [{ MANAGEMENT_PORT: '0', PORT: '0' }, false],
+  ])('should tell whether %j puts two listeners on one port', (variables, refused) => {
+    const load = expect(() => loadEnvironment(variables));
+
+    if (refused) load.toThrow(refusal(expect.stringMatching(/^MANAGEMENT_PORT: .+another port$/)));
+    else load.not.toThrow();
+  });
+
+  it.each(['2', '65'])('should say that %s workers are not offered yet', (workers) => {
+    expect(() => loadEnvironment({ WORKERS: workers })).toThrow(
+      refusal(`WORKERS: is ${workers}, should be 1: several processes sharing the port are not offered yet`),
+    );
+  });
+
+  it('should say why every origin at once is refused', () => {
+    expect(() => loadEnvironment({ CORS_ORIGINS: '*' })).toThrow(
+      refusal(expect.stringMatching(/^CORS_ORIGINS: is "\*", which is not/)),
+    );
+  });
+
+  it('should name a wrong token by its position', () => {
+    const tokens = [TOKEN, 'short-one', 'caf\u00e9-with-enough-letters', 'x'.repeat(8193)];
+
+    expect(() => loadEnvironment({ ACCESS_TOKENS: tokens.join(' ') })).toThrow(
+      refusal(
+        'ACCESS_TOKENS: token 2 of 4 is too short, should have at least 20 characters; ' +
+          'token 3 of 4 cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end; ' +
+          'token 4 of 4 is too long, should have at most 8192 characters',
+      ),
+    );
+  });
+
+  it.each([
+    [true, 'pretty'],
+    [false, 'json'],
+  ])('should with a terminal %s log as %s by default', (terminal, format) => {
+    const before = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY');
+    Object.defineProperty(process.stdout, 'isTTY', { value: terminal, configurable: true });
+    try {
+      expect(new Environment().logFormat).toBe(format);
+    } finally {
+      if (before) Object.defineProperty(process.stdout, 'isTTY', before);
+      else Reflect.deleteProperty(process.stdout, 'isTTY');
+    }
+  });
+});

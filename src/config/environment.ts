@@ -1,0 +1,145 @@
+import { constants } from 'node:buffer';
+
+import type { LogLevel } from '@nestjs/common';
+import { Matches } from 'class-validator';
+
+import { AccessTokens } from './access-tokens.decorator.js';
+import { Check } from './check.decorator.js';
+import { Choice } from './choice.decorator.js';
+import { CorsOrigins } from './cors-origins.decorator.js';
+import { Host } from './host.decorator.js';
+import { PostgresUrl } from './postgres-url.decorator.js';
+import { quote } from './quote.js';
+import { RequiredInProduction } from './required-in-production.decorator.js';
+import { SeparatePort } from './separate-port.decorator.js';
+import { Variable } from './variable.decorator.js';
+import { WholeNumber } from './whole-number.decorator.js';
+
+// What setTimeout can wait for: a longer time would be taken for 1 ms.
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+/** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
+export class Environment {
+  @Variable('NODE_ENV', 'With "production" the service refuses to start without a database and an access token.')
+  nodeEnv = 'development';
+
+  @Variable('PORT', 'Port of the public listener; 0 takes any free one.')
+  @WholeNumber(0, 65535)
+  port = 3000;
+
+  @Variable('HOST', 'Address that the public listener binds to.')
+  @Host()
+  host = '0.0.0.0';
+
+  @Variable('BASE_PATH', 'Prefix of /plants, such as /api/v1; none by default.')
+  @Matches(/^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/, {
+    message: ({ value }) =>
+      `is ${quote(value)}, should be a path like /api/v1: it starts with "/", does not end with one, and its parts are made of letters, digits and -._~`,
+  })
+  basePath = '';
+
+  @Variable(
+    'DATABASE_URL',
+    'URL of the PostgreSQL database, with sslmode and schema as parameters; outside production an embedded server by default.',
+    { secret: true },
+  )
+  @PostgresUrl()
+  @RequiredInProduction('the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)')
+  databaseUrl?: string;
+
+  @Variable('DATABASE_PASSWORD', 'Password of the database, where DATABASE_URL does not hold it.', { secret: true })
+  databasePassword?: string;
+
+  @Variable('DATABASE_POOL_SIZE', 'Connections to the database.')
+  @WholeNumber(1, 1000)
+  databasePoolSize = 10;
+
+  @Variable('STORAGE_TIMEOUT', 'Milliseconds to wait for the database until a request fails.')
+  @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
+  storageTimeout = 5000;
+
+  @Variable(
+    'ACCESS_TOKENS',
+    'Bearer tokens that may create plants, separated by commas or white space, each at least 20 characters; outside production one is made by default.',
+    { secret: true },
+  )
+  @AccessTokens()
+  @RequiredInProduction('at least one token of 20 characters or more (or ACCESS_TOKENS_FILE a file that holds it)')
+  accessTokens: string[] = [];
+
+  @Variable('BODY_LIMIT', 'Bytes that the body of a request may have, decompressed.')
+  // A longer body could not become a string.
+  @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
+  bodyLimit = 1_048_576;
+
+  @Variable(
+    'ERROR_STATUS',
+    'Status of failures: "contract" answers 400 for every one, "semantic" the one plain HTTP would use.',
+  )
+  @Choice([
+    ['contract', 'contract'],
+    ['semantic', 'semantic'],
+  ])
+  errorStatus: 'contract' | 'semantic' = 'contract';
+
+  @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz); 0 takes any free one.')
+  @WholeNumber(0, 65535)
+  @SeparatePort()
+  managementPort = 9464;
+
+  @Variable('MANAGEMENT_HOST', 'Address that the management listener binds to.')
+  @Host()
+  managementHost = '127.0.0.1';
+
+  @Variable('WORKERS', 'Processes sharing the port; only 1 is offered so far.')
+  @WholeNumber(1, 64)
+  @Check('oneWorker', (workers) =>
+    Number(workers) > 1
+      ? `is ${String(workers)}, should be 1: several processes sharing the port are not offered yet`
+      : undefined,
+  )
+  workers = 1;
+
+  @Variable('LOG_LEVEL', 'Least level that is logged: fatal, error, warn, info, debug or trace.', { default: 'info' })
+  @Choice([
+    ['fatal', 'fatal'],
+    ['error', 'error'],
+    ['warn', 'warn'],
+    ['info', 'log'],
+    ['log', 'log'],
+    ['debug', 'debug'],
+    ['trace', 'verbose'],
+    ['verbose', 'verbose'],
+  ])
+  logLevel: LogLevel = 'log';
+
+  @Variable('LOG_FORMAT', 'Form of the log: json, or pretty, which is the default on a terminal.', { default: 'json' })
+  @Choice([
+    ['json', 'json'],
+    ['pretty', 'pretty'],
+  ])
+  logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
+
+  @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
+  @Choice([
+    ['on', true],
+    ['off', false],
+    ['true', true],
+    ['false', false],
+    ['1', true],
+    ['0', false],
+  ])
+  docs = true;
+
+  @Variable('CORS_ORIGINS', 'Origins of web pages that may call the service, separated by commas; none by default.')
+  @CorsOrigins()
+  corsOrigins: string[] = [];
+
+  @Variable('REQUEST_TIMEOUT', 'Milliseconds for headers and body of a request to arrive.')
+  @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
+  requestTimeout = 10_000;
+
+  get production(): boolean {
+    return this.nodeEnv === 'production';
+  }
+}

@@ -1,0 +1,23 @@
+import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+
+export interface ServiceLoggerOptions {
+  logLevel: LogLevel;
+  logFormat: 'json' | 'pretty';
+}
+
+const LEVELS: readonly LogLevel[] = ['verbose', 'debug', 'log', 'warn', 'error', 'fatal'];
+/** Nest's account of its own wiring: of use to those who change it, so it is told from `debug` on. */
+const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
+
+/** Nest's console logger in the level and format of the configuration. */
+export class ServiceLogger extends ConsoleLogger {
+  constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
+    const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
+    super({ logLevels, json: logFormat === 'json', colors: logFormat === 'pretty', prefix: 'plant-store' });
+  }
+
+  override log(message: unknown, ...rest: unknown[]): void {
+    if (WIRING.has(rest.at(-1) as string) && !this.isLevelEnabled('debug')) return;
+    super.log(message, ...(rest as [string]));
+  }
+}
