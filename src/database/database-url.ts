@@ -1,0 +1,112 @@
+import pg from 'pg';
+
+/** A database as pg and Prisma's adapter want to be told of it. */
+export interface DatabaseUrl {
+  /** For a pg Client or Pool: holds the password and selects the schema. */
+  readonly connectionString: string;
+  readonly schema: string;
+  /** For people: database, host, port and user, never the password. */
+  readonly description: string;
+}
+
+const PROTOCOL = /^postgres(ql)?:\/\//;
+/** A URL with credentials but no host is none to the URL class; pg takes it for a local server. */
+const NO_HOST = /^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?#:]|$)/;
+const DEFAULT_SCHEMA = 'public';
+const LONGEST_IDENTIFIER = 63;
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+/** Modes that pg treats as verify-full, with a warning on stderr. */
+const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
+const PRISMA_PARAMETERS = [
+  'schema',
+  'connection_limit',
+  'pool_timeout',
+  'socket_timeout',
+  'single_use_connections',
+  'statement_cache_size',
+  'pgbouncer',
+  'sslaccept',
+  'sslidentity',
+  'sslpassword',
+];
+
+/**
+ * Reads a PostgreSQL URL. The password may come separately, as it is, and `schema` overrides the URL's.
+ * Errors repeat nothing of the input, which is a secret as a whole.
+ */
+export function parseDatabaseUrl(url: string, password?: string, schema?: string): DatabaseUrl {
+  const parsed = parseUrl(url);
+  const parameters = parsed.searchParams;
+  const user = parameters.get('user') ?? decode(parsed.username);
+  const effectiveSchema = checkSchema(schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA);
+
+  parsed.password = encodeURIComponent(
+    onlyPassword([decode(parsed.password), parameters.get('password') ?? '', password ?? '']),
+  );
+  for (const name of [...PRISMA_PARAMETERS, 'password']) parameters.delete(name);
+  checkSslMode(parameters);
+  selectSchema(parameters, effectiveSchema);
+
+  const database = decode(parsed.pathname.slice(1)) || user;
+  const host = parameters.get('host') ?? decode(parsed.hostname);
+  const port = parameters.get('port') ?? (parsed.port || '5432');
+  return {
+    connectionString: parsed.href,
+    schema: effectiveSchema,
+    description: `${database} at ${host}:${port}${user && ` as ${user}`}`,
+  };
+}
+
+function parseUrl(url: string): URL {
+  const complete = url.replace(NO_HOST, '$1localhost');
+  if (PROTOCOL.test(url) && URL.canParse(complete)) {
+    const parsed = new URL(complete);
+    // Behind the host, an @ or # is most likely a password's, cut in two by a character that was not encoded.
+    if (!(parsed.pathname + parsed.search).includes('@') && parsed.hash === '') return parsed;
+  }
+  throw new Error(
+    'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded',
+  );
+}
+
+function decode(component: string): string {
+  try {
+    return decodeURIComponent(component);
+  } catch {
+    throw new Error('must be a URL in which a percent sign of its own is written as %25');
+  }
+}
+
+function onlyPassword(candidates: string[]): string {
+  const [first = '', ...others] = new Set(candidates.filter((candidate) => candidate !== ''));
+  if (others.length > 0) {
+    throw new Error('holds a password other than the one given separately: leave one of them out');
+  }
+  return first;
+}
+
+function checkSchema(schema: string): string {
+  const length = Buffer.byteLength(schema);
+  if (length === 0 || length > LONGEST_IDENTIFIER || schema.includes('\0')) {
+    throw new Error(`must name a schema of 1 to ${LONGEST_IDENTIFIER} bytes, or none for ${DEFAULT_SCHEMA}`);
+  }
+  return schema;
+}
+
+function checkSslMode(parameters: URLSearchParams): void {
+  const mode = parameters.get('sslmode');
+  if (mode === null) return;
+  if (!SSL_MODES.includes(mode)) throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
+  // The meaning is the same; only the warning goes.
+  if (SSL_ALIASES.includes(mode) && parameters.get('uselibpqcompat') !== 'true') {
+    parameters.set('sslmode', 'verify-full');
+  }
+}
+
+/** The default schema is left to the server, because connection poolers refuse to pass on `search_path`. */
+function selectSchema(parameters: URLSearchParams, schema: string): void {
+  if (schema === DEFAULT_SCHEMA) return;
+  const searchPath = pg.escapeIdentifier(schema).replace(/[\s\\]/g, '\\$&');
+  const options = [parameters.get('options') ?? '', `-c search_path=${searchPath}`];
+  parameters.set('options', options.join(' ').trim());
+}

@@ -1,0 +1,154 @@
+import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
+
+import { parseDatabaseUrl, type DatabaseUrl } from './database-url.js';
+import { readMigrations, MIGRATIONS_FOLDER } from './migration-files.js';
+import { assertHistoryUsable, resolution } from './migration-history.js';
+import { acquireMigrationLock } from './migration-lock.js';
+import { readMigrationStatus, type MigrationStatus } from './migration-status.js';
+import { MigrationError } from './migration.error.js';
+import { reasonOf } from './reason-of.js';
+import { withSchemaEngine } from './schema-engine.js';
+
+export interface MigratorOptions {
+  /** PostgreSQL URL. */
+  url: string;
+  /** The password, where the URL has none. */
+  password?: string | undefined;
+  /** The schema, where it is not the URL's. */
+  schema?: string | undefined;
+  /** Milliseconds to wait for other processes that migrate the same schema; 60000 unless given. */
+  timeout?: number | undefined;
+  /** Folder of the migrations; this package's own unless given. */
+  folder?: string | undefined;
+}
+
+const DEFAULT_TIMEOUT = 60_000;
+const CONNECT_TIMEOUT = 10_000;
+const NO_FILTERS = { externalTables: [], externalEnums: [] };
+
+/** Brings a database to the tables that this build needs, and tells whether it is there. Fails with a MigrationError. */
+export class Migrator {
+  private readonly database: DatabaseUrl;
+  private readonly timeout: number;
+  private readonly folder: string;
+
+  constructor({ url, password, schema, timeout, folder }: MigratorOptions) {
+    this.database = parseDatabaseUrl(url, password, schema);
+    this.timeout = timeout ?? DEFAULT_TIMEOUT;
+    this.folder = folder ?? MIGRATIONS_FOLDER;
+  }
+
+  /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
+  async migrate(): Promise<string[]> {
+    const migrations = await readMigrations(this.folder);
+    return this.connected(async (client) => {
+      await acquireMigrationLock(client, this.database.schema, this.timeout);
+      await this.createSchema(client);
+      assertHistoryUsable(await this.readStatus(client, migrations), this.place);
+      return this.apply(client, migrations);
+    });
+  }
+
+  /** Compares the database with this build. */
+  async status(): Promise<MigrationStatus> {
+    const migrations = await readMigrations(this.folder);
+    return this.connected((client) => this.readStatus(client, migrations));
+  }
+
+  /** Throws unless the database has the migrations of this build, finished, and no others. */
+  async assertCurrent(): Promise<void> {
+    const status = await this.status();
+    assertHistoryUsable(status, this.place);
+    if (status.pending.length > 0) {
+      throw new MigrationError(
+        'pending',
+        `${this.place} is not migrated: it lacks ${status.pending.join(', ')}. Run \`plant-store migrate\``,
+      );
+    }
+  }
+
+  private get place(): string {
+    return `schema ${this.database.schema} of database ${this.database.description}`;
+  }
+
+  private readStatus(client: pg.Client, { migrationDirectories }: MigrationList): Promise<MigrationStatus> {
+    const known = migrationDirectories.map(({ path }) => path);
+    return readMigrationStatus(client, this.database.schema, known);
+  }
+
+  private async createSchema(client: pg.Client): Promise<void> {
+    const { schema } = this.database;
+    const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+    // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
+    if (rowCount === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
+  }
+
+  private apply(client: pg.Client, migrationsList: MigrationList): Promise<string[]> {
+    const input = { migrationsList, filters: NO_FILTERS };
+    return withSchemaEngine(this.database, async (engine) => {
+      const { editedMigrationNames: edited } = await engine.diagnoseMigrationHistory({
+        ...input,
+        optInToShadowDatabase: false,
+      });
+      if (edited.length > 0) throw this.editedError(edited);
+      try {
+        const { appliedMigrationNames } = await engine.applyMigrations(input);
+        return appliedMigrationNames;
+      } catch (error) {
+        const { failed } = await this.readStatus(client, migrationsList);
+        throw failed.length > 0 ? this.failedError(failed, error) : error;
+      }
+    });
+  }
+
+  private editedError(edited: string[]): MigrationError {
+    return new MigrationError(
+      'edited',
+      `${this.place} was migrated with other files than this build's: ${edited.join(', ')} differ from what was applied. ` +
+        'Restore them as they were; a change belongs in a migration of its own',
+    );
+  }
+
+  private failedError(failed: readonly string[], cause: unknown): MigrationError {
+    return new MigrationError(
+      'failed',
+      `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}. To try again, ${resolution(failed)}`,
+      { cause },
+    );
+  }
+
+  private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = await this.connect();
+    try {
+      return await work(client);
+    } catch (error) {
+      if (error instanceof MigrationError) throw error;
+      throw new MigrationError('refused', `${this.place}: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      await client.end();
+    }
+  }
+
+  private async connect(): Promise<pg.Client> {
+    try {
+      const client = new pg.Client({
+        connectionString: this.database.connectionString,
+        connectionTimeoutMillis: CONNECT_TIMEOUT,
+        keepAlive: true,
+      });
+      // A lost connection also fails the statement that needs it; unheard, the event would end the process.
+      client.on('error', () => undefined);
+      await client.connect();
+      return client;
+    } catch (error) {
+      throw new MigrationError(
+        'unreachable',
+        `cannot connect to database ${this.database.description}: ${reasonOf(error)}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+}
