@@ -1,0 +1,102 @@
+import pg from 'pg';
+import { reasonOf } from '../reason-of.js';
+import { prepareDataDirectory } from './data-directory.js';
+import { EmbeddedPostgresError } from './embedded-postgres.error.js';
+import { FolderLock } from './folder-lock.js';
+import { findPostgresPackage } from './postgres-package.js';
+import { PostgresPrograms } from './postgres-programs.js';
+import { Postmaster } from './postmaster.js';
+import { ServerHome } from './server-home.js';
+
+const DATABASE = 'plants';
+
+// A PGSSLMODE in the environment is meant for other servers: this one speaks in the clear, and only to this machine.
+const PARAMETERS = '?sslmode=disable';
+
+export interface EmbeddedPostgresOptions {
+  /** Folder that holds the data; made if missing. One server at a time runs in it. */
+  readonly directory: string;
+  /** Told, line by line, what a user should know of. */
+  readonly log?: (line: string) => void;
+}
+
+/** A PostgreSQL server of this process's own, its data kept in a folder. */
+export class EmbeddedPostgres {
+  private stopping: Promise<void> | undefined;
+
+  private constructor(
+    /** With the password. */
+    readonly url: string,
+    /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
+    readonly location: string,
+    private readonly postmaster: Postmaster,
+    private readonly lock: FolderLock,
+  ) {}
+
+  /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
+  static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    try {
+      return await EmbeddedPostgres.startLocked(options.directory, options.log ?? (() => undefined));
+    } catch (error) {
+      if (error instanceof EmbeddedPostgresError) throw error;
+      throw new EmbeddedPostgresError(
+        `The embedded PostgreSQL did not start in ${options.directory}: ${reasonOf(error)}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Ends the server, writing everything to the disk, and frees the folder. May be called more than once. */
+  stop(): Promise<void> {
+    this.stopping ??= this.postmaster.stop().finally(() => this.lock.release());
+    return this.stopping;
+  }
+
+  private static async startLocked(directory: string, log: (line: string) => void): Promise<EmbeddedPostgres> {
+    const source = await findPostgresPackage();
+    const home = await ServerHome.find(directory);
+    const lock = await FolderLock.acquire(home.folder);
+    if (!(lock instanceof FolderLock)) {
+      const holder = lock.pid === undefined ? '' : ` (process ${lock.pid})`;
+      throw new EmbeddedPostgresError(
+        `Another plant store${holder} is running with the data in ${directory}. ` +
+          'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',
+      );
+    }
+    let postmaster: Postmaster | undefined;
+    try {
+      if (home.relocated) {
+        log(
+          `PostgreSQL does not run as root, and no other user can work in ${directory}: its data are in ${home.data}.`,
+        );
+      }
+      const programs = await PostgresPrograms.prepare(source, home.user, home.folder);
+      const password = await prepareDataDirectory(home, programs);
+      postmaster = await Postmaster.start(home, programs);
+      const server = `postgresql://postgres:${password}@127.0.0.1:${postmaster.port}`;
+      await ensureDatabase(`${server}/postgres${PARAMETERS}`);
+      const started = new EmbeddedPostgres(`${server}/${DATABASE}${PARAMETERS}`, home.data, postmaster, lock);
+      void postmaster.ended.then(() => {
+        if (!started.stopping) log(`The embedded PostgreSQL has ended by itself; its log is ${home.logFile}.`);
+      });
+      return started;
+    } catch (error) {
+      await postmaster?.stop();
+      await lock.release();
+      throw error;
+    }
+  }
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}

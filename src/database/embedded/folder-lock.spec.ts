@@ -1,0 +1,60 @@
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FolderLock } from './folder-lock.js';
+
+describe(FolderLock.name, () => {
+  let directory: string;
+  const held: FolderLock[] = [];
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'plant-store-lock-'));
+  });
+
+  afterEach(async () => {
+    for (const lock of held.splice(0)) await lock.release();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function acquire(folder = directory): Promise<unknown> {
+    const result = await FolderLock.acquire(folder);
+    if (!(result instanceof FolderLock)) return result;
+    held.push(result);
+    return 'held';
+  }
+
+  it('should be held by one, and tell the others by whom', async () => {
+    expect(await acquire()).toBe('held');
+    expect(await acquire()).toEqual({ pid: process.pid });
+  });
+
+  it('should be given to one of many that come at once', async () => {
+    const results = await Promise.all(Array.from({ length: 20 }, () => acquire()));
+
+    expect(results.filter((result) => result === 'held')).toHaveLength(1);
+  });
+
+  it('should be free after its release', async () => {
+    await acquire();
+    await held.pop()?.release();
+
+    expect(await acquire()).toBe('held');
+  });
+
+  it('should be one lock for all names of a folder', async () => {
+    await acquire();
+    const name = join(directory, 'name');
+    await symlink(directory, name);
+
+    expect(await acquire(name)).toEqual({ pid: process.pid });
+  });
+
+  it('should be another lock for another folder', async () => {
+    await acquire();
+    const other = join(directory, 'other');
+    await mkdir(other);
+
+    expect(await acquire(other)).toBe('held');
+  });
+});

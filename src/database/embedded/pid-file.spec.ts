@@ -1,0 +1,52 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PidFile } from './pid-file.js';
+
+const REST = '/data\n1700000000\n5432\n\n127.0.0.1\n  1234567   8\n';
+
+describe(PidFile.name, () => {
+  let directory: string;
+  let path: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'plant-store-pid-'));
+    path = join(directory, 'postmaster.pid');
+  });
+
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  it.each([
+    ['123\n', { pid: 123, ready: false }],
+    ['-123\n', { pid: 123, ready: false }],
+    [`123\n${REST}starting\n`, { pid: 123, ready: false }],
+    [`123\n${REST}ready   \n`, { pid: 123, ready: true }],
+    ['', undefined],
+    ['garbage\n', undefined],
+  ])('should read %j', async (text, expected) => {
+    await writeFile(path, text);
+
+    expect(await new PidFile(directory).read()).toEqual(expected);
+  });
+
+  it('should read nothing where there is no file, and have nothing to disown', async () => {
+    await new PidFile(directory).disown();
+
+    expect(await new PidFile(directory).read()).toBeUndefined();
+  });
+
+  it('should disown the process and keep what is known of its shared memory', async () => {
+    await writeFile(path, `123\n${REST}ready\n`);
+    await new PidFile(directory).disown();
+
+    expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n${REST}ready\n`);
+  });
+
+  it('should remove a file without a process', async () => {
+    await writeFile(path, '');
+    await new PidFile(directory).disown();
+
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
