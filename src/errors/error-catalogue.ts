@@ -1,0 +1,36 @@
+/**
+ * Every error number the service answers with. The first three digits are the status that plain HTTP would have used.
+ * `retry` says whether the same request may be sent again unchanged.
+ */
+export const ERROR_CATALOGUE = {
+  40001: { meaning: 'body missing, empty, or not a JSON object', retry: 'no' },
+  40002: { meaning: 'not JSON: syntax, duplicate key, invalid UTF-8', retry: 'no' },
+  40003: {
+    meaning: 'a field is missing or wrong; the message names every such field and what it must be',
+    retry: 'no',
+  },
+  40004: { meaning: '`Idempotency-Key` empty, too long or repeated', retry: 'no' },
+  40010: { meaning: 'malformed HTTP request', retry: 'no' },
+  40100: { meaning: 'no credential', retry: 'with a good token' },
+  40101: { meaning: 'credential not valid, expired or revoked', retry: 'with a good token' },
+  40102: { meaning: 'malformed `Authorization` header', retry: 'with a good token' },
+  40300: { meaning: 'the token lacks the scope', retry: 'no' },
+  40400: { meaning: 'no such path', retry: 'no' },
+  40500: { meaning: 'method not offered here', retry: 'no' },
+  40800: { meaning: 'the request did not arrive in time', retry: 'yes' },
+  40901: { meaning: 'id taken', retry: 'no' },
+  40902: { meaning: 'this plant was created with this idempotency key, but another name or tag', retry: 'no' },
+  41300: { meaning: 'body too large', retry: 'no' },
+  41500: { meaning: 'media type, charset or encoding not supported', retry: 'no' },
+  42900: { meaning: 'rate limit, with `Retry-After`', retry: 'later' },
+  43100: { meaning: 'header fields too large', retry: 'no' },
+  50000: { meaning: 'internal error; details only in the log, under the request id', retry: 'unknown' },
+  50300: { meaning: 'storage unavailable, with `Retry-After`; nothing was written', retry: 'later' },
+  50301: { meaning: 'storage overloaded, with `Retry-After`; nothing was written', retry: 'later' },
+  50400: {
+    meaning: 'storage did not answer in time; the outcome is unknown',
+    retry: 'with the same `Idempotency-Key`',
+  },
+} as const;
+
+export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
