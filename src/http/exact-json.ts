@@ -1,0 +1,157 @@
+import { JsonSyntaxError } from './json-syntax.error.js';
+import { JsonNumber, type JsonObject, JsonStructure, type JsonValue } from './json-value.js';
+
+/**
+ * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost
+ * object, or whatever else the text holds. Depth costs memory but no stack, so no nesting overflows it.
+ *
+ * @throws JsonSyntaxError where the text is not JSON or repeats a key, at any depth
+ */
+export function parseExactJson(text: string): JsonValue | JsonObject {
+  return new ExactJsonParser(text).parse();
+}
+
+/** The keys met in one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
+type OpenContainer = { keys: Set<string> | string | undefined } | null;
+
+const OBJECT = new JsonStructure('object');
+const ARRAY = new JsonStructure('array');
+
+class ExactJsonParser {
+  private readonly open: OpenContainer[] = [];
+  private readonly members: JsonObject = {};
+  private member = '';
+  private position = 0;
+
+  constructor(private readonly text: string) {}
+
+  parse(): JsonValue | JsonObject {
+    for (;;) {
+      this.skipWhitespace();
+      let value = this.readValue();
+      if (value === undefined) continue;
+      // A value has ended; it may end any number of containers around it.
+      for (;;) {
+        if (this.open.length === 1 && this.open[0]) define(this.members, this.member, value);
+        this.skipWhitespace();
+        const container = this.open.at(-1);
+        if (container === undefined) return this.end(value);
+        const next = this.text[this.position];
+        if (next === ',') {
+          this.position++;
+          if (container) this.readKey(container);
+          break;
+        }
+        if (next !== (container ? '}' : ']')) this.fail(`expected "," or "${container ? '}' : ']'}"`);
+        this.position++;
+        this.open.pop();
+        value = container ? OBJECT : ARRAY;
+      }
+    }
+  }
+
+  private end(value: JsonValue): JsonValue | JsonObject {
+    if (this.position < this.text.length) this.fail('expected the end of the text');
+    return value === OBJECT ? this.members : value;
+  }
+
+  /** Reads a scalar or an empty container; opens any other container, up to its first value, and returns undefined. */
+  private readValue(): JsonValue | undefined {
+    const start = this.text[this.position];
+    if (start !== '{' && start !== '[') return this.readScalar();
+    const container = start === '{' ? { keys: undefined } : null;
+    this.position++;
+    this.skipWhitespace();
+    if (this.text[this.position] === (container ? '}' : ']')) {
+      this.position++;
+      return container ? OBJECT : ARRAY;
+    }
+    this.open.push(container);
+    if (container) this.readKey(container);
+    return undefined;
+  }
+
+  private readKey(container: NonNullable<OpenContainer>): void {
+    this.skipWhitespace();
+    const start = this.position;
+    if (this.text[start] !== '"') this.fail('expected a key in double quotes');
+    const key = this.readString();
+    if (container.keys === undefined) container.keys = key;
+    else {
+      if (typeof container.keys === 'string') container.keys = new Set([container.keys]);
+      if (container.keys.has(key)) this.fail(`the key ${JSON.stringify(shorten(key))} is repeated`, start);
+      container.keys.add(key);
+    }
+    this.skipWhitespace();
+    if (this.text[this.position] !== ':') this.fail('expected ":"');
+    this.position++;
+    if (this.open.length === 1) this.member = key;
+  }
+
+  private readScalar(): JsonValue {
+    if (this.text[this.position] === '"') return this.readString();
+    const number = this.match(NUMBER);
+    if (number) return new JsonNumber(number);
+    switch (this.match(LITERAL)) {
+      case 'true':
+        return true;
+      case 'false':
+        return false;
+      case 'null':
+        return null;
+      default:
+        return this.fail('expected a value');
+    }
+  }
+
+  private readString(): string {
+    const start = this.position;
+    this.position++;
+    this.match(PLAIN);
+    if (this.text[this.position] === '"') return this.text.slice(start + 1, this.position++);
+    while (this.text[this.position] === '\\') {
+      this.position += 2;
+      this.match(PLAIN);
+    }
+    if (this.position >= this.text.length) this.fail('the string is not closed', start);
+    if (this.text[this.position] !== '"') this.fail('a control character in a string must be escaped');
+    this.position++;
+    try {
+      return JSON.parse(this.text.slice(start, this.position)) as string;
+    } catch {
+      return this.fail('the string holds an escape that JSON does not know', start);
+    }
+  }
+
+  private skipWhitespace(): void {
+    while (WHITESPACE.includes(this.text[this.position] ?? 'x')) this.position++;
+  }
+
+  private match(pattern: RegExp): string {
+    pattern.lastIndex = this.position;
+    const found = pattern.exec(this.text)?.[0] ?? '';
+    this.position += found.length;
+    return found;
+  }
+
+  private fail(message: string, position = this.position): never {
+    throw new JsonSyntaxError(message, position);
+  }
+}
+
+const WHITESPACE = ' \t\n\r';
+// eslint-disable-next-line no-control-regex -- JSON forbids these characters in a string
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const LITERAL = /true|false|null/y;
+
+/** Assignment would call the setter of `__proto__`. */
+function define(target: JsonObject, key: string, value: JsonValue): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else target[key] = value;
+}
+
+function shorten(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
