@@ -1,0 +1,98 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { onArrivalFailure } from './arrival.js';
+import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './body.error.js';
+import { decompress } from './decompress.js';
+import { parseExactJson } from './exact-json.js';
+import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
+import { JsonSyntaxError } from './json-syntax.error.js';
+import { checkMediaType } from './media-type.js';
+import { MalformedRequestError } from './protocol.error.js';
+import { acceptBody } from './unread-body.js';
+
+/** What compression may add to a body that does not compress. */
+const COMPRESSION_OVERHEAD = 64 * 1024;
+
+/**
+ * Reads a request's body from its raw stream as one JSON object with its numbers as they were written.
+ *
+ * @param limit bytes that the decoded body may have
+ * @throws ApiError 40001, 40002, 40010, 40800, 41300 or 41500
+ */
+export async function readJsonObject(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit: number,
+): Promise<JsonObject> {
+  if (!announcesBody(request) && request.headers['content-type'] === undefined) {
+    throw new MissingBodyError('The request has no body');
+  }
+  const coding = checkMediaType(request);
+  const wireLimit = coding === 'identity' ? limit : limit + COMPRESSION_OVERHEAD;
+  if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
+
+  acceptBody(request, response);
+  const received = await collect(request, wireLimit, limit);
+  const decoded = coding === 'identity' || received.length === 0;
+  return parseObject(decoded ? received : await decompress(received, coding, limit));
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Collects the bytes of a body, and gives up as soon as there are more than `wireLimit`. */
+function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (failure?: Error): void => {
+      request.off('data', onData).off('end', settle).off('close', onClose).off('error', settle);
+      if (failure) reject(failure);
+      else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > wireLimit) settle(new BodyTooLargeError(limit));
+    };
+    const onClose = (): void => {
+      settle(new MalformedRequestError('The connection was closed before the whole body had arrived.'));
+    };
+    request.on('data', onData).on('end', settle).on('close', onClose).on('error', settle);
+    onArrivalFailure(request, settle);
+  });
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  if (bytes.length === 0) throw new MissingBodyError('The body is empty');
+  if (!isUtf8(bytes)) throw new UnreadableBodyError('The body is not valid UTF-8. JSON is always sent as UTF-8.');
+  const text = bytes.toString('utf8');
+  if (text.startsWith('\uFEFF')) {
+    throw new UnreadableBodyError('The body begins with a byte order mark. JSON is sent without one.');
+  }
+  const value = parse(text);
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    !(value instanceof JsonNumber) &&
+    !(value instanceof JsonStructure)
+  ) {
+    return value;
+  }
+  throw new MissingBodyError('The body is JSON, but not an object');
+}
+
+function parse(text: string): ReturnType<typeof parseExactJson> {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const before = text.slice(0, error.position).split('\n');
+    const line = before.length;
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    throw new UnreadableBodyError(`The body is not JSON: ${error.message}, at line ${line}, column ${column}.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ErrorStatus } from '../errors/error-status.js';
+import { sendError } from '../errors/send-error.js';
+import { headerValues } from './header-values.js';
+import { MalformedRequestError } from './protocol.error.js';
+import { refuseBrokenRequests } from './broken-requests.js';
+
+export interface HttpServerOptions {
+  errorStatus: ErrorStatus;
+  /** Milliseconds for the headers and body of a request to arrive. */
+  requestTimeout: number;
+}
+
+/** Longer than the idle time of the usual reverse proxies, which else reuse a connection that we are just closing. */
+const KEEP_ALIVE_MS = 65_000;
+
+/**
+ * Node's HTTP server, but for one thing: whatever Node would refuse by itself, with a body of its own or none, is
+ * answered like every other failure.
+ */
+export function createHttpServer(
+  listener: RequestListener,
+  { errorStatus, requestTimeout }: HttpServerOptions,
+): Server {
+  const server = createServer({
+    // Checked below: Node's own check answers with an empty body.
+    requireHostHeader: false,
+    requestTimeout,
+    headersTimeout: requestTimeout,
+    connectionsCheckingInterval: Math.min(1000, Math.ceil(requestTimeout / 4)),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  // Node would drop all header fields beyond a number without a word, a repeated credential among them. Their size is limited.
+  server.maxHeadersCount = 0;
+  // Whatever follows a malformed request on its connection may be a part of it, and not the next request it looks like.
+  const refused = new WeakSet<Socket>();
+  const refuse = (request: IncomingMessage, response: ServerResponse, failure: MalformedRequestError): void => {
+    refused.add(request.socket);
+    sendError(response, failure, errorStatus);
+  };
+  const answer: RequestListener = (request, response) => {
+    if (refused.has(request.socket)) return;
+    const failure = violation(request);
+    if (failure) {
+      refuse(request, response, failure);
+      return;
+    }
+    request.url = routable(request.url ?? '/');
+    listener(request, response);
+  };
+
+  server.on('request', answer);
+  // The body reader sends the 100 when it comes to the body: after the credential.
+  server.on('checkContinue', answer);
+  server.on('checkExpectation', (request, response) => {
+    if (refused.has(request.socket)) return;
+    const message = `This service does not know the expectation ${JSON.stringify(request.headers.expect)}. The only one it knows is "100-continue".`;
+    refuse(request, response, new MalformedRequestError(message));
+  });
+  refuseBrokenRequests(server, { errorStatus, requestTimeout });
+  return server;
+}
+
+/** What HTTP/1.1 demands of a request and Node's parser lets pass. */
+function violation(request: IncomingMessage): MalformedRequestError | undefined {
+  const { httpVersion } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return new MalformedRequestError(`This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`);
+  }
+  const hosts = headerValues(request, 'host').length;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    return new MalformedRequestError(`An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`);
+  }
+  const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
+    return new MalformedRequestError('The only transfer coding that this service reads is "chunked", in HTTP/1.1.');
+  }
+  return undefined;
+}
+
+/**
+ * A path that does not decode, such as `/%`, or that is none, such as `*`, names nothing here, nor does one with a
+ * fragment, which the router would cut off. It is replaced by one that the router can read, so that it goes the way of
+ * every unknown path, past the guard.
+ */
+function routable(url: string): string {
+  if (url === '*') return '/*';
+  if (!url.includes('%') && !url.includes('#')) return url;
+  const [path = ''] = url.split('?', 1);
+  try {
+    decodeURIComponent(path);
+  } catch {
+    return '/%25';
+  }
+  return path.includes('#') ? '/%23' : url;
+}

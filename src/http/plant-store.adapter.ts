@@ -1,0 +1,35 @@
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express from 'express';
+import type { ServerResponse } from 'node:http';
+import { GracefulClose } from './graceful-close.js';
+import { createHttpServer, type HttpServerOptions } from './http-server.js';
+
+/** Express with exact paths, bare JSON answers, and a server that answers even what Node would refuse by itself. */
+export class PlantStoreAdapter extends ExpressAdapter {
+  private gracefulClose: GracefulClose | undefined;
+
+  constructor(private readonly serverOptions: HttpServerOptions) {
+    // Before the base class uses the application: its router takes these settings over only once.
+    super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
+  }
+
+  override initHttpServer(): void {
+    const server = createHttpServer(this.getInstance<express.Express>(), this.serverOptions);
+    this.gracefulClose = new GracefulClose(server);
+    this.httpServer = server;
+  }
+
+  override reply(response: ServerResponse, body: unknown, statusCode?: number): void {
+    const content = Buffer.from(JSON.stringify(body));
+    response.writeHead(statusCode ?? response.statusCode, {
+      'Content-Type': 'application/json',
+      'Content-Length': content.length,
+    });
+    response.end(content);
+  }
+
+  override async close(): Promise<void> {
+    this.beforeClose();
+    await this.gracefulClose?.close();
+  }
+}
