@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
+import type { StrategyCreated } from 'passport';
+import { Strategy } from 'passport-http-bearer';
+import { bearerToken } from './bearer-token.js';
+import type { Principal } from './principal.js';
+import { TokenVerifier } from './token-verifier.js';
+
+/** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
+export const BEARER_STRATEGY = 'plant-store-bearer';
+
+@Injectable()
+export class BearerStrategy extends PassportStrategy(Strategy, BEARER_STRATEGY) {
+  constructor(private readonly verifier: TokenVerifier) {
+    super({ realm: 'plants' });
+  }
+
+  override authenticate(this: StrategyCreated<BearerStrategy>, request: IncomingMessage): void {
+    try {
+      // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
+      const headers = { authorization: `Bearer ${bearerToken(request)}` };
+      super.authenticate({ headers } as Request);
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  async validate(token: string): Promise<Principal | false> {
+    return (await this.verifier.verify(token)) ?? false;
+  }
+}

@@ -1,0 +1,27 @@
+import { ApiError } from '../errors/api.error.js';
+
+const CHALLENGE = 'Bearer realm="plants"';
+
+export class MissingCredentialError extends ApiError {
+  constructor() {
+    super(40100, 'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".', {
+      headers: { 'WWW-Authenticate': CHALLENGE },
+    });
+  }
+}
+
+export class InvalidTokenError extends ApiError {
+  constructor() {
+    super(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.', {
+      headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
+    });
+  }
+}
+
+export class MalformedAuthorizationError extends ApiError {
+  constructor(message: string) {
+    super(40102, `${message}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`, {
+      headers: { 'WWW-Authenticate': CHALLENGE },
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Principal } from './principal.js';
+import { TokenVerifier } from './token-verifier.js';
+
+const PRINCIPAL: Principal = { name: 'static', scopes: ['plants:create'] };
+
+/** Accepts the tokens that the configuration lists. */
+export class StaticTokenVerifier extends TokenVerifier {
+  private readonly digests: readonly Buffer[];
+
+  constructor(tokens: readonly string[]) {
+    super();
+    this.digests = tokens.map(digest);
+  }
+
+  verify(token: string): Principal | undefined {
+    const candidate = digest(token);
+    let valid = false;
+    // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
+    for (const known of this.digests) valid = timingSafeEqual(known, candidate) || valid;
+    return valid ? PRINCIPAL : undefined;
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
