@@ -1,0 +1,29 @@
+export const INT64_MIN = -(2n ** 63n);
+export const INT64_MAX = 2n ** 63n - 1n;
+
+const MAX_DIGITS = 19;
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * The int64 that a JSON number stands for: `5`, `5.0` and `50e-1` are the same one. Returns undefined where the number
+ * has a fraction or lies outside of int64. Its size is judged before it is expanded, so `1e999999999` costs nothing.
+ */
+export function parseInt64(source: string): bigint | undefined {
+  const match = NUMBER.exec(source);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = whole + fraction;
+
+  // Loops, because a pattern like /0+$/ takes quadratic time on a long run of zeros in the middle.
+  let first = 0;
+  while (digits[first] === '0') first++;
+  if (first === digits.length) return 0n;
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+
+  // Beyond 2^53 Number() rounds the exponent, but such an exponent is out of range however it is rounded.
+  const zeros = Number(exponent) - fraction.length + (digits.length - end);
+  if (zeros < 0 || end - first + zeros > MAX_DIGITS) return undefined;
+  const value = BigInt(`${sign}${digits.slice(first, end)}${'0'.repeat(zeros)}`);
+  return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
+}

@@ -1,0 +1,21 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import { headerValues } from '../http/header-values.js';
+import { InvalidIdempotencyKeyError } from './idempotency-key.error.js';
+
+const MAX_LENGTH = 255;
+
+/** The request's `Idempotency-Key`, or undefined where it has none. */
+export const IdempotencyKey = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  idempotencyKey(context.switchToHttp().getRequest<IncomingMessage>()),
+);
+
+function idempotencyKey(request: IncomingMessage): string | undefined {
+  const values = headerValues(request, 'idempotency-key');
+  if (values.length > 1) throw new InvalidIdempotencyKeyError('is repeated');
+  const [key] = values;
+  if (key === '') throw new InvalidIdempotencyKeyError('is empty');
+  if (key !== undefined && key.length > MAX_LENGTH)
+    throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
+  return key;
+}

@@ -1,0 +1,8 @@
+/** A plant as it is stored. */
+export interface PlantRecord {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  /** The `Idempotency-Key` of the request that created it. */
+  readonly idempotencyKey: string | null;
+}
