@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+
+import { ConfigurableModuleClass } from './management.module-definition.js';
+import { ManagementServer } from './management.server.js';
+import { Readiness } from './readiness.js';
+
+/** Answers an operator's questions on a listener of its own, never on the public port. Wants a `ReadinessCheck`. */
+@Module({ providers: [ManagementServer, Readiness], exports: [ManagementServer] })
+export class ManagementModule extends ConfigurableModuleClass {}

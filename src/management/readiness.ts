@@ -1,0 +1,65 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+
+import type { ManagementOptions } from './management-options.js';
+import { MANAGEMENT_OPTIONS } from './management.module-definition.js';
+import { ReadinessCheck } from './readiness-check.js';
+
+/** Whether requests may be sent to this process. */
+@Injectable()
+export class Readiness implements OnModuleDestroy {
+  private stopping = false;
+  private running: Promise<void> | undefined;
+
+  constructor(
+    @Inject(MANAGEMENT_OPTIONS) private readonly options: ManagementOptions,
+    private readonly readinessCheck: ReadinessCheck,
+    private readonly publicListener: HttpAdapterHost,
+  ) {}
+
+  /** The reason why the process is not ready, nothing when it is. */
+  async findObstacle(): Promise<string | undefined> {
+    const obstacle = this.findOwnObstacle();
+    if (obstacle !== undefined) return obstacle;
+    try {
+      await this.withTimeout(this.check());
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+    // A shutdown may have begun meanwhile.
+    return this.findOwnObstacle();
+  }
+
+  onModuleDestroy(): void {
+    this.stopping = true;
+  }
+
+  private findOwnObstacle(): string | undefined {
+    if (this.stopping) return 'the service is shutting down';
+    if (!this.publicListener.listening) return 'the service is starting';
+    return undefined;
+  }
+
+  // Whoever asks while a check runs shares it: many probes of a slow database must not make it slower.
+  private check(): Promise<void> {
+    this.running ??= this.readinessCheck.check().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async withTimeout(check: Promise<void>): Promise<void> {
+    const { checkTimeout = 2000 } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`the check did not end within ${checkTimeout} ms`));
+      }, checkTimeout);
+    });
+    try {
+      await Promise.race([check, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
