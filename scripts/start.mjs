@@ -1,0 +1,29 @@
+// `npm start`: builds where the build is missing or older than its sources, then serves.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const ENTRY = join(root, 'dist/main.js');
+const SOURCES = ['src', 'prisma', 'prisma.config.ts', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+if (!existsSync(ENTRY) || newest(SOURCES.map((path) => join(root, path))) > statSync(ENTRY).mtimeMs) {
+  console.log('Building …');
+  const { status } = spawnSync('npm', ['run', '--silent', 'build'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+await import('../dist/main.js');
+
+function newest(paths) {
+  return Math.max(
+    ...paths.map((path) => {
+      const stat = statSync(path);
+      return stat.isDirectory() ? newest(readdirSync(path).map((name) => join(path, name))) : stat.mtimeMs;
+    }),
+  );
+}

@@ -1,0 +1,21 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule, type AppOptions } from './app.module.js';
+import { ServiceLogger } from './config/service.logger.js';
+import { corsFor } from './http/cors.js';
+import { createOpenApiDocument } from './http/openapi-document.js';
+import { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { serveSwaggerUi } from './http/swagger-ui.js';
+
+/** The standalone application, complete but not listening. */
+export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(options),
+    new PlantStoreAdapter(options),
+    // The plant route reads its body itself, after the guard.
+    { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
+  );
+  if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
+  if (options.docs) serveSwaggerUi(app, createOpenApiDocument(app, options));
+  return app;
+}
