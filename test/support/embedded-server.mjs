@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { EmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
+
+// node embedded-server.mjs FOLDER [--remove]
+// Runs an embedded PostgreSQL until its standard input closes, as it does too when the process that started it is killed.
+// Prints one line of JSON: either what it runs, or why it does not. With --remove, leaves nothing of the folder.
+const [, , directory, remove] = process.argv;
+const log = [];
+let server;
+try {
+  server = await EmbeddedPostgres.start({ directory, log: (line) => log.push(line) });
+  const end = once(process.stdin.resume(), 'close');
+  process.stdout.write(`${JSON.stringify({ url: server.url, location: server.location, log })}\n`);
+  await end;
+} catch (error) {
+  process.stdout.write(`${JSON.stringify({ error: `${error.name}: ${error.message}` })}\n`);
+} finally {
+  await server?.stop();
+  if (remove) {
+    if (server) await rm(dirname(server.location), { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
+  }
+}

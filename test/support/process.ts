@@ -1,0 +1,111 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { RawConnection, type RawResponse } from './raw-connection.js';
+import { postHead, type RequestHeaders, TOKEN } from './request.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface ProcessOptions {
+  variables?: Record<string, string>;
+  /** The folder that it runs in. */
+  cwd?: string;
+}
+
+/** A `plant-store` in a process of its own, as built into dist/. Nothing of this process's configuration reaches it. */
+export class PlantStoreProcess implements AsyncDisposable {
+  stdout = '';
+  stderr = '';
+  /** Where `serve` listens, once `listening` has resolved. */
+  port = 0;
+  /** The exit code, or the signal that ended it, once it has ended and all of its output has arrived. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  private readonly child: ChildProcessWithoutNullStreams;
+  private running = true;
+  private wake: () => void = () => undefined;
+
+  constructor(args: string[], { variables = {}, cwd = tmpdir() }: ProcessOptions = {}) {
+    const { PATH, HOME } = process.env;
+    this.child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, HOME, ...variables } });
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      this.wake();
+    });
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      this.wake();
+    });
+    this.ended = once(this.child, 'close').then(([code, signal]) => {
+      this.running = false;
+      this.wake();
+      return (code ?? signal) as number | NodeJS.Signals;
+    });
+  }
+
+  /** Starts the service on a database, and resolves when it listens. */
+  static async serve(databaseUrl: string, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
+    return new PlantStoreProcess(['serve'], {
+      variables: {
+        DATABASE_URL: databaseUrl,
+        ACCESS_TOKENS: TOKEN,
+        HOST: '127.0.0.1',
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        ...variables,
+      },
+    }).listening();
+  }
+
+  /** Runs a command to its end. */
+  static async run(command: string, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
+    const run = new PlantStoreProcess(command.split(' ').filter(Boolean), { variables });
+    await run.ended;
+    return run;
+  }
+
+  async listening(): Promise<this> {
+    const [, port] = await this.printed(/Listening on http:\/\/[^/]+:([0-9]+)/);
+    this.port = Number(port);
+    return this;
+  }
+
+  /** Everything printed so far: the log goes to both streams, errors to the second. */
+  get output(): string {
+    return this.stdout + this.stderr;
+  }
+
+  /** Resolves to the match, once the output has one. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.output);
+      if (match) return match;
+      if (!this.running) throw new Error(`The process ended without printing ${pattern}:\n${this.output}`);
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  /** What was logged so far, one object for each line. */
+  get log(): Record<string, unknown>[] {
+    const lines = this.output.split('\n').filter((line) => line !== '');
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Sends a create on a connection of its own. */
+  async post(body: string, headers: RequestHeaders = {}): Promise<RawResponse | undefined> {
+    using connection = await RawConnection.open(this.port);
+    connection.send(postHead('', body, headers), body);
+    return await connection.response();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal('SIGKILL');
+    await this.ended;
+  }
+}

@@ -1,0 +1,67 @@
+import type { AddressInfo } from 'node:net';
+import type { AppOptions } from '../../src/app.module.js';
+import { loadEnvironment } from '../../src/config/load-environment.js';
+import { createApp } from '../../src/create-app.js';
+import type { ErrorStatus } from '../../src/errors/error-status.js';
+import { ManagementServer } from '../../src/management/management.server.js';
+import { RawConnection, type RawResponse } from './raw-connection.js';
+import { postHead, type RequestHeaders, TOKEN } from './request.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
+
+export { postHead, TOKEN };
+
+/** A running store, on a database of its own, spoken to over its socket. */
+export interface Store {
+  readonly port: number;
+  readonly managementPort: number;
+  readonly errorStatus: ErrorStatus;
+  readonly basePath: string;
+  readonly database: TestDatabase;
+  /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
+  raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
+  /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
+  post(body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse>;
+  /** Requests in flight are answered; the database is dropped. */
+  stop(): Promise<void>;
+}
+
+/** Starts the application as `plant-store serve` does, configured by environment variables. */
+export async function startStore(variables: Record<string, string> = {}): Promise<Store> {
+  const database = await createTestDatabase();
+  const environment = loadEnvironment({
+    DATABASE_URL: database.url,
+    ACCESS_TOKENS: TOKEN,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    LOG_LEVEL: 'fatal',
+    ...variables,
+  });
+  const app = await createApp(environment as AppOptions);
+  await app.listen(environment.port, environment.host);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const raw = async (...parts: (string | Buffer)[]): Promise<RawResponse> => {
+    const connection = await RawConnection.open(port);
+    try {
+      connection.send(...parts);
+      const response = await connection.response();
+      if (!response) throw new Error('the server closed the connection without an answer');
+      return response;
+    } finally {
+      connection.close();
+    }
+  };
+  return {
+    port,
+    managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
+    errorStatus: environment.errorStatus,
+    basePath: environment.basePath,
+    database,
+    raw,
+    post: (body, headers) => raw(postHead(environment.basePath, body, headers), body),
+    stop: async () => {
+      await app.close();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import pg from 'pg';
+import type { TestDatabase } from './test-database.js';
+import { until } from './until.js';
+
+const WAITING = `FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted`;
+
+/** Keeps everybody else from reading and writing plants, until it is released. */
+export class TableLock implements AsyncDisposable {
+  private constructor(private readonly client: pg.Client) {}
+
+  static async take({ url }: TestDatabase): Promise<TableLock> {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE plants');
+    return new TableLock(client);
+  }
+
+  /** Resolves when as many statements wait for the lock. */
+  async awaited(statements = 1): Promise<void> {
+    await until(async () => (await this.client.query(`SELECT ${WAITING}`)).rowCount === statements);
+  }
+
+  /** Ends the sessions that wait for the lock, as an administrator would. */
+  async terminateWaiting(): Promise<void> {
+    await this.client.query(`SELECT pg_terminate_backend(pid) ${WAITING}`);
+  }
+
+  async release(): Promise<void> {
+    await this.client.end();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+}

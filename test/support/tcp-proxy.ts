@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** The request whose answer is to be lost went through. */
+  marked?: boolean;
+}
+
+/** Stands in front of a PostgreSQL server and does what networks do at their worst. */
+export class TcpProxy {
+  private readonly links = new Set<Link>();
+  private resetting = false;
+  private frozen = false;
+  private mark: string | undefined;
+
+  private constructor(
+    private readonly listener: Server,
+    private readonly target: URL,
+  ) {
+    listener.on('connection', (client) => {
+      this.open(client);
+    });
+  }
+
+  /** @param url a database of the server to stand in front of */
+  static async start(url: string): Promise<TcpProxy> {
+    const listener = createServer({ noDelay: true }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    return new TcpProxy(listener, new URL(url));
+  }
+
+  /** The URL of the same database, through this proxy. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.listener.address() as AddressInfo).port);
+    return url.href;
+  }
+
+  /** How many connections go through at this moment. */
+  get connections(): number {
+    return this.links.size;
+  }
+
+  /** Resets every connection, and every new one as soon as it is made. */
+  reset(): void {
+    this.resetting = true;
+    this.cut();
+  }
+
+  /** Lets every connection stand, and nothing through any more. */
+  freeze(): void {
+    this.frozen = true;
+    for (const { client, server } of this.links) {
+      client.pause();
+      server.pause();
+    }
+  }
+
+  /** Lets everything through again, what was held back included. */
+  restore(): void {
+    this.resetting = false;
+    this.frozen = false;
+    for (const { client, server } of this.links) {
+      client.resume();
+      server.resume();
+    }
+  }
+
+  /** Lets the next statement with this text through, and breaks the connection in the place of the answer. */
+  loseAnswerTo(text: string): void {
+    this.mark = text;
+  }
+
+  /** From now on connections are refused, as where no server runs. */
+  async close(): Promise<void> {
+    const closed = once(this.listener, 'close');
+    this.listener.close();
+    this.cut();
+    await closed;
+  }
+
+  private open(client: Socket): void {
+    if (this.resetting) {
+      client.resetAndDestroy();
+      return;
+    }
+    const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
+    const link: Link = { client, server };
+    this.links.add(link);
+    client.on('data', (bytes) => {
+      if (this.mark !== undefined && bytes.includes(this.mark)) {
+        this.mark = undefined;
+        link.marked = true;
+      }
+      server.write(bytes);
+    });
+    server.on('data', (bytes) => {
+      if (link.marked) this.break(link);
+      else client.write(bytes);
+    });
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => undefined);
+      one.on('end', () => other.end());
+      one.on('close', () => {
+        other.destroy();
+        this.links.delete(link);
+      });
+    }
+    if (this.frozen) client.pause();
+  }
+
+  private break({ client, server }: Link): void {
+    client.resetAndDestroy();
+    server.destroy();
+  }
+
+  private cut(): void {
+    for (const link of this.links) this.break(link);
+  }
+}
