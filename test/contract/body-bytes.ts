@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { postHead } from '../support/request.js';
+import type { ContractTarget } from './contract-target.js';
+import { expectCreated } from './expect-created.js';
+import { expectNothingWritten } from './expect-nothing-written.js';
+import { removePlants } from './stored-plants.js';
+
+const PLANT = '{"id": 1, "name": "Rose"}';
+
+/** Bytes that are no UTF-8, by the fault they have. */
+const NOT_UTF8: [what: string, bytes: number[]][] = [
+  ['a byte that never occurs', [0xff]],
+  ['a lone continuation byte', [0x80]],
+  ['Latin-1', [0xe4]],
+  ['a character cut short', [0xe2, 0x82]],
+  ['an overlong slash', [0xc0, 0xaf]],
+  ['an overlong slash of three bytes', [0xe0, 0x80, 0xaf]],
+  ['an overlong slash of four bytes', [0xf0, 0x80, 0x80, 0xaf]],
+  ['an overlong U+0000', [0xc0, 0x80]],
+  ['an encoded surrogate', [0xed, 0xa0, 0x80]],
+  ['an emoji as encoded surrogates', [0xed, 0xa0, 0xbc, 0xed, 0xbc, 0xb9]],
+  ['a character beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+  ['five bytes', [0xf8, 0x88, 0x80, 0x80, 0x80]],
+];
+
+function utf16(text: string): Buffer {
+  return Buffer.from(text, 'utf16le');
+}
+
+function utf32(text: string): Buffer {
+  return Buffer.from(Uint32Array.from(text, (character) => character.codePointAt(0) ?? 0).buffer);
+}
+
+export function describeBodyBytes(target: () => ContractTarget): void {
+  beforeEach(() => removePlants(target()));
+
+  describe('the bytes of a body', () => {
+    it.each(NOT_UTF8)('should not be %s in the name', async (_, bytes) => {
+      const body = Buffer.concat([Buffer.from('{"id": 1, "name": "'), Buffer.from(bytes), Buffer.from('"}')]);
+      const message = await expectNothingWritten(target(), await target().post(body), 40002);
+      expect(message).toContain('UTF-8');
+    });
+
+    it.each(NOT_UTF8)('should not be %s in an ignored field', async (_, bytes) => {
+      const ignored = Buffer.concat([Buffer.from(', "x": ["'), Buffer.from(bytes), Buffer.from('"]}')]);
+      const response = await target().post(Buffer.concat([Buffer.from(PLANT.slice(0, -1)), ignored]));
+      await expectNothingWritten(target(), response, 40002);
+    });
+
+    it('should not begin with a byte order mark', async () => {
+      const message = await expectNothingWritten(target(), await target().post(`\ufeff${PLANT}`), 40002);
+      expect(message).toContain('byte order mark');
+    });
+
+    it.each([
+      ['a byte order mark alone', Buffer.from('\ufeff')],
+      ['a byte order mark behind the object', Buffer.from(`${PLANT}\ufeff`)],
+      ['UTF-16', utf16(PLANT)],
+      ['UTF-16 with a byte order mark', utf16(`\ufeff${PLANT}`)],
+      ['UTF-16, big-endian', utf16(PLANT).swap16()],
+      ['UTF-16, big-endian, with a byte order mark', utf16(`\ufeff${PLANT}`).swap16()],
+      ['UTF-32', utf32(PLANT)],
+      ['nothing but zeros', Buffer.alloc(100)],
+    ])('should not be %s', async (_, body) => {
+      await expectNothingWritten(target(), await target().post(body), 40002);
+    });
+  });
+
+  describe('a missing body', () => {
+    const bare = { 'Content-Type': undefined, 'Content-Length': undefined };
+
+    it.each([
+      ['with nothing said about one', bare],
+      ['with a media type', { 'Content-Length': undefined }],
+      ['with a length of 0', {}],
+      ['with a length of 0 and no media type', { 'Content-Type': undefined }],
+    ])('should be missed: %s', async (_, headers) => {
+      const message = await expectNothingWritten(target(), await target().post('', headers), 40001);
+      expect(message).toMatch(/body.*\{"id": 1, "name": "Rose"\}/);
+    });
+
+    it('should be missed where the chunked body is empty', async () => {
+      const head = postHead(target().basePath, '', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' });
+      await expectNothingWritten(target(), await target().raw(head, '0\r\n\r\n'), 40001);
+    });
+  });
+
+  it('should read a body that arrives byte by byte', async () => {
+    const body = Buffer.from('{"id": 1, "name": "Röse🌹"}');
+    const bytes = [...body].map((byte) => Buffer.of(byte));
+    expectCreated(await target().raw(postHead(target().basePath, body), ...bytes), { name: 'Röse🌹' });
+  });
+}

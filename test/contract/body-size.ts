@@ -1,0 +1,110 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RawConnection } from '../support/raw-connection.js';
+import { expectRefusal } from '../support/refusal.js';
+import { postHead } from '../support/request.js';
+import type { ContractTarget } from './contract-target.js';
+import { expectCreated } from './expect-created.js';
+import { expectNothingWritten } from './expect-nothing-written.js';
+import { removePlants, storedPlants } from './stored-plants.js';
+
+const MEBIBYTE = 1024 * 1024;
+
+interface Sent {
+  bytes: Buffer;
+  headers: Record<string, string | undefined>;
+}
+
+function chunked(body: Buffer): Sent {
+  const bytes = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
+  return { bytes, headers: { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' } };
+}
+
+const WAYS: [way: string, send: (body: Buffer) => Sent][] = [
+  ['plain', (bytes) => ({ bytes, headers: {} })],
+  ['chunked', chunked],
+  ['as gzip', (body) => ({ bytes: gzipSync(body), headers: { 'Content-Encoding': 'gzip' } })],
+  ['as br', (body) => ({ bytes: brotliCompressSync(body), headers: { 'Content-Encoding': 'br' } })],
+  ['as deflate', (body) => ({ bytes: deflateSync(body), headers: { 'Content-Encoding': 'deflate' } })],
+  [
+    'as gzip that is larger than what it holds',
+    (body) => ({ bytes: gzipSync(body, { level: 0 }), headers: { 'Content-Encoding': 'gzip' } }),
+  ],
+  [
+    'chunked, as gzip',
+    (body) => {
+      const { bytes, headers } = chunked(gzipSync(body));
+      return { bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } };
+    },
+  ],
+];
+
+/** @param limit the bytes that a decoded body may have */
+export function describeBodySize(target: () => ContractTarget, limit: number): void {
+  beforeEach(() => removePlants(target()));
+
+  /** A body of this many bytes, each character of the name's two of them. */
+  function bodyOf(bytes: number): { body: Buffer; name: string } {
+    const frame = '{"id":1,"name":""}';
+    const left = bytes - frame.length;
+    const name = 'x'.repeat(left % 2) + 'ä'.repeat(Math.floor(left / 2));
+    return { body: Buffer.from(`{"id":1,"name":"${name}"}`), name };
+  }
+
+  async function send(way: (body: Buffer) => Sent, body: Buffer): ReturnType<ContractTarget['post']> {
+    const { bytes, headers } = way(body);
+    return target().raw(postHead(target().basePath, bytes, headers), bytes);
+  }
+
+  describe(`a body sent with a limit of ${limit} bytes`, () => {
+    it.each(WAYS)('should be read up to the last byte within: %s', async (_, way) => {
+      const { body, name } = bodyOf(limit);
+      expect(body).toHaveLength(limit);
+      expectCreated(await send(way, body), { name });
+      expect(await storedPlants(target())).toEqual([{ id: '1', name, tag: null, idempotency_key: null }]);
+    });
+
+    it.each(WAYS)('should be refused from the first byte beyond: %s', async (_, way) => {
+      const message = await expectNothingWritten(target(), await send(way, bodyOf(limit + 1).body), 41300);
+      expect(message).toContain(`${limit} bytes`);
+    });
+
+    it('should count white space', async () => {
+      await expectNothingWritten(target(), await target().post('{"id":1,"name":"x"}'.padEnd(limit + 1)), 41300);
+    });
+
+    it('should be refused before it is sent where its length says enough', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(postHead(target().basePath, '', { 'Content-Length': String(1024 * MEBIBYTE) }));
+      expectRefusal(await connection.response(), 41300, target().errorStatus);
+      await connection.closed();
+    });
+
+    it.each([
+      ['Content-Length', { 'Content-Length': String(20 * MEBIBYTE) }],
+      ['chunked coding', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' }],
+    ])('should be refused in spite of 20 MiB on their way with %s', async (_, headers) => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(postHead(target().basePath, '', headers));
+      const mebibyte = Buffer.alloc(MEBIBYTE, ' ');
+      for (let sent = 0; sent < 20; sent++) {
+        if (headers['Content-Length'] === undefined) connection.send('100000\r\n', mebibyte, '\r\n');
+        else connection.send(mebibyte);
+      }
+      await expectNothingWritten(target(), await connection.response(), 41300);
+      await connection.closed();
+    });
+
+    it('should not end the connection where it is small enough to be thrown away', async () => {
+      using connection = await RawConnection.open(target().port);
+      const large = Buffer.alloc(limit + MEBIBYTE, ' ');
+      connection.send(postHead(target().basePath, large), large);
+      expectRefusal(await connection.response(), 41300, target().errorStatus);
+      const { bytes, headers } = chunked(large);
+      connection.send(postHead(target().basePath, '', headers), bytes);
+      expectRefusal(await connection.response(), 41300, target().errorStatus);
+      connection.send(postHead(target().basePath, '{"id":1,"name":"x"}'), '{"id":1,"name":"x"}');
+      expectCreated(await connection.response(), { name: 'x' });
+    });
+  });
+}

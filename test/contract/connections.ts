@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RawConnection } from '../support/raw-connection.js';
+import { expectRefusal } from '../support/refusal.js';
+import { postHead, type RequestHeaders } from '../support/request.js';
+import type { ContractTarget } from './contract-target.js';
+import { expectCreated } from './expect-created.js';
+import { removePlants, storedPlants } from './stored-plants.js';
+
+const ROSE = '{"id": 1, "name": "Rose"}';
+const FERN = '{"id": 2, "name": "Fern"}';
+const LIMIT = 1024 * 1024;
+
+const REFUSED: [error: number, body: string, headers: RequestHeaders][] = [
+  [40001, '', {}],
+  [40001, '[]', {}],
+  [40002, '{', {}],
+  [40003, '{}', {}],
+  [40004, FERN, { 'Idempotency-Key': '' }],
+  [40100, FERN, { Authorization: undefined }],
+  [40101, FERN, { Authorization: 'Bearer wrong' }],
+  [40102, FERN, { Authorization: 'Bearer' }],
+  [40901, ROSE, {}],
+  [40902, '{"id": 1, "name": "Dahlia"}', { 'Idempotency-Key': 'key' }],
+  [41300, ' '.repeat(LIMIT + 1), {}],
+  [41300, ' '.repeat(5 * LIMIT), {}],
+  [41500, FERN, { 'Content-Type': 'text/plain' }],
+  [41500, FERN, { 'Content-Encoding': 'zstd' }],
+];
+
+export function describeConnections(target: () => ContractTarget): void {
+  const post = (body: string, headers?: RequestHeaders): string => postHead(target().basePath, body, headers) + body;
+
+  describe('a connection', () => {
+    beforeEach(async () => {
+      await removePlants(target());
+      await target().post(ROSE, { 'Idempotency-Key': 'key' });
+    });
+
+    it.each(REFUSED)('should carry the next request after %d', async (error, body, headers) => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(post(body, headers));
+      const response = await connection.response();
+      expectRefusal(response, error, target().errorStatus);
+      expect(response?.headers.connection).not.toBe('close');
+      connection.send(post(FERN));
+      expectCreated(await connection.response(), { name: 'Fern' });
+    });
+
+    it.each([
+      ['an unknown path', 'POST', '/plant', 40400],
+      ['a path that does not decode', 'POST', '/%', 40400],
+      ['another method', 'PUT', '/plants', 40500],
+    ])('should carry the next request after %s', async (_, method, path, error) => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(post(FERN).replace(`POST ${target().basePath}/plants`, `${method} ${target().basePath}${path}`));
+      expectRefusal(await connection.response(), error, target().errorStatus);
+      connection.send(post(FERN));
+      expectCreated(await connection.response(), { name: 'Fern' });
+    });
+
+    it('should carry a hundred requests', async () => {
+      using connection = await RawConnection.open(target().port);
+      for (let id = 100; id < 200; id++) {
+        connection.send(post(`{"id": ${id}, "name": "Plant ${id}"}`));
+        expectCreated(await connection.response(), { name: `Plant ${id}` });
+      }
+      expect(await storedPlants(target())).toHaveLength(101);
+    });
+
+    it.each([
+      ['a plant', FERN, 200],
+      ['a refusal', ROSE, 40901],
+    ])('should be closed behind %s where the client asks for it', async (_, body, outcome) => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(post(body, { Connection: 'close' }));
+      const response = await connection.response();
+      if (outcome === 200) expectCreated(response, { name: 'Fern' });
+      else expectRefusal(response, outcome, target().errorStatus);
+      expect(response?.headers.connection).toBe('close');
+      expect(await connection.response()).toBeUndefined();
+    });
+
+    it('should be kept in HTTP/1.0 where the client asks for it', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(post(ROSE, { Connection: 'keep-alive' }).replace('HTTP/1.1', 'HTTP/1.0'));
+      expectRefusal(await connection.response(), 40901, target().errorStatus);
+      connection.send(post(FERN));
+      expectCreated(await connection.response(), { name: 'Fern' });
+    });
+
+    it('should write nothing where it ends before the body does', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(post(FERN).slice(0, -1));
+      connection.socket.end();
+      await connection.closed();
+      expect(await storedPlants(target())).toMatchObject([{ id: '1' }]);
+    });
+
+    it('should do no harm where it breaks at any moment', async () => {
+      const bytes = post(FERN, { Authorization: 'Bearer wrong' });
+      for (const end of [1, 20, bytes.length - 10, bytes.length]) {
+        using connection = await RawConnection.open(target().port);
+        connection.send(bytes.slice(0, end));
+        connection.socket.resetAndDestroy();
+      }
+      expectCreated(await target().post(FERN), { name: 'Fern' });
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ContractTarget } from './contract-target.js';
+import { expectCreated } from './expect-created.js';
+import { expectNothingWritten } from './expect-nothing-written.js';
+import { removePlants } from './stored-plants.js';
+
+const PLANT = '{"id": 1, "name": "Rose"}';
+
+const SUPPORTED = [
+  'application/json',
+  'APPLICATION/JSON',
+  'application/json;',
+  'application/json;charset=utf-8',
+  'application/json; charset=UTF-8',
+  'application/json; charset="utf-8"',
+  'application/json; Charset="Utf-8"',
+  'application/json ; charset=utf8',
+  'application/json; version=1',
+  'application/json; profile="a;b,c"; charset=utf-8',
+];
+
+const UNSUPPORTED_TYPES = [
+  '',
+  'json',
+  'text/plain',
+  'text/json',
+  'text/html; charset=utf-8',
+  'application/jsonx',
+  'application/jso',
+  'application/vnd.api+json',
+  'application/merge-patch+json',
+  'application/x-ndjson',
+  'application/x-www-form-urlencoded',
+  'application/octet-stream',
+  'multipart/form-data; boundary=x',
+  'application/*',
+  '*/*',
+  'application/json, text/plain',
+  'application/json, application/json',
+  '"application/json"',
+];
+
+const UNSUPPORTED_CHARSETS = ['latin1', 'iso-8859-1', 'utf-16', 'UTF-16LE', 'utf-32', 'windows-1252', '"utf-7"'];
+
+export function describeMediaTypes(target: () => ContractTarget): void {
+  beforeEach(() => removePlants(target()));
+
+  describe('the Content-Type', () => {
+    it.each(SUPPORTED)('may be: %s', async (type) => {
+      expectCreated(await target().post(PLANT, { 'Content-Type': type }), { name: 'Rose' });
+    });
+
+    it.each(UNSUPPORTED_TYPES)('should not be: %s', async (type) => {
+      const response = await target().post(PLANT, { 'Content-Type': type });
+      const message = await expectNothingWritten(target(), response, 41500);
+      expect(message).toContain(JSON.stringify(type));
+      expect(message).toMatch(/must be application\/json/);
+    });
+
+    it.each(UNSUPPORTED_CHARSETS)('should not have the charset %s', async (charset) => {
+      const response = await target().post(PLANT, { 'Content-Type': `application/json; charset=${charset}` });
+      const message = await expectNothingWritten(target(), response, 41500);
+      expect(message).toMatch(new RegExp(`charset "${charset.replaceAll('"', '')}".*utf-8`));
+    });
+
+    it('should not be missing where there is a body', async () => {
+      const message = await expectNothingWritten(
+        target(),
+        await target().post(PLANT, { 'Content-Type': undefined }),
+        41500,
+      );
+      expect(message).toMatch(/missing.*application\/json/);
+    });
+
+    it('should not be repeated in words of any length', async () => {
+      const response = await target().post(PLANT, { 'Content-Type': `text/${'x'.repeat(10_000)}` });
+      const message = await expectNothingWritten(target(), response, 41500);
+      expect(message.length).toBeLessThan(300);
+    });
+
+    it('should make no difference where a form holds a token', async () => {
+      const form = `access_token=${'x'.repeat(30)}&id=1&name=Rose`;
+      const response = await target().post(form, { 'Content-Type': 'application/x-www-form-urlencoded' });
+      await expectNothingWritten(target(), response, 41500);
+    });
+  });
+}

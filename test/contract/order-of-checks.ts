@@ -1,0 +1,86 @@
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RawConnection } from '../support/raw-connection.js';
+import { expectRefusal } from '../support/refusal.js';
+import { postHead, type RequestHeaders } from '../support/request.js';
+import type { ContractTarget } from './contract-target.js';
+import { expectCreated } from './expect-created.js';
+import { expectNothingWritten } from './expect-nothing-written.js';
+import { removePlants } from './stored-plants.js';
+
+const GIGABYTE = '1000000000';
+const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
+
+/** Requests with every other kind of fault. */
+const FAULTY: [fault: string, body: string | Buffer, headers: RequestHeaders][] = [
+  ['no body', '', {}],
+  ['broken JSON', '{"id": 1, "name"', {}],
+  ['invalid UTF-8', Buffer.of(0xff), {}],
+  ['wrong fields', '{"id": "x"}', {}],
+  ['a wrong media type', 'x', { 'Content-Type': 'text/plain' }],
+  ['an unknown encoding', 'x', { 'Content-Encoding': 'zstd' }],
+  ['broken gzip', gzipSync('{}').subarray(1), { 'Content-Encoding': 'gzip' }],
+  ['an empty Idempotency-Key', '{"id": 1, "name": "Rose"}', { 'Idempotency-Key': '' }],
+  ['a body that is too large', Buffer.alloc(2 * 1024 * 1024, ' '), {}],
+];
+
+const CREDENTIALS: [credential: string, authorization: string | undefined, error: number][] = [
+  ['no credential', undefined, 40100],
+  ['a wrong token', 'Bearer wrong', 40101],
+  ['a malformed credential', 'Bearer', 40102],
+];
+
+/** Faults in the order in which they are to be found: each request has its own and all that come after. */
+const IN_ORDER: [error: number, body: string, headers: RequestHeaders][] = [
+  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Type': 'text/plain' }],
+  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Encoding': 'zstd' }],
+  [41300, '{"id": "x",'.padEnd(2 * 1024 * 1024), {}],
+  [40002, '{"id": "x",', {}],
+  [40001, '[]', {}],
+  [40003, '{"id": 1, "name": null}', {}],
+];
+
+export function describeOrderOfChecks(target: () => ContractTarget): void {
+  beforeEach(() => removePlants(target()));
+
+  describe.each(CREDENTIALS)('a request with %s', (_, authorization, error) => {
+    const Authorization = authorization;
+
+    it.each(FAULTY)('should be refused for that, not for %s', async (_fault, body, headers) => {
+      await expectNothingWritten(target(), await target().post(body, { Authorization, ...headers }), error);
+    });
+
+    it.each([
+      ['of a length', { 'Content-Length': '100' }],
+      ['of a gigabyte', { 'Content-Length': GIGABYTE }],
+      ['in chunks', CHUNKED],
+    ])('should be refused before its body is sent: %s', async (_body, headers) => {
+      const response = await target().raw(postHead(target().basePath, '', { Authorization, ...headers }));
+      expectRefusal(response, error, target().errorStatus);
+    });
+
+    it('should not end the connection for the body that follows', async () => {
+      using connection = await RawConnection.open(target().port);
+      const plant = '{"id": 1, "name": "Rose"}';
+      connection.send(postHead(target().basePath, plant, { Authorization }));
+      expectRefusal(await connection.response(), error, target().errorStatus);
+      connection.send(plant, postHead(target().basePath, plant), plant);
+      expectCreated(await connection.response(), { name: 'Rose' });
+    });
+
+    it('should be refused for that where its chunks are broken, and its connection closed', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);
+      expectRefusal(await connection.response(), error, target().errorStatus);
+      expect(await connection.response()).toBeUndefined();
+    });
+  });
+
+  describe('a request with a credential and several faults', () => {
+    it.each(IN_ORDER)('should be refused for the first, %d', async (error, body, headers) => {
+      // Every one of them would also be refused for its id.
+      expectCreated(await target().post('{"id": 1, "name": "Rose"}'), { name: 'Rose' });
+      expectRefusal(await target().post(body, headers), error, target().errorStatus);
+    });
+  });
+}
