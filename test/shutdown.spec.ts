@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from './support/free-port.js';
+import { PlantStoreProcess } from './support/process.js';
+import { RawConnection } from './support/raw-connection.js';
+import { postHead } from './support/request.js';
+import { TableLock } from './support/table-lock.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
+
+const PLANT = '{"id":1,"name":"Rose"}';
+const REQUEST_TIMEOUT = 500;
+
+describe('Shutdown', () => {
+  let database: TestDatabase;
+  let service: PlantStoreProcess;
+  let managementPort: number;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    managementPort = await freePort();
+    service = await PlantStoreProcess.serve(database.url, {
+      MANAGEMENT_PORT: String(managementPort),
+      STORAGE_TIMEOUT: '20000',
+      REQUEST_TIMEOUT: String(REQUEST_TIMEOUT),
+    });
+  });
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  async function managed(path: string): Promise<[number, unknown]> {
+    const response = await fetch(`http://127.0.0.1:${managementPort}${path}`);
+    return [response.status, await response.json()];
+  }
+
+  async function accepts(): Promise<boolean> {
+    const socket = connect(service.port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  const refusing = (): Promise<void> => until(async () => !(await accepts()));
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'should, at %s, let the requests in flight finish and nothing else begin',
+    async (signal) => {
+      await using lock = await TableLock.take(database);
+      expect(await managed('/readyz')).toEqual([200, { status: 'ok' }]);
+      const answer = service.post(PLANT);
+      await lock.awaited();
+
+      service.signal(signal);
+      await refusing();
+      expect(await managed('/readyz')).toEqual([
+        503,
+        { status: 'unavailable', reason: 'the service is shutting down' },
+      ]);
+      expect(await managed('/livez')).toEqual([200, { status: 'ok' }]);
+
+      await lock.release();
+      expect(await answer).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+      expect(await service.ended).toBe(0);
+      expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
+      expect(service.stderr).toBe('');
+      expect(service.log.filter(({ level }) => level !== 'log')).toEqual([]);
+    },
+  );
+
+  it('should not wait for connections that are idle, before or after their first request', async () => {
+    using used = await RawConnection.open(service.port);
+    using silent = await RawConnection.open(service.port);
+    used.send(postHead('', PLANT), PLANT);
+    expect(await used.response()).toMatchObject({ status: 200 });
+
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    await Promise.all([used.closed(), silent.closed()]);
+  });
+
+  it.each([
+    ['headers', postHead('', PLANT).slice(0, 40)],
+    ['body', postHead('', PLANT) + PLANT.slice(0, 5)],
+  ])('should not wait for ever for a request whose %s never arrive in full', async (_, half) => {
+    using connection = await RawConnection.open(service.port);
+    connection.send(half);
+    // The service has read it once it has answered a later one.
+    expect(await service.post(PLANT)).toMatchObject({ status: 200 });
+
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  it('should end at once at a second signal', async () => {
+    await using lock = await TableLock.take(database);
+    using connection = await RawConnection.open(service.port);
+    connection.send(postHead('', PLANT), PLANT);
+    await lock.awaited();
+    service.signal('SIGTERM');
+    await refusing();
+
+    // Until it counts as another one than the first.
+    const again = setInterval(() => {
+      service.signal('SIGINT');
+    }, 50);
+    expect(await service.ended).toBe(130);
+    clearInterval(again);
+  });
+
+  it('should take for one signal what comes twice within a moment, as a Ctrl-C under npm does', async () => {
+    await using lock = await TableLock.take(database);
+    const answer = service.post(PLANT);
+    await lock.awaited();
+    service.signal('SIGINT');
+    service.signal('SIGTERM');
+    await refusing();
+    await lock.release();
+
+    expect(await answer).toMatchObject({ status: 200 });
+    expect(await service.ended).toBe(0);
+  });
+});
