@@ -1,0 +1,103 @@
+import type { HeadersObject, OpenAPIObject, ResponseObject } from '@nestjs/swagger';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
+import type { RawResponse } from './support/raw-connection.js';
+import { createPlantOf, examplesOf, generateOpenApi } from './support/openapi.js';
+import { expectRefusal } from './support/refusal.js';
+import { startStore, type Store, TOKEN } from './support/store.js';
+
+describe('GET /openapi.json and /docs', () => {
+  let store: Store;
+
+  afterEach(() => store.stop());
+
+  const get = (path: string, header = ''): Promise<RawResponse> =>
+    store.raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${header}\r\n`);
+  const served = async (): Promise<OpenAPIObject> => JSON.parse((await get('/openapi.json')).body) as OpenAPIObject;
+
+  it('should serve the generated document without a credential', async () => {
+    store = await startStore();
+    const response = await get('/openapi.json');
+    expect(response.status).toBe(200);
+    expect(response.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^application\/json/),
+      'cache-control': 'no-cache',
+    });
+    expect(JSON.parse(response.body)).toEqual(await generateOpenApi());
+  });
+
+  it('should keep the path and name the base path in the server', async () => {
+    store = await startStore({ BASE_PATH: '/api/v1' });
+    const plain = await generateOpenApi();
+    expect(await served()).toEqual({ ...plain, servers: [{ ...plain.servers?.[0], url: '/api/v1' }] });
+  });
+
+  it('should give every status of the catalogue a response where statuses are semantic', async () => {
+    store = await startStore({ ERROR_STATUS: 'semantic' });
+    const { responses } = createPlantOf(await served());
+    const numbers = Object.keys(ERROR_CATALOGUE);
+    const statuses = new Set(['200', ...numbers.map((number) => number.slice(0, 3))]);
+    expect(Object.keys(responses).sort()).toEqual([...statuses].sort());
+    for (const number of numbers) {
+      const response = responses[number.slice(0, 3)] as ResponseObject;
+      expect(response.description).toContain(number);
+      expect(response.content).toHaveProperty(['application/json', 'schema', '$ref'], '#/components/schemas/Error');
+    }
+    expect(Object.keys(examplesOf(responses['401']))).toEqual(['40100', '40101']);
+    expect(Object.keys(examplesOf(responses['409']))).toEqual(['40901', '40902']);
+    expect(headersOf(responses['401'])).toEqual(['WWW-Authenticate']);
+    expect(headersOf(responses['405'])).toEqual(['Allow']);
+    expect(headersOf(responses['503'])).toEqual(['Retry-After', 'X-Request-Id']);
+  });
+
+  it.each(['/docs', '/docs/'])('should serve a page at %s all of whose parts can be had', async (page) => {
+    store = await startStore();
+    const { status, headers, body } = await get(page);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': expect.stringMatching(/^text\/html/),
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.* frame-ancestors 'none'$/),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    });
+    const parts = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
+    expect(parts.length).toBeGreaterThan(3);
+    for (const part of parts) {
+      const { pathname } = new URL(part, `http://localhost${page}`);
+      expect({ pathname, status: (await get(pathname)).status }).toEqual({ pathname, status: 200 });
+    }
+  });
+
+  it('should lead from /docs/index.html to the page', async () => {
+    store = await startStore();
+    expect(await get('/docs/index.html')).toMatchObject({ status: 302, headers: { location: './' } });
+  });
+
+  it('should answer both like any other path where the documentation is off', async () => {
+    store = await startStore({ DOCS: 'off' });
+    for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json']) {
+      expectRefusal(await get(path), 40100, store.errorStatus);
+      expectRefusal(await get(path, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+
+  it('should answer other paths beside them like any other path', async () => {
+    store = await startStore();
+    for (const path of [
+      '/DOCS',
+      '/docs/nothing',
+      '/docs/..%2f..%2fpackage.json',
+      '/docs-json',
+      '/openapi.json/',
+      '/',
+    ]) {
+      expectRefusal(await get(path), 40100, store.errorStatus);
+      expectRefusal(await get(path, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+});
+
+function headersOf(response: unknown): string[] {
+  return Object.keys((response as { headers: HeadersObject }).headers);
+}
