@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PlantStoreProcess } from './support/process.js';
+import { expectFailure, PASSWORD } from './support/process-failure.js';
+import { TOKEN } from './support/request.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+
+describe('plant-store serve', () => {
+  let migrated: TestDatabase;
+  let taken: Server;
+
+  beforeAll(async () => {
+    migrated = await createTestDatabase();
+    taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+  });
+  afterAll(async () => {
+    taken.close();
+    await migrated.drop();
+  });
+
+  const variables = (database: TestDatabase): Record<string, string> => ({
+    DATABASE_URL: database.url,
+    ACCESS_TOKENS: TOKEN,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+  });
+
+  it('should name all that is missing in production at once', () =>
+    expectFailure('serve', { NODE_ENV: 'production' }, /^DATABASE_URL: /m, /^ACCESS_TOKENS: /m));
+
+  it('should name all that is wrong at once, and show no secret', () =>
+    expectFailure(
+      'serve',
+      { DATABASE_URL: `mysql://gardener:${PASSWORD}@localhost/plants`, ACCESS_TOKENS: PASSWORD, PORT: 'many' },
+      /^DATABASE_URL: /m,
+      /^ACCESS_TOKENS: /m,
+      /^PORT: /m,
+    ));
+
+  it('should say how to migrate a database that is not', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    await expectFailure('serve', variables(database), 'is not migrated', 'Run `plant-store migrate`');
+    await database.drop();
+  });
+
+  it('should refuse a database that a newer build has migrated', async () => {
+    const database = await createTestDatabase();
+    await database.query(`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+      VALUES ('newer', 'newer', '29990101000000_newer', now(), 1)`);
+    await expectFailure('serve', variables(database), '29990101000000_newer', 'Deploy the newer build');
+    await database.drop();
+  });
+
+  it.each(['PORT', 'MANAGEMENT_PORT'])('should say that the %s is taken', async (name) => {
+    const { port } = taken.address() as AddressInfo;
+    const fault = new RegExp(`^${name}: ${port} on "127\\.0\\.0\\.1" is taken by another program`, 'm');
+    await expectFailure('serve', { ...variables(migrated), [name]: String(port) }, fault);
+  });
+
+  it('should log lines of JSON, and nothing of its secrets', async () => {
+    await using service = await PlantStoreProcess.serve(migrated.url, { LOG_LEVEL: 'trace', LOG_FORMAT: 'json' });
+    expect(await service.post('{"id":1,"name":"Rose"}')).toMatchObject({ status: 200 });
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    expect(service.log.length).toBeGreaterThan(1);
+    for (const entry of service.log) {
+      expect(entry).toMatchObject({ level: expect.any(String) as unknown, timestamp: expect.any(Number) as unknown });
+    }
+    expect(service.output).not.toMatch(TOKEN);
+    expect(service.output).not.toMatch(migrated.url);
+    expect(service.output).not.toMatch(new URL(migrated.url).password);
+  });
+});

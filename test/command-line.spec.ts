@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readMigrations, MIGRATIONS_FOLDER } from '../src/database/migration-files.js';
+import { PlantStoreProcess } from './support/process.js';
+import { expectFailure, PASSWORD } from './support/process-failure.js';
+import { TOKEN } from './support/request.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+
+describe('plant-store', () => {
+  describe('called for help, or wrongly', () => {
+    it('should explain itself', async () => {
+      const help = await PlantStoreProcess.run('--help');
+      expect(await help.ended).toBe(0);
+      for (const word of ['serve', 'migrate', 'openapi', '--schema', '--version']) expect(help.stdout).toMatch(word);
+      expect(help.stderr).toBe('');
+    });
+
+    it('should tell its version', async () => {
+      const version = await PlantStoreProcess.run('--version');
+      expect(await version.ended).toBe(0);
+      const file = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+      expect(version.stdout).toBe(`${(JSON.parse(file) as { version: string }).version}\n`);
+    });
+
+    it.each([
+      ['', 'a command is missing'],
+      ['flourish', 'there is no command "flourish"'],
+      ['toString', 'there is no command "toString"'],
+      ['serve --port=3000', "Unknown option '--port'"],
+      ['serve now', 'serve takes no "now"'],
+      ['serve --schema garden', 'only migrate takes --schema'],
+      ['migrate --schema', "Option '--schema <value>' argument missing"],
+    ])('should refuse "plant-store %s", say why, and exit with 2', async (command, reason) => {
+      const refused = await PlantStoreProcess.run(command);
+      expect(await refused.ended).toBe(2);
+      expect(refused.stderr).toMatch(`plant-store: ${reason}`);
+      expect(refused.stderr).toMatch('plant-store serve ');
+      expect(refused.stdout).toBe('');
+    });
+  });
+
+  describe('migrate', () => {
+    let database: TestDatabase;
+    let names: string[];
+
+    beforeAll(async () => {
+      database = await createTestDatabase({ migrated: false });
+      names = (await readMigrations(MIGRATIONS_FOLDER)).migrationDirectories.map(({ path }) => path);
+    });
+    afterAll(() => database.drop());
+
+    it('should apply what the database lacks, once, and in another schema where told so', async () => {
+      // In production too, without the token that only serving needs.
+      const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
+      const first = await PlantStoreProcess.run('migrate', variables);
+      expect(first).toMatchObject({ stdout: `Applied ${names.join(', ')}.\n`, stderr: '' });
+      expect(await first.ended).toBe(0);
+
+      const [second, other] = await Promise.all([
+        PlantStoreProcess.run('migrate', variables),
+        PlantStoreProcess.run('migrate --schema garden', variables),
+      ]);
+      expect(second).toMatchObject({ stdout: 'The database is up to date.\n', stderr: '' });
+      expect(await second.ended).toBe(0);
+      expect(other).toMatchObject({ stdout: `Applied ${names.join(', ')}.\n`, stderr: '' });
+      expect(
+        await database.query(
+          `SELECT table_schema FROM information_schema.tables WHERE table_name = 'plants' ORDER BY 1`,
+        ),
+      ).toEqual([{ table_schema: 'garden' }, { table_schema: 'public' }]);
+    });
+
+    it('should name the variable that is missing', () => expectFailure('migrate', {}, 'DATABASE_URL'));
+  });
+
+  it.each(['migrate', 'serve'])('should say, on %s, which database is out of reach', async (command) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    await expectFailure(
+      command,
+      { DATABASE_URL: `postgresql://gardener:${PASSWORD}@127.0.0.1:${port}/plants`, ACCESS_TOKENS: TOKEN },
+      `cannot connect to database plants at 127.0.0.1:${port} as gardener`,
+    );
+  });
+
+  describe('openapi', () => {
+    it('should print the document and nothing else, and connect to nothing', async () => {
+      const connections: unknown[] = [];
+      const server = createServer((socket) => connections.push(socket.destroy())).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const printed = await PlantStoreProcess.run('openapi', {
+        DATABASE_URL: `postgresql://gardener:${PASSWORD}@127.0.0.1:${port}/plants`,
+        NODE_ENV: 'production',
+      });
+      server.close();
+
+      expect(await printed.ended).toBe(0);
+      expect(printed.stderr).toBe('');
+      expect(JSON.parse(printed.stdout)).toMatchObject({
+        openapi: expect.stringMatching(/^3\./) as unknown,
+        paths: { '/plants': {} },
+      });
+      expect(connections).toEqual([]);
+    });
+  });
+});

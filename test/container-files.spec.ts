@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { Environment } from '../src/config/environment.js';
+import { describeVariables } from '../src/config/variable.decorator.js';
+
+const path = (name: string) => new URL(`../${name}`, import.meta.url);
+const lines = (name: string) => readFileSync(path(name), 'utf8').split('\n');
+
+describe('Dockerfile', () => {
+  const instructions = lines('Dockerfile').filter((line) => !line.startsWith('#'));
+  const starting = (word: string) => instructions.filter((line) => line.startsWith(word));
+
+  it('should build on one base only, the one of the deployment', () => {
+    expect(starting('FROM')).toEqual([
+      'FROM node:24-bookworm-slim AS base',
+      'FROM base AS build',
+      'FROM base AS production',
+      'FROM node:24-bookworm-slim',
+    ]);
+  });
+
+  it('should install what the lock file says, and production dependencies alone for the image', () => {
+    const installs = instructions.filter((line) => /\bnpm (ci|i|install)\b/.test(line));
+
+    expect(installs.map((line) => line.replace(/.*(?=npm )/, ''))).toEqual([
+      'npm ci --ignore-scripts',
+      'npm ci --ignore-scripts --omit=dev --omit=optional',
+    ]);
+  });
+
+  it('should run the service as a user that is not root, check its health, and hand it the signals', () => {
+    const [user = ''] = starting('USER').slice(-1);
+
+    expect(user).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
+    expect(instructions.slice(instructions.indexOf(user)).join('\n')).toMatch(/^HEALTHCHECK /m);
+    expect(starting('CMD')).toEqual(['CMD ["node", "dist/main.js", "serve"]']);
+  });
+});
+
+describe('.dockerignore', () => {
+  const patterns = lines('.dockerignore').filter((line) => line !== '' && !line.startsWith('#'));
+
+  it('should let in nothing but what it names', () => {
+    expect(patterns[0]).toBe('*');
+  });
+
+  it('should name what exists', () => {
+    const named = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
+
+    expect(named.filter((name) => !existsSync(path(name.replace(/\/\*.*/, ''))))).toEqual([]);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const compose = lines('docker-compose.yml').filter((line) => !line.trimStart().startsWith('#'));
+  const text = compose.join('\n');
+  /** The lines below a key, as far as they are indented. */
+  const block = (key: string, indent = '') =>
+    new RegExp(`^${indent}${key}:.*\n((?:${indent} +.*\n|\n)*)`, 'm').exec(text)?.[1] ?? '';
+  const services = [...block('services').matchAll(/^ {2}(\S+):$/gm)].map(([, name]) => name ?? '');
+
+  it('should have the service, its database, and what has to run before', () => {
+    expect(services).toEqual(['api', 'migrate', 'credentials', 'db']);
+  });
+
+  it('should hand on every variable of the environment', () => {
+    const known = block('x-configuration');
+    const names = describeVariables(Environment)
+      .filter(({ name }) => name !== 'NODE_ENV')
+      .map(({ name, secret }) => (secret ? new RegExp(`^  ${name}(_FILE)?:`, 'm') : new RegExp(`^  ${name}:`, 'm')));
+
+    expect(names.filter((name) => !name.test(known))).toEqual([]);
+  });
+
+  it.each(services)('should give %s as few rights as possible', (name) => {
+    expect(block(name, '  ')).toMatch(/^ {4}<<: .*\*(plant-store|hardened)\b/m);
+    expect(block('x-plant-store')).toContain('<<: *hardened');
+    for (const setting of ['init: true', 'read_only: true', 'cap_drop: [ALL]', "['no-new-privileges:true']"]) {
+      expect(block('x-hardened')).toContain(setting);
+    }
+  });
+
+  it('should hold no secret', () => {
+    const values = [...text.matchAll(/^ *\w*(?:PASSWORD|TOKEN)\w*:[ \t]*(.*)$/gm)].map(([, value]) => value);
+
+    expect(values.length).toBeGreaterThan(0);
+    expect(values.filter((value) => value !== '' && !/^(\/run\/|\$\{\w+:\+\/run\/)/.test(value ?? ''))).toEqual([]);
+    expect(text).not.toMatch(/:\/\/[^/\s]*:[^/\s]*@/);
+  });
+});

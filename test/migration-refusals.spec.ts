@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
+import { MigrationError } from '../src/database/migration.error.js';
+import { Migrator } from '../src/database/migrator.js';
+import { MigrationFolder } from './support/migration-folder.js';
+import { createTestDatabase } from './support/test-database.js';
+
+const NEWER = '29990101000000_newer';
+const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
+const names = migrationDirectories.map(({ path }) => path);
+
+describe(MigrationError.name, () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let url: string;
+  let client: pg.Client;
+  let folder: MigrationFolder;
+
+  beforeEach(async () => {
+    folder = await MigrationFolder.create();
+    database = await createTestDatabase({ migrated: false });
+    url = database.url;
+    client = new pg.Client(url);
+    await client.connect();
+  });
+
+  afterEach(async () => {
+    await client.end();
+    await database.drop();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  const failureOf = async (work: Promise<unknown>): Promise<MigrationError> => {
+    const error: unknown = await work.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(MigrationError);
+    return error as MigrationError;
+  };
+
+  it('should say that a database is not migrated, and what to run', async () => {
+    const error = await failureOf(new Migrator({ url }).assertCurrent());
+    expect(error.code).toBe('pending');
+    expect(error.message).toMatch(names.join(', '));
+    expect(error.message).toMatch('Run `plant-store migrate`');
+  });
+
+  it('should say that a newer build has migrated the database, and what to deploy', async () => {
+    await folder.write(NEWER, 'ALTER TABLE plants ADD COLUMN height integer');
+    await new Migrator({ url, folder: folder.path }).migrate();
+    const older = new Migrator({ url });
+    for (const error of [await failureOf(older.assertCurrent()), await failureOf(older.migrate())]) {
+      expect(error.code).toBe('ahead');
+      expect(error.message).toMatch(NEWER);
+      expect(error.message).toMatch('Deploy the newer build');
+    }
+  });
+
+  it('should pass on why a migration failed, with nothing of it left, until it is resolved', async () => {
+    await folder.write(NEWER, 'CREATE TABLE leaves (id bigint); CREATE TABLE plants (id bigint);');
+    const migrator = new Migrator({ url, folder: folder.path });
+    const error = await failureOf(migrator.migrate());
+    expect(error.code).toBe('failed');
+    expect(error.message).toMatch(`migration ${NEWER} of schema public`);
+    expect(error.message).toMatch('relation "plants" already exists');
+    expect(error.message).not.toMatch('\n');
+    expect(error.cause).toBeInstanceOf(Error);
+    expect((await client.query(`SELECT to_regclass('leaves') AS leaves`)).rows).toEqual([{ leaves: null }]);
+
+    for (const later of [await failureOf(migrator.assertCurrent()), await failureOf(migrator.migrate())]) {
+      expect(later.code).toBe('failed');
+      expect(later.message).toMatch(`prisma migrate resolve --rolled-back ${NEWER}`);
+    }
+
+    // What `prisma migrate resolve --rolled-back` does.
+    await client.query('UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1', [NEWER]);
+    await folder.write(NEWER, 'CREATE TABLE leaves (id bigint)');
+    expect(await migrator.migrate()).toEqual([NEWER]);
+    await migrator.assertCurrent();
+  });
+
+  it('should tell that an applied migration was edited', async () => {
+    const [name = ''] = names;
+    await new Migrator({ url }).migrate();
+    await folder.write(name, 'CREATE TABLE plants (id bigint)');
+    const error = await failureOf(new Migrator({ url, folder: folder.path }).migrate());
+    expect(error.code).toBe('edited');
+    expect(error.message).toMatch(name);
+  });
+
+  describe('where another process holds the lock', () => {
+    const OWN = `pg_advisory_lock(1347178068, hashtext('public'))`;
+    const PRISMAS = 'pg_advisory_lock(72707369)';
+
+    it.each([
+      ['plant-store migrate', OWN],
+      ['prisma migrate', PRISMAS],
+    ])('should not wait for `%s` longer than told', async (_, lock) => {
+      await client.query(`SELECT ${lock}`);
+      const error = await failureOf(new Migrator({ url, timeout: 50 }).migrate());
+      expect(error.code).toBe('locked');
+      expect(error.message).toMatch('another process is migrating schema public and has not finished within 50 ms');
+      expect((await client.query(`SELECT to_regclass('plants') AS plants`)).rows).toEqual([{ plants: null }]);
+    });
+
+    it('should not come where the other finishes in time', async () => {
+      await client.query(`SELECT ${OWN}`);
+      const migration = new Migrator({ url }).migrate();
+      let waiting = 0;
+      while (waiting === 0) {
+        const { rowCount } = await client.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+        waiting = rowCount ?? 0;
+      }
+      await client.query('SELECT pg_advisory_unlock_all()');
+      expect(await migration).toEqual(names);
+    });
+  });
+
+  it('should pass on what the server refuses', async () => {
+    await client.query('CREATE TABLE weeds (id bigint)');
+    const error = await failureOf(new Migrator({ url }).migrate());
+    expect(error.code).toBe('refused');
+    expect(error.message).toMatch('database schema is not empty');
+  });
+
+  it('should say which database is out of reach, without its password', async () => {
+    const server = createServer().listen(0, 'localhost');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    const migrator = new Migrator({ url: `postgresql://gardener:not-to-be-told@localhost:${port}/plants` });
+    for (const error of await Promise.all([
+      failureOf(migrator.migrate()),
+      failureOf(migrator.assertCurrent()),
+      failureOf(migrator.status()),
+    ])) {
+      expect(error.code).toBe('unreachable');
+      expect(error.message).toMatch(
+        `cannot connect to database plants at localhost:${port} as gardener: connect ECONN`,
+      );
+      expect(error.message).not.toMatch('not-to-be-told');
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+
+import { parseDatabaseUrl } from '../src/database/database-url.js';
+import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
+import { Migrator } from '../src/database/migrator.js';
+import { MigrationFolder } from './support/migration-folder.js';
+import { schemaDifference } from './support/schema-difference.js';
+import { createTestDatabase } from './support/test-database.js';
+
+const SCHEMA_FILE = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url));
+const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
+const names = migrationDirectories.map(({ path }) => path);
+
+describe(Migrator.name, () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let url: string;
+  let client: pg.Client;
+
+  beforeEach(async () => {
+    database = await createTestDatabase({ migrated: false });
+    url = database.url;
+    client = new pg.Client(url);
+    await client.connect();
+  });
+
+  afterEach(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  const rowsOf = async (sql: string): Promise<unknown[]> => (await client.query<pg.QueryResultRow>(sql)).rows;
+
+  it('should apply every migration to an empty database, and none of them again', async () => {
+    const migrator = new Migrator({ url });
+    expect(await migrator.status()).toEqual({ applied: [], pending: names, unknown: [], failed: [] });
+    expect(await migrator.migrate()).toEqual(names);
+    expect(await migrator.migrate()).toEqual([]);
+    expect(await migrator.status()).toEqual({ applied: names, pending: [], unknown: [], failed: [] });
+    await migrator.assertCurrent();
+  });
+
+  it('should create the table as designed', async () => {
+    await new Migrator({ url }).migrate();
+    const columns = await rowsOf(
+      `SELECT column_name, data_type, datetime_precision, is_nullable, column_default, is_identity, is_generated
+       FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'plants' ORDER BY ordinal_position`,
+    );
+    const plain = {
+      datetime_precision: null,
+      is_nullable: 'NO',
+      column_default: null,
+      is_identity: 'NO',
+      is_generated: 'NEVER',
+    };
+    expect(columns).toEqual([
+      { ...plain, column_name: 'id', data_type: 'bigint' },
+      { ...plain, column_name: 'name', data_type: 'text' },
+      { ...plain, column_name: 'tag', data_type: 'text', is_nullable: 'YES' },
+      { ...plain, column_name: 'idempotency_key', data_type: 'text', is_nullable: 'YES' },
+      {
+        ...plain,
+        column_name: 'created_at',
+        data_type: 'timestamp with time zone',
+        datetime_precision: 6,
+        column_default: 'CURRENT_TIMESTAMP',
+      },
+    ]);
+    expect(
+      await rowsOf(`SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint
+                    WHERE conrelid = 'plants'::regclass AND contype <> 'n'`),
+    ).toEqual([{ definition: 'PRIMARY KEY (id)' }]);
+    expect(await rowsOf(`SELECT indexname FROM pg_indexes WHERE tablename = 'plants'`)).toEqual([
+      { indexname: 'plants_pkey' },
+    ]);
+  });
+
+  it('should keep the history where and as `prisma migrate` does', async () => {
+    await new Migrator({ url }).migrate();
+    const checksums = await Promise.all(
+      names.map(async (name) => {
+        const script = await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql'));
+        return createHash('sha256').update(script).digest('hex');
+      }),
+    );
+    expect(
+      await rowsOf(
+        `SELECT migration_name, checksum, finished_at >= started_at AS finished, logs, rolled_back_at, applied_steps_count
+         FROM public._prisma_migrations ORDER BY started_at`,
+      ),
+    ).toEqual(
+      names.map((migration_name, index) => ({
+        migration_name,
+        checksum: checksums[index],
+        finished: true,
+        logs: null,
+        rolled_back_at: null,
+        applied_steps_count: 1,
+      })),
+    );
+  });
+
+  it('should apply each migration once where eight migrate at the same time', async () => {
+    const results = await Promise.all(Array.from({ length: 8 }, () => new Migrator({ url }).migrate()));
+    expect(results.flat()).toEqual(names);
+    expect(await rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
+  });
+
+  it('should keep to a schema other than public', async () => {
+    const schema = 'green "house';
+    const migrator = new Migrator({ url, schema });
+    expect(await migrator.migrate()).toEqual(names);
+    expect(await migrator.migrate()).toEqual([]);
+    await migrator.assertCurrent();
+    const inUrl = new URL(url);
+    inUrl.searchParams.set('schema', schema);
+    await new Migrator({ url: inUrl.href }).assertCurrent();
+    expect(
+      await rowsOf(
+        `SELECT schemaname, tablename FROM pg_tables WHERE tablename IN ('plants', '_prisma_migrations') ORDER BY tablename`,
+      ),
+    ).toEqual([
+      { schemaname: schema, tablename: '_prisma_migrations' },
+      { schemaname: schema, tablename: 'plants' },
+    ]);
+    expect(await new Migrator({ url }).migrate()).toEqual(names);
+  });
+
+  it('should apply a script as a whole, whatever holds a semicolon in it', async () => {
+    await using folder = await MigrationFolder.create();
+    await folder.write(
+      '29990101000000_function',
+      `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`,
+    );
+    await new Migrator({ url, folder: folder.path }).migrate();
+    expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
+  });
+
+  it('should leave no timer that keeps the process from ending', async () => {
+    const started = jest.spyOn(globalThis, 'setTimeout');
+    const stopped = jest.spyOn(globalThis, 'clearTimeout');
+    try {
+      await new Migrator({ url }).migrate();
+      const gone = stopped.mock.calls.map(([timer]) => timer);
+      const timers = started.mock.results.map(({ value }) => value as NodeJS.Timeout);
+      expect(timers.length).toBeGreaterThan(0);
+      expect(timers.filter((timer) => !gone.includes(timer) && timer.hasRef())).toEqual([]);
+    } finally {
+      started.mockRestore();
+      stopped.mockRestore();
+    }
+  });
+
+  describe('and the schema', () => {
+    const difference = async (schema: string): Promise<string | null> => {
+      await new Migrator({ url }).migrate();
+      return schemaDifference(parseDatabaseUrl(url), schema);
+    };
+
+    it('should agree', async () => {
+      expect(await difference(await readFile(SCHEMA_FILE, 'utf8'))).toBe('-- This is an empty migration.\n');
+    });
+
+    it('should be seen to differ where they do', async () => {
+      const schema = await readFile(SCHEMA_FILE, 'utf8');
+      const changed = schema.replace(/^(\s+name\s+)String$/m, '$1String?');
+      expect(await difference(changed)).toMatch('ALTER TABLE "plants" ALTER COLUMN "name" DROP NOT NULL');
+    });
+  });
+});

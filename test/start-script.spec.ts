@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+const SCRIPT = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url));
+const BUILD = `
+  import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+  appendFileSync('builds', 'built ');
+  mkdirSync('dist', { recursive: true });
+  writeFileSync('dist/main.js', 'console.log("running", process.argv.slice(2).join(" "))');
+`;
+const SOURCES = ['src/plants/plant.ts', 'prisma/schema.prisma'];
+const SETTINGS = ['prisma.config.ts', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+describe('npm start', () => {
+  let root: string;
+
+  /** A package whose build is a matter of milliseconds, and which counts its builds. */
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'plant-store-script-'));
+    await mkdir(join(root, 'src/plants'), { recursive: true });
+    await mkdir(join(root, 'prisma'));
+    await cp(SCRIPT, join(root, 'scripts/start.mjs'));
+    for (const file of [...SOURCES, ...SETTINGS]) await write(file, '');
+    await write('package.json', JSON.stringify({ type: 'module', scripts: { build: 'node build.mjs' } }));
+    await write('build.mjs', BUILD);
+  });
+  afterEach(() => rm(root, { recursive: true }));
+
+  const write = (file: string, content: string): Promise<void> => writeFile(join(root, file), content);
+  const builds = async (): Promise<number> => (await readFile(join(root, 'builds'), 'utf8')).split(' ').length - 1;
+
+  async function start(): Promise<{ code: number | null; output: string; errors: string }> {
+    const child = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'serve'], { cwd: tmpdir() });
+    const closed = once(child, 'close');
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    await closed;
+    return { code: child.exitCode, output, errors };
+  }
+
+  it('should build where there is no build, and then run that, from any folder', async () => {
+    expect(await start()).toMatchObject({ code: 0, output: 'Building …\nrunning serve\n' });
+    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n' });
+    expect(await builds()).toBe(1);
+  });
+
+  it.each([...SOURCES, ...SETTINGS])('should build anew where %s is newer than the build', async (file) => {
+    await start();
+    const later = Date.now() / 1000 + 60;
+    await utimes(join(root, file), later, later);
+    expect(await start()).toMatchObject({ code: 0, output: 'Building …\nrunning serve\n' });
+    expect(await builds()).toBe(2);
+  });
+
+  it('should not run where the build fails, and show why', async () => {
+    await write('build.mjs', 'console.error("a mistake in line 7"); process.exit(3);');
+    const { code, output, errors } = await start();
+    expect({ code, output }).toEqual({ code: 3, output: 'Building …\n' });
+    expect(errors).toMatch('a mistake in line 7');
+  });
+});

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { PlantStoreProcess } from './support/process.js';
+
+const CURL = /^curl .*\/plants .*$/m;
+const SECRETS = /Bearer ([\w-]{20,})'/;
+
+describe('plant-store serve, without any configuration', () => {
+  let folder: string;
+  let service: PlantStoreProcess | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-start-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(folder, 0o755);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterEach(stop);
+
+  async function stop(): Promise<void> {
+    service?.signal('SIGINT');
+    await service?.ended;
+    service = undefined;
+  }
+
+  /** Starts it on any free ports, as far as they may be chosen. Returns the command that it prints. */
+  async function start(): Promise<string> {
+    service = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+    const [command] = await service.printed(CURL);
+    return command;
+  }
+
+  async function paste(command: string): Promise<[status: string, body: string]> {
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --silent --write-out '\\n%{http_code}'`]);
+    const [body = '', status = ''] = stdout.split('\n');
+    return [status, body];
+  }
+
+  const tokenIn = (command: string): string | undefined => SECRETS.exec(command)?.[1];
+
+  it('should print a command that creates a plant, and keep plant and token until the next start', async () => {
+    const first = await start();
+    expect(await paste(first)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+    const [status, body] = await paste(first);
+    expect([status, body]).toEqual(['400', expect.stringMatching('"error":40901')]);
+
+    const token = join(folder, '.data/access-token');
+    expect((await stat(token)).mode & 0o777).toBe(0o600);
+    expect((await readFile(token, 'utf8')).trim()).toBe(tokenIn(first));
+
+    service?.signal('SIGINT');
+    expect(await service?.ended).toBe(0);
+
+    const second = await start();
+    expect(tokenIn(second)).toBe(tokenIn(first));
+    // The id of the first command, at the port of the second one.
+    const [, url = ''] = /(http:\S+)/.exec(second) ?? [];
+    expect(await paste(first.replace(/http:\S+/, url))).toEqual(['400', expect.stringMatching('"error":40901')]);
+    expect(await paste(second)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should refuse to run twice in one folder, and not disturb the first', async () => {
+    const command = await start();
+    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+
+    expect(await other.ended).toBe(1);
+    expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
+    expect(other.stderr).toMatch('set DATABASE_URL');
+    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should leave no server behind where its own port is taken', async () => {
+    const command = await start();
+    const [, port = ''] = /:(\d+)\//.exec(command) ?? [];
+    const elsewhere = await mkdtemp(join(tmpdir(), 'plant-store-start-'));
+    await chmod(elsewhere, 0o755);
+    const other = new PlantStoreProcess(['serve'], { cwd: elsewhere, variables: { PORT: port, MANAGEMENT_PORT: '0' } });
+
+    expect(await other.ended).toBe(1);
+    expect(other.stderr).toMatch(`PORT: ${port} on "0.0.0.0" is taken`);
+    await expect(readFile(join(elsewhere, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
+    await rm(elsewhere, { recursive: true });
+  });
+});
