@@ -1,0 +1,40 @@
+FROM node:24-bookworm-slim AS base
+WORKDIR /app
+COPY package.json package-lock.json ./
+
+FROM base AS build
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
+COPY . .
+RUN npm run build && chmod +x dist/main.js
+
+FROM base AS production
+# Optional ones are left out too: Prisma's command line and TypeScript are such to npm, as optional peers of the client.
+RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --omit=dev --omit=optional
+COPY prisma/migrations prisma/migrations
+COPY docker docker
+COPY --from=build /app/dist dist
+# Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
+RUN node docker/prune.mjs && rm docker/prune.mjs && chmod -R a+rX .
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="plant-store" \
+      org.opencontainers.image.description="Stores plants: POST /plants, on PostgreSQL" \
+      org.opencontainers.image.licenses="MIT"
+ENV NODE_ENV=production
+WORKDIR /app
+# A volume that is mounted on this folder takes its owner and mode.
+RUN install -d -o node -g node -m 0750 /run/plant-store \
+ && ln -s /app/dist/main.js /usr/local/bin/plant-store
+COPY --from=production /app/node_modules node_modules
+COPY --from=production /app/package.json package.json
+COPY --from=production /app/prisma prisma
+COPY --from=production /app/docker docker
+COPY --from=production /app/dist dist
+# By number, so that an orchestrator can tell that it is not root.
+USER 1000:1000
+# Fails the build if something that the service loads was pruned.
+RUN plant-store openapi >/dev/null
+EXPOSE 3000
+HEALTHCHECK --start-period=60s --start-interval=1s --interval=10s --timeout=5s --retries=3 \
+  CMD ["node", "docker/healthcheck.mjs"]
+CMD ["node", "dist/main.js", "serve"]

