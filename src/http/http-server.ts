@@ -31,6 +31,8 @@ export function createHttpServer(
     connectionsCheckingInterval: Math.min(1000, Math.ceil(requestTimeout / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
+  // A client that closes its half of the connection has said all it wants to, and still waits for the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   // Node would drop all header fields beyond a number without a word, a repeated credential among them. Their size is limited.
   server.maxHeadersCount = 0;
   // Whatever follows a malformed request on its connection may be a part of it, and not the next request it looks like.

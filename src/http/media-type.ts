@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { UnsupportedMediaError } from './body.error.js';
+import { headerValues } from './header-values.js';
 
 const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
 export type ContentCoding = (typeof CODINGS)[number];
@@ -8,6 +9,9 @@ export type ContentCoding = (typeof CODINGS)[number];
 /** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
 export function checkMediaType(request: IncomingMessage): ContentCoding {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  if (headerValues(request, 'content-type').length > 1) {
+    throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
+  }
   if (type !== 'application/json') checkJson(type);
   return encoding === undefined ? 'identity' : contentCoding(encoding);
 }

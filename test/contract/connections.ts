@@ -88,6 +88,13 @@ export function describeConnections(target: () => ContractTarget): void {
       expectCreated(await connection.response(), { name: 'Fern' });
     });
 
+    it('should still carry the answer where the client has nothing more to say', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.socket.end(post(FERN));
+      expectCreated(await connection.response(), { name: 'Fern' });
+      expect(await connection.response()).toBeUndefined();
+    });
+
     it('should write nothing where it ends before the body does', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(post(FERN).slice(0, -1));

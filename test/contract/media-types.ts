@@ -57,6 +57,11 @@ export function describeMediaTypes(target: () => ContractTarget): void {
       expect(message).toMatch(/must be application\/json/);
     });
 
+    it('should not be repeated', async () => {
+      const response = await target().post(PLANT, { 'Content-Type': ['application/json', 'text/plain'] });
+      await expectNothingWritten(target(), response, 41500);
+    });
+
     it.each(UNSUPPORTED_CHARSETS)('should not have the charset %s', async (charset) => {
       const response = await target().post(PLANT, { 'Content-Type': `application/json; charset=${charset}` });
       const message = await expectNothingWritten(target(), response, 41500);
