@@ -30,8 +30,7 @@ describe('A failure of the service itself', () => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     await service.printed(new RegExp(`${id ?? ''}.*\n`));
     const [entry] = service.log.filter(({ level }) => level === 'error');
-    const message = { error: 50000, requestId: id, cause: expect.stringContaining('plants') as unknown };
-    expect(entry).toMatchObject({ message });
+    expect(entry).toMatchObject({ error: 50000, requestId: id, stack: expect.stringContaining('plants') });
     expect(service.output).not.toMatch("nobody else's business");
   });
 

@@ -5,7 +5,7 @@ describe('What PostgreSQL itself rejects', () => {
   let store: ProxiedStore;
 
   beforeAll(async () => {
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1' });
+    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', ERROR_STATUS: 'semantic' });
     await store.database.query(`
       CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

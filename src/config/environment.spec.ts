@@ -35,7 +35,7 @@ describe(Environment.name, () => {
     ],
     ['DATABASE_PASSWORD', ' with space ', 'databasePassword', ' with space '],
     ['DATABASE_POOL_SIZE', '1000', 'databasePoolSize', 1000],
-    ['STORAGE_TIMEOUT', '2147483647', 'storageTimeout', 2147483647],
+    ['STORAGE_TIMEOUT', '86400000', 'storageTimeout', 86_400_000],
     ['ACCESS_TOKENS', `${TOKEN},${TOKEN}2==\n, ${TOKEN}3`, 'accessTokens', [TOKEN, `${TOKEN}2==`, `${TOKEN}3`]],
     ['BODY_LIMIT', '1', 'bodyLimit', 1],
     ['ERROR_STATUS', 'Semantic', 'errorStatus', 'semantic'],
@@ -66,11 +66,12 @@ describe(Environment.name, () => {
   });
 
   it.each([
+    ['NODE_ENV', ['prod', 'Production', 'PROD']],
     ['PORT', ['65536', '-1', '1e3', '0x10', '3000.0', '1 2', 'abc', '99999999999999999999']],
     ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000', '999.1.1.1', '1.2.3.4.5']],
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a//b', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
     ['DATABASE_POOL_SIZE', ['0', '1001']],
-    ['STORAGE_TIMEOUT', ['0', '2147483648', '5s']],
+    ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
     ['BODY_LIMIT', ['0', '-1', '1mb', '1000000000000']],
     ['ERROR_STATUS', ['400', '__proto__']],
     ['MANAGEMENT_PORT', ['65536']],
@@ -113,6 +114,7 @@ describe(Environment.name, () => {
   });
 
   it('should say why every origin at once is refused', () => {
+    expect(() => loadEnvironment({ CORS_ORIGINS: 'a,http://b.example/c' })).toThrow(/"a".*"http:\/\/b.example\/c"/);
     expect(() => loadEnvironment({ CORS_ORIGINS: '*' })).toThrow(
       refusal(expect.stringMatching(/^CORS_ORIGINS: is "\*", which is not/)),
     );

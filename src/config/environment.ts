@@ -9,7 +9,7 @@ import { Choice } from './choice.decorator.js';
 import { CorsOrigins } from './cors-origins.decorator.js';
 import { Host } from './host.decorator.js';
 import { PostgresUrl } from './postgres-url.decorator.js';
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 import { RequiredInProduction } from './required-in-production.decorator.js';
 import { SeparatePort } from './separate-port.decorator.js';
 import { Variable } from './variable.decorator.js';
@@ -21,6 +21,11 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
 export class Environment {
   @Variable('NODE_ENV', 'With "production" the service refuses to start without a database and an access token.')
+  @Check('production', (name) =>
+    name !== 'production' && /^prod(uction)?$/i.test(String(name))
+      ? `is ${quote(name)}, should be "production" if that is meant: any other value is not taken for it`
+      : undefined,
+  )
   nodeEnv = 'development';
 
   @Variable('PORT', 'Port of the public listener; 0 takes any free one.')
@@ -55,7 +60,7 @@ export class Environment {
   databasePoolSize = 10;
 
   @Variable('STORAGE_TIMEOUT', 'Milliseconds to wait for the database until a request fails.')
-  @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
+  @WholeNumber(1, 86_400_000, 'a whole number of milliseconds')
   storageTimeout = 5000;
 
   @Variable(

@@ -7,3 +7,8 @@ export class DatabaseUnreachableError extends Error {
 export class ConnectionPoolExhaustedError extends Error {
   override readonly name = 'ConnectionPoolExhaustedError';
 }
+
+/** The time was up before the answer came; what became of a statement that was sent is unknown. */
+export class DatabaseTimeoutError extends Error {
+  override readonly name = 'DatabaseTimeoutError';
+}

@@ -1,6 +1,10 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from './connection-pool.error.js';
+import {
+  ConnectionPoolExhaustedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+} from './connection-pool.error.js';
 import { parseDatabaseUrl } from './database-url.js';
 
 export interface ConnectionPoolOptions {
@@ -8,10 +12,10 @@ export interface ConnectionPoolOptions {
   url: string;
   /** The password, where the URL has none. */
   password?: string | undefined;
-  /** The most connections that are open at a time. */
-  size: number;
-  /** Milliseconds to wait for a connection, and again for the answer to a statement. */
-  timeout: number;
+  /** The most connections that are open at a time; 10 unless given. */
+  size?: number;
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  timeout?: number;
 }
 
 /** Lets the server's own statement timeout come first: it keeps the connection, ours gives it up. */
@@ -19,14 +23,15 @@ const GRACE_MS = 250;
 
 /**
  * A pg pool that tells apart, by the class of the error, whether a failed statement was ever sent: only then can a
- * client be promised that nothing was written.
+ * client be promised that nothing was written. A statement that waited for its connection has only the rest of the time.
  */
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
+  readonly timeout: number;
   private readonly logger = new Logger(ConnectionPool.name);
   private inUse = 0;
 
-  constructor({ url, password, size, timeout }: ConnectionPoolOptions) {
+  constructor({ url, password, size = 10, timeout = 5000 }: ConnectionPoolOptions) {
     const { connectionString, schema } = parseDatabaseUrl(url, password);
     super({
       connectionString,
@@ -43,6 +48,7 @@ export class ConnectionPool extends pg.Pool {
       },
     });
     this.schema = schema;
+    this.timeout = timeout;
     // An idle connection that the server closes is replaced when it is next needed; unheard, the event ends the process.
     this.on('error', (error) => {
       this.logger.warn(`An idle database connection was lost: ${error.message}`);
@@ -64,9 +70,31 @@ export class ConnectionPool extends pg.Pool {
         throw this.notSent(error);
       });
     }
+    let lent: pg.PoolClient | undefined;
+    let late = false;
+    const deadline = setTimeout(() => {
+      const error = new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
+      // Heard by pg.Pool.query(), which fails with this error and gives up the connection.
+      if (lent) return void lent.emit('error', error);
+      late = true;
+      callback(this.notSent(error), undefined, ignoreRelease);
+    }, this.timeout + GRACE_MS);
     super.connect((error, client, release) => {
-      if (client) keepWhenRejected(client);
-      callback(error && this.notSent(error), client, release);
+      if (late) {
+        release();
+        return;
+      }
+      const giveBack: typeof release = (reason) => {
+        clearTimeout(deadline);
+        release(isRejection(reason) ? undefined : reason);
+      };
+      if (client) {
+        lent = client;
+        client.release = giveBack;
+      } else {
+        clearTimeout(deadline);
+      }
+      callback(error && this.notSent(error), client, giveBack);
     });
   }
 
@@ -79,11 +107,13 @@ export class ConnectionPool extends pg.Pool {
 }
 
 /** pg.Pool.query() gives up a connection for any error; one on which a statement was merely rejected is as good as before. */
-function keepWhenRejected(client: pg.PoolClient): void {
-  const release = client.release.bind(client);
-  client.release = (error) => {
-    release(error instanceof pg.DatabaseError && error.severity === 'ERROR' ? undefined : error);
-  };
+function isRejection(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
+}
+
+// There is no connection to release.
+function ignoreRelease(): void {
+  return;
 }
 
 type ConnectCallback = Parameters<typeof pg.Pool.prototype.connect>[0];

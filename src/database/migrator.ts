@@ -68,7 +68,8 @@ export class Migrator {
     }
   }
 
-  private get place(): string {
+  /** Which schema of which database this is, safe to print. */
+  get place(): string {
     return `schema ${this.database.schema} of database ${this.database.description}`;
   }
 

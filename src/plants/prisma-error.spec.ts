@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/connection-pool.error.js';
+import {
+  ConnectionPoolExhaustedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+} from '../database/connection-pool.error.js';
 import { Prisma } from '../database/generated/client.js';
 import { isUniqueViolation, lookupError, writeError } from './prisma-error.js';
 
@@ -30,6 +34,7 @@ describe(writeError.name, () => {
     ['the severity is in a language unknown to us', 50400, rejected('53100', 'ERREUR')],
     ['the connection was closed', 50400, requestError('P1017', { kind: 'ConnectionClosed' })],
     ['Prisma tells nothing of its cause', 50400, requestError('P2024')],
+    ['no answer came in time', 50400, new DatabaseTimeoutError()],
     ['pg waited for too long', 50400, new Error('Query read timeout')],
     ['something that is no error was thrown', 50400, undefined],
     ['the table is missing', 50000, rejected('42P01')],
@@ -57,6 +62,7 @@ describe(lookupError.name, () => {
   it.each([
     ['every connection stayed busy', 50301, new ConnectionPoolExhaustedError()],
     ['no connection could be made', 50300, new DatabaseUnreachableError()],
+    ['no answer came in time', 50300, new DatabaseTimeoutError()],
     ['the connection was lost', 50300, new Error('Connection terminated unexpectedly')],
     ['the plant is gone meanwhile', 50300, requestError('P2025')],
   ])('should, where %s, be %d, for nothing was written', (_, error, cause) => {

@@ -2,7 +2,9 @@ import pg from 'pg';
 import type { TestDatabase } from './test-database.js';
 import { until } from './until.js';
 
-const WAITING = `FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted`;
+// Databases made from one template have the same number for a table, and this view shows them all.
+const WAITING = `FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
+  WHERE relation = 'plants'::regclass AND NOT granted`;
 
 /** Keeps everybody else from reading and writing plants, until it is released. */
 export class TableLock implements AsyncDisposable {
