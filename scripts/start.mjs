@@ -1,4 +1,4 @@
-// `npm start`: builds where the build is missing or older than its sources, then serves.
+// Runs a command of the service, and before it the build where that is missing or older than its sources.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,17 @@ const SOURCES = ['src', 'prisma', 'prisma.config.ts', 'package-lock.json', 'tsco
 
 if (!existsSync(ENTRY) || newest(SOURCES.map((path) => join(root, path))) > statSync(ENTRY).mtimeMs) {
   console.log('Building …');
-  const { status } = spawnSync('npm', ['run', '--silent', 'build'], {
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], {
     cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    encoding: 'utf8',
     shell: process.platform === 'win32',
   });
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) {
+    console.error(stdout, stderr);
+    process.exit(status ?? 1);
+  }
 }
+if (existsSync('.env')) process.loadEnvFile();
 await import('../dist/main.js');
 
 function newest(paths) {

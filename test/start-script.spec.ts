@@ -35,8 +35,8 @@ describe('npm start', () => {
   const write = (file: string, content: string): Promise<void> => writeFile(join(root, file), content);
   const builds = async (): Promise<number> => (await readFile(join(root, 'builds'), 'utf8')).split(' ').length - 1;
 
-  async function start(): Promise<{ code: number | null; output: string; errors: string }> {
-    const child = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'serve'], { cwd: tmpdir() });
+  async function start(cwd = tmpdir()): Promise<{ code: number | null; output: string; errors: string }> {
+    const child = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'serve'], { cwd });
     const closed = once(child, 'close');
     const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
     await closed;
@@ -55,6 +55,15 @@ describe('npm start', () => {
     await utimes(join(root, file), later, later);
     expect(await start()).toMatchObject({ code: 0, output: 'Building …\nrunning serve\n' });
     expect(await builds()).toBe(2);
+  });
+
+  it('should read the variables of .env, as far as they are not set already', async () => {
+    await write('.env', 'PLANTS_FROM_FILE=yes\nHOME=elsewhere\n');
+    await write(
+      'build.mjs',
+      BUILD.replace('process.argv.slice(2).join(" ")', 'process.env.PLANTS_FROM_FILE, process.env.HOME'),
+    );
+    expect(await start(root)).toMatchObject({ output: `Building …\nrunning yes ${process.env.HOME ?? ''}\n` });
   });
 
   it('should not run where the build fails, and show why', async () => {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
+import { createTestDatabase } from './support/test-database.js';
 
 const CURL = /^curl .*\/plants .*$/m;
 const SECRETS = /Bearer ([\w-]{20,})'/;
@@ -61,6 +62,25 @@ describe('plant-store serve, without any configuration', () => {
     const [, url = ''] = /(http:\S+)/.exec(second) ?? [];
     expect(await paste(first.replace(/http:\S+/, url))).toEqual(['400', expect.stringMatching('"error":40901')]);
     expect(await paste(second)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should make a new token where a crash left an empty one', async () => {
+    const token = join(folder, '.data/access-token');
+    await writeFile(token, '');
+    const command = await start();
+    expect(tokenIn(command)).toBe((await readFile(token, 'utf8')).trim());
+    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should make a token for a database of the user too', async () => {
+    const database = await createTestDatabase();
+    const variables = { PORT: '0', MANAGEMENT_PORT: '0', DATABASE_URL: database.url };
+    service = new PlantStoreProcess(['serve'], { cwd: folder, variables });
+    const [command] = await service.printed(CURL);
+    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+    expect(await database.query('SELECT name FROM plants')).toEqual([{ name: 'Rose' }]);
+    await stop();
+    await database.drop();
   });
 
   it('should refuse to run twice in one folder, and not disturb the first', async () => {

@@ -30,10 +30,14 @@ export async function runCommandLine(args: string[]): Promise<number> {
     call = parseArgs({
       args,
       allowPositionals: true,
-      options: { help: { type: 'boolean' }, version: { type: 'boolean' }, schema: { type: 'string' } },
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
+        schema: { type: 'string' },
+      },
     });
   } catch (error) {
-    return misused((error as Error).message);
+    return misused((error as Error).message.split('. ', 1)[0] ?? '');
   }
   const { values, positionals } = call;
   if (values.help) return tell(USAGE);

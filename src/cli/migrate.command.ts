@@ -9,6 +9,8 @@ export async function migrate({ schema }: { schema?: string }): Promise<void> {
   if (databaseUrl === undefined) {
     throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
   }
-  const applied = await new Migrator({ url: databaseUrl, password: databasePassword, schema }).migrate();
-  console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The database is up to date.');
+  const migrator = new Migrator({ url: databaseUrl, password: databasePassword, schema });
+  const applied = await migrator.migrate();
+  const what = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
+  console.log(`${migrator.place}: ${what}`);
 }
