@@ -25,6 +25,7 @@ export class AppModule {
         timeout: options.storageTimeout,
       },
       bodyLimit: options.bodyLimit,
+      errorStatus: options.errorStatus,
     });
     return {
       module: AppModule,

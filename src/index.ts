@@ -1,16 +1,12 @@
 export { AuthModule, type AuthModuleOptions } from './auth/auth.module.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
-export type { Principal } from './auth/principal.js';
-export { TokenVerifier } from './auth/token-verifier.js';
 export { Migrator, type MigratorOptions } from './database/migrator.js';
 export type { MigrationStatus } from './database/migration-status.js';
 export { MigrationError } from './database/migration.error.js';
 export { ApiError, type ApiErrorOptions } from './errors/api.error.js';
-export { ApiExceptionFilter } from './errors/api-exception.filter.js';
 export { ErrorBody } from './errors/error-body.dto.js';
 export { ERROR_CATALOGUE, type ErrorNumber } from './errors/error-catalogue.js';
 export type { ErrorStatus } from './errors/error-status.js';
-export { ERROR_STATUS } from './errors/error-status.token.js';
 export { NewPlant } from './plants/dto/new-plant.dto.js';
 export { Plant } from './plants/dto/plant.dto.js';
 export { PlantsModule, type PlantsModuleOptions } from './plants/plants.module.js';

@@ -26,6 +26,14 @@ describe('GET /openapi.json and /docs', () => {
     expect(JSON.parse(response.body)).toEqual(await generateOpenApi());
   });
 
+  it.each(['Range: bytes=999999999-\r\n', 'If-Match: "x"\r\n'])(
+    'should refuse %j as the fault of the request',
+    async (header) => {
+      store = await startStore();
+      expectRefusal(await get('/docs/swagger-ui.css', header), 40010, 'contract');
+    },
+  );
+
   it('should keep the path and name the base path in the server', async () => {
     store = await startStore({ BASE_PATH: '/api/v1' });
     const plain = await generateOpenApi();

@@ -9,6 +9,7 @@ export interface AuthModuleOptions {
   accessTokens: readonly string[];
 }
 
+/** Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`. */
 @Module({})
 export class AuthModule {
   static forRoot({ accessTokens }: AuthModuleOptions): DynamicModule {
@@ -19,7 +20,7 @@ export class AuthModule {
         BearerStrategy,
         { provide: TokenVerifier, useFactory: () => new StaticTokenVerifier(accessTokens) },
       ],
-      exports: [BearerAuthGuard],
+      exports: [BearerAuthGuard, BearerStrategy],
     };
   }
 }

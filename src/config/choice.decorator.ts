@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, type ValidationArguments } from 'class-validator';
 
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 
 /** One word of a few, in any case of letters. Each spelling stands beside the value that it means. */
 export function Choice(choices: readonly (readonly [spelling: string, value: unknown])[]): PropertyDecorator {

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 
 import { Check } from './check.decorator.js';
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
@@ -29,6 +29,9 @@ export function CorsOrigins(): PropertyDecorator {
         .filter((origin) => origin !== '')
         .map(normalise),
     ),
-    Check('corsOrigins', (value) => (value as string[]).map(originFault).find((fault) => fault !== undefined)),
+    Check('corsOrigins', (value) => {
+      const faults = (value as string[]).map(originFault).filter((fault) => fault !== undefined);
+      return faults.length > 0 ? faults.join('; ') : undefined;
+    }),
   );
 }

@@ -1,7 +1,7 @@
 import { isFQDN, isIP } from 'class-validator';
 
 import { Check } from './check.decorator.js';
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 
 /** An address or a name to listen on. */
 export function Host(): PropertyDecorator {

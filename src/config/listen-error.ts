@@ -1,5 +1,5 @@
 import { ConfigurationError } from './configuration.error.js';
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 
 interface Listener<Port> {
   host: string;

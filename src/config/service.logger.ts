@@ -1,4 +1,5 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { NestApplication } from '@nestjs/core';
 
 export interface ServiceLoggerOptions {
   logLevel: LogLevel;
@@ -13,7 +14,19 @@ const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'Rout
 export class ServiceLogger extends ConsoleLogger {
   constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
-    super({ logLevels, json: logFormat === 'json', colors: logFormat === 'pretty', prefix: 'plant-store' });
+    super({
+      logLevels,
+      json: logFormat === 'json',
+      flattenParams: true,
+      colors: logFormat === 'pretty' && process.stdout.isTTY,
+      prefix: 'plant-store',
+    });
+  }
+
+  /** Nest reports a port that is taken, and so does the command that wanted to listen: once is enough. */
+  override error(message: unknown, ...rest: unknown[]): void {
+    if (rest.at(-1) === NestApplication.name) return;
+    super.error(message, ...(rest as [string]));
   }
 
   override log(message: unknown, ...rest: unknown[]): void {

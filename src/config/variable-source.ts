@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 import type { VariableDescription } from './variable.decorator.js';
 
 /** Where the text of a variable was found, and what it is; no text when it is not set. */

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsInt, Max, Min, type ValidationArguments } from 'class-validator';
 
-import { quote } from './quote.js';
+import { quote } from '../errors/quote.js';
 
 // Strict, because Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
 const parse = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : text);

@@ -21,8 +21,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const failure = toApiError(exception);
     const id = failure.error >= 50000 ? requestId(request) : undefined;
     if (id !== undefined) {
-      const { message, error } = failure;
-      this.logger.error({ message, error, requestId: id, cause: describe(failure.cause) });
+      const { message, error, cause } = failure;
+      this.logger.error(message, { error, requestId: id }, describe(cause));
     }
     if (response.headersSent) {
       response.destroy();

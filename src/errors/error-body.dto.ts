@@ -1,5 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
+/** What every failure is answered with. */
 @ApiSchema({ name: 'Error' })
 export class ErrorBody {
   @ApiProperty({

@@ -1,3 +1,4 @@
+import { quote } from '../errors/quote.js';
 import { JsonSyntaxError } from './json-syntax.error.js';
 import { JsonNumber, type JsonObject, JsonStructure, type JsonValue } from './json-value.js';
 
@@ -79,7 +80,7 @@ class ExactJsonParser {
     if (container.keys === undefined) container.keys = key;
     else {
       if (typeof container.keys === 'string') container.keys = new Set([container.keys]);
-      if (container.keys.has(key)) this.fail(`the key ${JSON.stringify(shorten(key))} is repeated`, start);
+      if (container.keys.has(key)) this.fail(`the key ${quote(key)} is repeated`, start);
       container.keys.add(key);
     }
     this.skipWhitespace();
@@ -150,8 +151,4 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   } else target[key] = value;
-}
-
-function shorten(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
+import { quote } from '../errors/quote.js';
 import { UnsupportedMediaError } from './body.error.js';
 import { headerValues } from './header-values.js';
 
@@ -45,8 +46,4 @@ function contentCoding(encoding: string): ContentCoding {
   throw new UnsupportedMediaError(
     `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
   );
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -1,5 +1,6 @@
-import { All, Controller, HttpCode, Post, UseInterceptors } from '@nestjs/common';
+import { All, Controller, HttpCode, Post, UseFilters, UseInterceptors } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
@@ -11,6 +12,7 @@ import { IdempotencyKey } from './idempotency-key.decorator.js';
 import { PlantsService } from './plants.service.js';
 
 @Controller('plants')
+@UseFilters(ApiExceptionFilter)
 export class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 

@@ -5,6 +5,7 @@ import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
 import { PlantExistsError } from './plant-exists.error.js';
 import { PlantsRepository } from './plants.repository.js';
 
+/** Creates plants; for code of the application that does not go through HTTP. */
 @Injectable()
 export class PlantsService {
   constructor(private readonly repository: PlantsRepository) {}
@@ -13,6 +14,8 @@ export class PlantsService {
    * Creates a plant, or recognises that this very request has created it before.
    *
    * @throws PlantExistsError where the id is taken
+   * @throws StorageUnavailableError, StorageOverloadedError where nothing was written, and it may be tried again
+   * @throws StorageTimeoutError where the outcome is unknown
    * @throws IdempotencyKeyReusedError where this key created a plant of this id with another name or tag
    */
   async create({ id, name, tag }: NewPlant, idempotencyKey?: string): Promise<Plant> {

@@ -21,5 +21,5 @@ function message(args?: ValidationArguments): string {
 
 function unstorable(text: string): string {
   const found = text.isWellFormed() ? 'U+0000' : 'a lone surrogate (half a character)';
-  return `contains ${found}, which PostgreSQL cannot store; it must be a string without`;
+  return `contains ${found}, which PostgreSQL cannot store; it must be a string without it`;
 }

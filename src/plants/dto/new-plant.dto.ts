@@ -10,6 +10,7 @@ import { Optional } from './optional.decorator.js';
 /** What PostgreSQL can store: no U+0000, no lone surrogate. Means the same with and without a regex engine's Unicode flag. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
+/** What a client sends: a plant with its id. */
 export class NewPlant {
   // No minimum and maximum: as JSON numbers they are ones that most readers round.
   @ApiProperty({
