@@ -9,7 +9,8 @@ describe('The management listener', () => {
   let store: ProxiedStore;
 
   beforeEach(async () => {
-    store = await ProxiedStore.start({ STORAGE_TIMEOUT: '300' });
+    // Less than a check may take, so that the check tells what it found.
+    store = await ProxiedStore.start({ STORAGE_TIMEOUT: '1200' });
   });
   afterEach(() => store.stop());
 
