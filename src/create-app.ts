@@ -9,9 +9,12 @@ import { serveSwaggerUi } from './http/swagger-ui.js';
 
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
+  const { errorStatus, requestTimeout, storageTimeout } = options;
+  // A request arrives, waits for the database, and is answered.
+  const closeTimeout = requestTimeout + 2 * storageTimeout;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter(options),
+    new PlantStoreAdapter({ errorStatus, requestTimeout, closeTimeout }),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
   );

@@ -10,7 +10,6 @@ import { createTestDatabase, type TestDatabase } from './support/test-database.j
 import { until } from './support/until.js';
 
 const PLANT = '{"id":1,"name":"Rose"}';
-const REQUEST_TIMEOUT = 500;
 
 describe('Shutdown', () => {
   let database: TestDatabase;
@@ -23,7 +22,8 @@ describe('Shutdown', () => {
     service = await PlantStoreProcess.serve(database.url, {
       MANAGEMENT_PORT: String(managementPort),
       STORAGE_TIMEOUT: '20000',
-      REQUEST_TIMEOUT: String(REQUEST_TIMEOUT),
+      // Longer than a test may take.
+      REQUEST_TIMEOUT: '60000',
     });
   });
   afterEach(async () => {
@@ -89,14 +89,29 @@ describe('Shutdown', () => {
   it.each([
     ['headers', postHead('', PLANT).slice(0, 40)],
     ['body', postHead('', PLANT) + PLANT.slice(0, 5)],
-  ])('should not wait for ever for a request whose %s never arrive in full', async (_, half) => {
-    using connection = await RawConnection.open(service.port);
+  ])('should not wait longer than REQUEST_TIMEOUT for the rest of the %s of a request', async (_, half) => {
+    await using hurried = await PlantStoreProcess.serve(database.url, { REQUEST_TIMEOUT: '500' });
+    using connection = await RawConnection.open(hurried.port);
     connection.send(half);
     // The service has read it once it has answered a later one.
-    expect(await service.post(PLANT)).toMatchObject({ status: 200 });
+    expect(await hurried.post(PLANT)).toMatchObject({ status: 200 });
 
-    service.signal('SIGTERM');
-    expect(await service.ended).toBe(0);
+    hurried.signal('SIGTERM');
+    expect(await hurried.ended).toBe(0);
+  });
+
+  it('should not wait for a client that takes nothing of its answers', async () => {
+    await using hurried = await PlantStoreProcess.serve(database.url, {
+      REQUEST_TIMEOUT: '500',
+      STORAGE_TIMEOUT: '500',
+    });
+    using connection = await RawConnection.open(hurried.port);
+    connection.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30));
+    await once(connection.socket, 'data');
+    connection.socket.pause();
+
+    hurried.signal('SIGTERM');
+    expect(await hurried.ended).toBe(0);
   });
 
   it('should end at once at a second signal', async () => {

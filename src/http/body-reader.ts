@@ -8,7 +8,11 @@ import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
 import { JsonSyntaxError } from './json-syntax.error.js';
 import { checkMediaType } from './media-type.js';
 import { MalformedRequestError } from './protocol.error.js';
+import { ReceivedBytes } from './received-bytes.js';
 import { acceptBody } from './unread-body.js';
+
+const ALREADY_READ =
+  'The body of the request was read before the store came to it. Create the application with `bodyParser: false`, and let no middleware read the bodies of the plants.';
 
 /** What compression may add to a body that does not compress. */
 const COMPRESSION_OVERHEAD = 64 * 1024;
@@ -44,24 +48,29 @@ function announcesBody({ headers }: IncomingMessage): boolean {
 /** Collects the bytes of a body, and gives up as soon as there are more than `wireLimit`. */
 function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    // Neither event that this waits for comes a second time.
+    if (request.readableDidRead) throw new Error(ALREADY_READ);
+    if (request.destroyed) throw closedEarly();
+    const received = new ReceivedBytes();
     const settle = (failure?: Error): void => {
-      request.off('data', onData).off('end', settle).off('close', onClose).off('error', settle);
+      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
       if (failure) reject(failure);
-      else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      else resolve(received.bytes());
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > wireLimit) settle(new BodyTooLargeError(limit));
+      if (received.length + chunk.length > wireLimit) settle(new BodyTooLargeError(limit));
+      else received.add(chunk);
     };
-    const onClose = (): void => {
-      settle(new MalformedRequestError('The connection was closed before the whole body had arrived.'));
+    const onClose = (cause?: Error): void => {
+      settle(closedEarly(cause));
     };
-    request.on('data', onData).on('end', settle).on('close', onClose).on('error', settle);
+    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose);
     onArrivalFailure(request, settle);
   });
+}
+
+function closedEarly(cause?: Error): MalformedRequestError {
+  return new MalformedRequestError('The connection was closed before the whole body had arrived.', { cause });
 }
 
 function parseObject(bytes: Buffer): JsonObject {

@@ -4,6 +4,7 @@ import type { ApiError } from '../errors/api.error.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { sendError } from '../errors/send-error.js';
 import { failArrival } from './arrival.js';
+import { isLingering, lingerOnClose, whenSent } from './lingering-close.js';
 import {
   ConnectNotOfferedError,
   HeadersTooLargeError,
@@ -32,6 +33,7 @@ export function refuseBrokenRequests(
 
   // Answers to the good requests before this one are under way; an error in their place would be taken for theirs.
   const answerLast = (socket: Socket, failure: ApiError): void => {
+    lingerOnClose(socket);
     whenSent(latest.get(socket)?.response, () => {
       answer(socket, failure, errorStatus);
     });
@@ -47,7 +49,8 @@ export function refuseBrokenRequests(
   const broken = new WeakSet<Socket>();
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
-    if (broken.has(socket)) return;
+    // A request that never ends is no failure of a connection that is closing all the same.
+    if (broken.has(socket) || (isLingering(socket) && !socket.writable)) return;
     broken.add(socket);
     // Neither a connection that is gone nor one that never said anything is owed an answer.
     if (!socket.writable || socket.bytesRead === 0) {
@@ -57,6 +60,7 @@ export function refuseBrokenRequests(
     const failure = describe(cause, requestTimeout);
     const exchange = latest.get(socket);
     if (exchange && !exchange.request.complete) {
+      lingerOnClose(socket);
       if (!exchange.response.headersSent) exchange.response.setHeader('Connection', 'close');
       whenSent(exchange.response, () => {
         socket.destroySoon();
@@ -66,13 +70,6 @@ export function refuseBrokenRequests(
       answerLast(socket, failure);
     }
   });
-}
-
-/** Calls back when the connection is free of this response: only then can it carry another one. */
-function whenSent(response: ServerResponse | undefined, callback: () => void): void {
-  // A response still holds its socket for a while when all of it has been written.
-  if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
-  else callback();
 }
 
 function answer(socket: Socket, failure: ApiError, errorStatus: ErrorStatus): void {

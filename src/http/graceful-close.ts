@@ -2,12 +2,18 @@ import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
 const SWEEP_MS = 50;
+/** A timer takes a longer time for none. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Ends an HTTP server: requests under way are answered, and nothing else holds it up. */
+/** Ends an HTTP server: requests under way are answered if that is possible in time, and nothing else holds it up. */
 export class GracefulClose {
   private readonly sockets = new Set<Socket>();
 
-  constructor(private readonly server: Server) {
+  /** @param limit milliseconds to wait for the answers to requests under way */
+  constructor(
+    private readonly server: Server,
+    private readonly limit: number,
+  ) {
     server.on('connection', (socket) => {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
@@ -21,8 +27,15 @@ export class GracefulClose {
     const sweep = setInterval(() => {
       this.closeIdle();
     }, SWEEP_MS);
+    const deadline = setTimeout(
+      () => {
+        for (const socket of this.sockets) socket.destroy();
+      },
+      Math.min(this.limit, LONGEST_TIMER),
+    );
     await closed;
     clearInterval(sweep);
+    clearTimeout(deadline);
     this.server.close();
   }
 

@@ -4,11 +4,12 @@ import type { ErrorStatus } from '../errors/error-status.js';
 import { sendError } from '../errors/send-error.js';
 import { headerValues } from './header-values.js';
 import { MalformedRequestError } from './protocol.error.js';
+import { isLingering, lingerOnClose } from './lingering-close.js';
 import { refuseBrokenRequests } from './broken-requests.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
-  /** Milliseconds for the headers and body of a request to arrive. */
+  /** Milliseconds for the headers and body of a request to arrive, and for a client that takes nothing of its answer. */
   requestTimeout: number;
 }
 
@@ -35,14 +36,14 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   // Node would drop all header fields beyond a number without a word, a repeated credential among them. Their size is limited.
   server.maxHeadersCount = 0;
-  // Whatever follows a malformed request on its connection may be a part of it, and not the next request it looks like.
-  const refused = new WeakSet<Socket>();
   const refuse = (request: IncomingMessage, response: ServerResponse, failure: MalformedRequestError): void => {
-    refused.add(request.socket);
+    // Whatever follows on the connection may be a part of this request, and not the next one that it looks like.
+    lingerOnClose(request.socket);
     sendError(response, failure, errorStatus);
   };
   const answer: RequestListener = (request, response) => {
-    if (refused.has(request.socket)) return;
+    if (isIgnored(request)) return;
+    dropWhenStalled(response, request.socket, requestTimeout);
     const failure = violation(request);
     if (failure) {
       refuse(request, response, failure);
@@ -56,12 +57,29 @@ export function createHttpServer(
   // The body reader sends the 100 when it comes to the body: after the credential.
   server.on('checkContinue', answer);
   server.on('checkExpectation', (request, response) => {
-    if (refused.has(request.socket)) return;
+    if (isIgnored(request)) return;
     const message = `This service does not know the expectation ${JSON.stringify(request.headers.expect)}. The only one it knows is "100-continue".`;
     refuse(request, response, new MalformedRequestError(message));
   });
   refuseBrokenRequests(server, { errorStatus, requestTimeout });
   return server;
+}
+
+/** Whether this request comes behind one that ends the connection. It is read all the same, as its client waits for that. */
+function isIgnored(request: IncomingMessage): boolean {
+  if (!isLingering(request.socket)) return false;
+  request.resume();
+  return true;
+}
+
+/**
+ * Gives up a client that takes nothing of its answers, which would else hold them and its connection for ever. An answer
+ * that is still being made is not concerned.
+ */
+function dropWhenStalled(response: ServerResponse, socket: Socket, milliseconds: number): void {
+  response.setTimeout(milliseconds, () => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
 }
 
 /** What HTTP/1.1 demands of a request and Node's parser lets pass. */

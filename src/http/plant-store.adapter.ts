@@ -4,18 +4,23 @@ import type { ServerResponse } from 'node:http';
 import { GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 
+export interface PlantStoreAdapterOptions extends HttpServerOptions {
+  /** Milliseconds to wait at the end for the answers to requests under way: longer than any good one takes. */
+  closeTimeout: number;
+}
+
 /** Express with exact paths, bare JSON answers, and a server that answers even what Node would refuse by itself. */
 export class PlantStoreAdapter extends ExpressAdapter {
   private gracefulClose: GracefulClose | undefined;
 
-  constructor(private readonly serverOptions: HttpServerOptions) {
+  constructor(private readonly serverOptions: PlantStoreAdapterOptions) {
     // Before the base class uses the application: its router takes these settings over only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
   }
 
   override initHttpServer(): void {
     const server = createHttpServer(this.getInstance<express.Express>(), this.serverOptions);
-    this.gracefulClose = new GracefulClose(server);
+    this.gracefulClose = new GracefulClose(server, this.serverOptions.closeTimeout);
     this.httpServer = server;
   }
 

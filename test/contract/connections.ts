@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { RawConnection } from '../support/raw-connection.js';
 import { expectRefusal } from '../support/refusal.js';
@@ -25,6 +26,26 @@ const REFUSED: [error: number, body: string, headers: RequestHeaders][] = [
   [41300, ' '.repeat(5 * LIMIT), {}],
   [41500, FERN, { 'Content-Type': 'text/plain' }],
   [41500, FERN, { 'Content-Encoding': 'zstd' }],
+];
+
+const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
+const BAD_TOKEN = { Authorization: 'Bearer wrong' };
+
+/** Refusals that close the connection, or would, before all of the body has been read. */
+const UNREAD: [what: string, error: number, version: string, headers: RequestHeaders][] = [
+  ['a bad token', 40101, '1.1', BAD_TOKEN],
+  ['a bad token, chunked', 40101, '1.1', { ...BAD_TOKEN, ...CHUNKED }],
+  ['a bad token, closing', 40101, '1.1', { ...BAD_TOKEN, Connection: 'close' }],
+  ['a bad token, closing and chunked', 40101, '1.1', { ...BAD_TOKEN, ...CHUNKED, Connection: 'close' }],
+  ['a bad token in HTTP/1.0', 40101, '1.0', BAD_TOKEN],
+  ['a good token', 41300, '1.1', {}],
+  ['a good token, chunked', 41300, '1.1', CHUNKED],
+  ['a good token, closing', 41300, '1.1', { Connection: 'close' }],
+  ['a good token, closing and chunked', 41300, '1.1', { ...CHUNKED, Connection: 'close' }],
+  ['a good token in HTTP/1.0', 41300, '1.0', {}],
+  ['no Host', 40010, '1.1', { Host: undefined }],
+  ['an unknown expectation', 40010, '1.1', { Expect: 'x' }],
+  ['an impatient expectation', 40101, '1.1', { ...BAD_TOKEN, Expect: '100-continue' }],
 ];
 
 export function describeConnections(target: () => ContractTarget): void {
@@ -86,6 +107,29 @@ export function describeConnections(target: () => ContractTarget): void {
       expectRefusal(await connection.response(), 40901, target().errorStatus);
       connection.send(post(FERN));
       expectCreated(await connection.response(), { name: 'Fern' });
+    });
+
+    describe.each([7_900_000, 20_000_000])('whose client reads only behind a body of %d bytes', (length) => {
+      it.each(UNREAD)('should carry the answer: %s', async (_, error, version, headers) => {
+        using connection = await RawConnection.open(target().port);
+        connection.socket.pause();
+        const body = Buffer.alloc(length, ' ');
+        const framed = 'Transfer-Encoding' in headers ? [`${length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'] : [body];
+        connection.send(postHead(target().basePath, body, headers).replace('HTTP/1.1', `HTTP/${version}`), ...framed);
+        while (connection.socket.writableLength > 0) await once(connection.socket, 'drain');
+        connection.socket.resume();
+        expectRefusal(await connection.response(), error, target().errorStatus);
+      });
+    });
+
+    it('should carry out nothing behind a body that is too large to be thrown away', async () => {
+      using connection = await RawConnection.open(target().port);
+      const body = Buffer.alloc(9_000_000, ' ');
+      connection.send(postHead(target().basePath, body), body, post(FERN));
+      expectRefusal(await connection.response(), 41300, target().errorStatus);
+      await once(connection.socket, 'close');
+      expectCreated(await target().post('{"id": 3, "name": "Moss"}'), { name: 'Moss' });
+      expect(await storedPlants(target())).toMatchObject([{ name: 'Rose' }, { name: 'Moss' }]);
     });
 
     it('should still carry the answer where the client has nothing more to say', async () => {
