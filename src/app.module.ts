@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, RouterModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import type { Environment } from './config/environment.js';
@@ -18,6 +18,7 @@ export type AppOptions = Environment & { databaseUrl: string };
 export class AppModule {
   static forRoot(options: AppOptions): DynamicModule {
     const plants = PlantsModule.forRoot({
+      path: `${options.basePath}/plants`,
       database: {
         url: options.databaseUrl,
         password: options.databasePassword,
@@ -32,7 +33,6 @@ export class AppModule {
       imports: [
         AuthModule.forRoot({ accessTokens: options.accessTokens }),
         plants,
-        RouterModule.register([{ path: options.basePath || '/', module: PlantsModule }]),
         ManagementModule.forRoot({
           host: options.managementHost,
           port: options.managementPort,

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, NotFoundException } from '@nestjs/common';
-import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, PlantsModule } from '../src/index.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+
+const TOKENS = { plants: 'the-token-of-the-first-store', trees: 'the-token-of-the-second-store' };
+type Store = keyof typeof TOKENS;
 
 @Controller('orders')
 class OrdersController {
@@ -14,66 +17,85 @@ class OrdersController {
   }
 }
 
-interface Host {
-  app: NestExpressApplication;
-  url: string;
-}
-
-async function startHost(database: TestDatabase, token: string): Promise<Host> {
+function hostOf(databases: Record<Store, TestDatabase>): new () => object {
   @Module({
-    imports: [PlantsModule.forRoot({ database: { url: database.url } }), AuthModule.forRoot({ accessTokens: [token] })],
+    imports: [
+      PlantsModule.forRoot({
+        database: { url: databases.plants.url },
+        guards: [BearerAuthGuard],
+        imports: [AuthModule.forRoot({ accessTokens: [TOKENS.plants] })],
+      }),
+      PlantsModule.forRootAsync({
+        path: 'garden/trees',
+        guards: [BearerAuthGuard],
+        imports: [AuthModule.forRoot({ accessTokens: [TOKENS.trees] })],
+        useFactory: () =>
+          Promise.resolve({ database: { url: databases.trees.url }, errorStatus: 'semantic' as const, bodyLimit: 100 }),
+      }),
+    ],
     controllers: [OrdersController],
-    providers: [{ provide: APP_GUARD, useExisting: BearerAuthGuard }],
   })
   class HostModule {}
-
-  const app = await NestFactory.create<NestExpressApplication>(HostModule, { bodyParser: false, logger: false });
-  await app.listen(0, '127.0.0.1');
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  return { app, url: `http://127.0.0.1:${port}` };
+  return HostModule;
 }
 
-async function send(url: string, token: string, body?: string): Promise<[status: number, body: unknown]> {
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  const response = await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body });
-  return [response.status, await response.json()];
-}
-
-describe('an application with two stores as guests in one process', () => {
-  const tokens = ['the-token-of-the-first-host', 'the-token-of-the-second-host'] as const;
-  let database: TestDatabase;
-  let hosts: [Host, Host];
+describe('an application with two stores as guests', () => {
+  let databases: Record<Store, TestDatabase>;
+  let app: NestExpressApplication;
+  let url: string;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    hosts = [await startHost(database, tokens[0]), await startHost(database, tokens[1])];
+    databases = { plants: await createTestDatabase(), trees: await createTestDatabase() };
+    app = await NestFactory.create<NestExpressApplication>(hostOf(databases), { bodyParser: false, logger: false });
+    await app.listen(0, '127.0.0.1');
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    url = `http://127.0.0.1:${port}`;
   });
   afterAll(async () => {
-    await Promise.all(hosts.map(({ app }) => app.close()));
-    await database.drop();
+    await app.close();
+    await databases.plants.drop();
+    await databases.trees.drop();
   });
 
-  it('should create plants, exactly', async () => {
+  async function post(path: string, token: string, body: string): Promise<[status: number, body: unknown]> {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const response = await fetch(`${url}/${path}`, { method: 'POST', headers, body });
+    return [response.status, await response.json()];
+  }
+
+  it('should create plants exactly, each store in its own database', async () => {
     const plant = '{"id": 9007199254740993, "name": "Rose"}';
-    expect(await send(`${hosts[0].url}/plants`, tokens[0], plant)).toEqual([200, { name: 'Rose' }]);
-    expect(await send(`${hosts[0].url}/plants`, tokens[0], plant)).toEqual([
-      400,
-      { error: 40901, message: expect.stringContaining('9007199254740993') },
-    ]);
-    expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '9007199254740993' }]);
-  });
-
-  it('should take the tokens of its own store only', async () => {
-    for (const [own, other] of [
-      [0, 1],
-      [1, 0],
-    ] as const) {
-      expect(await send(`${hosts[own].url}/plants`, tokens[own], '[]')).toMatchObject([400, { error: 40001 }]);
-      expect(await send(`${hosts[own].url}/plants`, tokens[other], '[]')).toMatchObject([400, { error: 40101 }]);
+    expect(await post('plants', TOKENS.plants, plant)).toEqual([200, { name: 'Rose' }]);
+    expect(await post('garden/trees', TOKENS.trees, plant)).toEqual([200, { name: 'Rose' }]);
+    for (const database of Object.values(databases)) {
+      expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '9007199254740993' }]);
     }
   });
 
+  it('should take the tokens of the one store only', async () => {
+    expect(await post('plants', TOKENS.trees, '[]')).toMatchObject([400, { error: 40101 }]);
+    expect(await post('garden/trees', TOKENS.plants, '[]')).toMatchObject([401, { error: 40101 }]);
+  });
+
+  it('should go by the options of the one store only', async () => {
+    const long = JSON.stringify({ id: 1, name: 'x'.repeat(100) });
+    expect(await post('plants', TOKENS.plants, long)).toMatchObject([200, {}]);
+    expect(await post('garden/trees', TOKENS.trees, long)).toMatchObject([413, { error: 41300 }]);
+  });
+
   it('should leave the answers of its other routes as they were', async () => {
-    expect(await send(`${hosts[0].url}/orders`, tokens[0])).toMatchObject([404, { message: 'no such order' }]);
+    const response = await fetch(`${url}/orders`);
+    expect([response.status, await response.json()]).toMatchObject([404, { message: 'no such order' }]);
+  });
+});
+
+describe('an application with a store on a database without tables', () => {
+  it('should not start, and say why', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const host = hostOf({ plants: database, trees: database });
+    const app = await NestFactory.create(host, { logger: false, abortOnError: false });
+    await expect(app.init()).rejects.toThrow(/is not migrated: it lacks .* Run `plant-store migrate`/);
+    await app.close();
+    await database.drop();
   });
 });

@@ -5,7 +5,6 @@ import type { Environment } from '../config/environment.js';
 import { listenError } from '../config/listen-error.js';
 import { loadEnvironment } from '../config/load-environment.js';
 import { createApp } from '../create-app.js';
-import { Migrator } from '../database/migrator.js';
 import { curlCommand } from './curl-command.js';
 import { localToken } from './local-token.js';
 import { shutdownSignal } from './shutdown-signal.js';
@@ -41,9 +40,8 @@ async function startLocally(environment: Environment): Promise<Service> {
 }
 
 async function start(environment: Environment): Promise<Service> {
-  const { databaseUrl, databasePassword, host, port } = environment;
+  const { databaseUrl, host, port } = environment;
   if (databaseUrl === undefined) throw new TypeError('a database is needed');
-  await new Migrator({ url: databaseUrl, password: databasePassword }).assertCurrent();
   // In production the environment is refused without a token.
   const token = environment.accessTokens.length > 0 ? undefined : await localToken(LOCAL_DIRECTORY);
   if (token !== undefined) environment.accessTokens = [token];

@@ -1,5 +1,15 @@
-import { All, Controller, HttpCode, Post, UseFilters, UseInterceptors } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import {
+  All,
+  type CanActivate,
+  Controller,
+  HttpCode,
+  Post,
+  type Type,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
@@ -11,9 +21,9 @@ import { Plant } from './dto/plant.dto.js';
 import { IdempotencyKey } from './idempotency-key.decorator.js';
 import { PlantsService } from './plants.service.js';
 
-@Controller('plants')
 @UseFilters(ApiExceptionFilter)
-export class PlantsController {
+@ApiTags('Plants')
+export abstract class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 
   @Post()
@@ -29,4 +39,13 @@ export class PlantsController {
   refuseOtherMethods(): never {
     throw new MethodNotAllowedError('POST');
   }
+}
+
+/** The controller at a path of its own: each store in an application has another one. */
+export function plantsControllerAt(path: string, guards: Type<CanActivate>[]): Type<PlantsController> {
+  @Controller(path)
+  @UseGuards(...guards)
+  class PlantsControllerAtPath extends PlantsController {}
+
+  return PlantsControllerAtPath;
 }

@@ -1,40 +1,51 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { DatabaseModule, type DatabaseModuleOptions } from '../database/database.module.js';
-import type { ErrorStatus } from '../errors/error-status.js';
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { ConnectionPool } from '../database/connection-pool.js';
+import { Migrator } from '../database/migrator.js';
+import { PrismaService } from '../database/prisma.service.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
-import { PlantsController } from './plants.controller.js';
+import type { PlantsModuleOptions } from './plants-module.options.js';
+import { ConfigurableModuleClass, PLANTS_MODULE_OPTIONS } from './plants.module-definition.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-export interface PlantsModuleOptions {
-  /** Where plants are stored. */
-  database: DatabaseModuleOptions;
-  /** Bytes that a decoded request body may have; 1 MiB unless given. */
-  bodyLimit?: number;
-  /** Status of failures; `contract` unless given. */
-  errorStatus?: ErrorStatus;
-}
+const MEBIBYTE = 1_048_576;
 
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and a database of its own. Who may create
- * plants is for the application to say: bind a guard, such as `BearerAuthGuard` of `AuthModule`.
+ * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
+ * Starting fails with a `MigrationError` where the database is not at this version.
  */
-@Module({})
-export class PlantsModule {
-  static forRoot({ database, bodyLimit = 1_048_576, errorStatus = 'contract' }: PlantsModuleOptions): DynamicModule {
-    const databaseModule = DatabaseModule.forRoot(database);
-    return {
-      module: PlantsModule,
-      imports: [databaseModule],
-      controllers: [PlantsController],
-      providers: [
-        PlantsService,
-        PlantsRepository,
-        { provide: BODY_LIMIT, useValue: bodyLimit },
-        { provide: ERROR_STATUS, useValue: errorStatus },
-      ],
-      exports: [PlantsService, databaseModule],
-    };
+@Module({
+  providers: [
+    PlantsService,
+    PlantsRepository,
+    PrismaService,
+    {
+      provide: ConnectionPool,
+      useFactory: ({ database }: PlantsModuleOptions) => new ConnectionPool(database),
+      inject: [PLANTS_MODULE_OPTIONS],
+    },
+    {
+      provide: BODY_LIMIT,
+      useFactory: ({ bodyLimit = MEBIBYTE }: PlantsModuleOptions) => bodyLimit,
+      inject: [PLANTS_MODULE_OPTIONS],
+    },
+    {
+      provide: ERROR_STATUS,
+      useFactory: ({ errorStatus = 'contract' }: PlantsModuleOptions) => errorStatus,
+      inject: [PLANTS_MODULE_OPTIONS],
+    },
+  ],
+  exports: [PlantsService, ConnectionPool],
+})
+export class PlantsModule extends ConfigurableModuleClass implements OnModuleInit {
+  constructor(@Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions) {
+    super();
+  }
+
+  async onModuleInit(): Promise<void> {
+    const { url, password } = this.options.database;
+    await new Migrator({ url, password }).assertCurrent();
   }
 }
