@@ -65,9 +65,11 @@ export class ConnectionPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    // Or it would be told by the moment at which the time is up, when a connection may just be replaced.
+    const waits = this.isBusy();
     if (callback === undefined) {
       return super.connect().catch((error: unknown) => {
-        throw this.notSent(error);
+        throw this.notSent(error, waits);
       });
     }
     let lent: pg.PoolClient | undefined;
@@ -77,7 +79,7 @@ export class ConnectionPool extends pg.Pool {
       // Heard by pg.Pool.query(), which fails with this error and gives up the connection.
       if (lent) return void lent.emit('error', error);
       late = true;
-      callback(this.notSent(error), undefined, ignoreRelease);
+      callback(this.notSent(error, waits), undefined, ignoreRelease);
     }, this.timeout + GRACE_MS);
     super.connect((error, client, release) => {
       if (late) {
@@ -94,13 +96,17 @@ export class ConnectionPool extends pg.Pool {
       } else {
         clearTimeout(deadline);
       }
-      callback(error && this.notSent(error), client, giveBack);
+      callback(error && this.notSent(error, waits), client, giveBack);
     });
   }
 
-  private notSent(cause: unknown): Error {
-    // Those that are just being made count for nothing: they wait for the database as well.
-    return this.inUse >= this.options.max
+  /** Connections that are just being made count for nothing: they wait for the database as well. */
+  private isBusy(): boolean {
+    return this.inUse >= this.options.max;
+  }
+
+  private notSent(cause: unknown, waited: boolean): Error {
+    return waited || this.isBusy()
       ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
       : new DatabaseUnreachableError('no database connection could be made', { cause });
   }
