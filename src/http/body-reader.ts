@@ -8,23 +8,28 @@ import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
 import { JsonSyntaxError } from './json-syntax.error.js';
 import { checkMediaType } from './media-type.js';
 import { MalformedRequestError } from './protocol.error.js';
+import { exactObject } from './parsed-body.js';
 import { ReceivedBytes } from './received-bytes.js';
 import { acceptBody } from './unread-body.js';
 
 const ALREADY_READ =
-  'The body of the request was read before the store came to it. Create the application with `bodyParser: false`, and let no middleware read the bodies of the plants.';
+  'The body of the request was read before the store came to it, and not kept. Create the application with `rawBody: true` or `bodyParser: false`.';
+
+/** A request as an application's own body parser leaves it: `rawBody` where the application was created with `rawBody: true`. */
+type ReceivedRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 
 /** What compression may add to a body that does not compress. */
 const COMPRESSION_OVERHEAD = 64 * 1024;
 
 /**
- * Reads a request's body from its raw stream as one JSON object with its numbers as they were written.
+ * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. Where the application's
+ * own parser was first, what it kept is taken: the raw body, or else its values, as far as they are exact.
  *
  * @param limit bytes that the decoded body may have
  * @throws ApiError 40001, 40002, 40010, 40800, 41300 or 41500
  */
 export async function readJsonObject(
-  request: IncomingMessage,
+  request: ReceivedRequest,
   response: ServerResponse,
   limit: number,
 ): Promise<JsonObject> {
@@ -32,6 +37,7 @@ export async function readJsonObject(
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
+  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, limit);
   const wireLimit = coding === 'identity' ? limit : limit + COMPRESSION_OVERHEAD;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
 
@@ -45,11 +51,21 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
+function alreadyRead({ body, rawBody, readableDidRead }: ReceivedRequest, limit: number): JsonObject {
+  if (!readableDidRead) throw new MissingBodyError('The body is empty');
+  if (rawBody instanceof Buffer) {
+    if (rawBody.length > limit) throw new BodyTooLargeError(limit);
+    return parseObject(rawBody);
+  }
+  if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
+  if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');
+  return exactObject(body);
+}
+
 /** Collects the bytes of a body, and gives up as soon as there are more than `wireLimit`. */
 function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Neither event that this waits for comes a second time.
-    if (request.readableDidRead) throw new Error(ALREADY_READ);
+    // The event that tells of it does not come a second time.
     if (request.destroyed) throw closedEarly();
     const received = new ReceivedBytes();
     const settle = (failure?: Error): void => {
