@@ -3,7 +3,7 @@ import { Controller, Get, Module, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import { AuthModule, BearerAuthGuard, PlantsModule } from '../src/index.js';
+import { AuthModule, BearerAuthGuard, PlantsModule, PlantsModuleOptionsError } from '../src/index.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const TOKENS = { plants: 'the-token-of-the-first-store', trees: 'the-token-of-the-second-store' };
@@ -97,5 +97,27 @@ describe('an application with a store on a database without tables', () => {
     await expect(app.init()).rejects.toThrow(/is not migrated: it lacks .* Run `plant-store migrate`/);
     await app.close();
     await database.drop();
+  });
+});
+
+describe(PlantsModuleOptionsError.name, () => {
+  async function startWith(...stores: Parameters<typeof PlantsModule.forRoot>[0][]): Promise<void> {
+    @Module({ imports: stores.map((store) => PlantsModule.forRoot(store)) })
+    class HostModule {}
+    const app = await NestFactory.create(HostModule, { logger: false, abortOnError: false });
+    await app.init().finally(() => app.close());
+  }
+
+  it('should tell of two stores on one path', async () => {
+    const database = { url: 'postgresql://localhost/plants' };
+    await expect(startWith({ database }, { database, path: '/plants/' })).rejects.toThrow(
+      'Two stores have the path "plants": give each PlantsModule a `path` of its own.',
+    );
+  });
+
+  it('should tell of a database that is none, without its URL', async () => {
+    const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' } });
+    await expect(failure).rejects.toThrow(/^The option `database` of PlantsModule: its url must be a PostgreSQL URL/);
+    await expect(failure).rejects.not.toThrow('secret');
   });
 });

@@ -1,10 +1,13 @@
 import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { ConnectionPool } from '../database/connection-pool.js';
 import { Migrator } from '../database/migrator.js';
 import { PrismaService } from '../database/prisma.service.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
+import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
+import { assertOwnPath, PLANTS_PATH } from './plants-path.js';
 import { ConfigurableModuleClass, PLANTS_MODULE_OPTIONS } from './plants.module-definition.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
@@ -14,7 +17,8 @@ const MEBIBYTE = 1_048_576;
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and a database of its own. Who may create
  * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
- * Starting fails with a `MigrationError` where the database is not at this version.
+ * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
+ * the options can't work.
  */
 @Module({
   providers: [
@@ -23,7 +27,7 @@ const MEBIBYTE = 1_048_576;
     PrismaService,
     {
       provide: ConnectionPool,
-      useFactory: ({ database }: PlantsModuleOptions) => new ConnectionPool(database),
+      useFactory: connect,
       inject: [PLANTS_MODULE_OPTIONS],
     },
     {
@@ -40,12 +44,26 @@ const MEBIBYTE = 1_048_576;
   exports: [PlantsService, ConnectionPool],
 })
 export class PlantsModule extends ConfigurableModuleClass implements OnModuleInit {
-  constructor(@Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions) {
+  constructor(
+    @Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions,
+    @Inject(PLANTS_PATH) private readonly path: string,
+    private readonly modules: ModulesContainer,
+  ) {
     super();
   }
 
   async onModuleInit(): Promise<void> {
+    assertOwnPath(this.path, this.modules);
     const { url, password } = this.options.database;
     await new Migrator({ url, password }).assertCurrent();
+  }
+}
+
+function connect({ database }: PlantsModuleOptions): ConnectionPool {
+  try {
+    return new ConnectionPool(database);
+  } catch (cause) {
+    const fault = cause instanceof Error ? cause.message : String(cause);
+    throw new PlantsModuleOptionsError(`The option \`database\` of PlantsModule: its url ${fault}.`, { cause });
   }
 }
