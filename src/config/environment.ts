@@ -140,7 +140,10 @@ export class Environment {
   @CorsOrigins()
   corsOrigins: string[] = [];
 
-  @Variable('REQUEST_TIMEOUT', 'Milliseconds for headers and body of a request to arrive.')
+  @Variable(
+    'REQUEST_TIMEOUT',
+    'Milliseconds for headers and body of a request to arrive, and for a client to take nothing of its answer.',
+  )
   @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
   requestTimeout = 10_000;
 
