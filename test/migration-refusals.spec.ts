@@ -7,30 +7,27 @@ import pg from 'pg';
 import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
 import { MigrationError } from '../src/database/migration.error.js';
 import { Migrator } from '../src/database/migrator.js';
+import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
-import { createTestDatabase } from './support/test-database.js';
 
 const NEWER = '29990101000000_newer';
 const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
 const names = migrationDirectories.map(({ path }) => path);
 
 describe(MigrationError.name, () => {
-  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let database: BareDatabase;
   let url: string;
   let client: pg.Client;
   let folder: MigrationFolder;
 
   beforeEach(async () => {
     folder = await MigrationFolder.create();
-    database = await createTestDatabase({ migrated: false });
-    url = database.url;
-    client = new pg.Client(url);
-    await client.connect();
+    database = await openBareDatabase();
+    ({ url, client } = database);
   });
 
   afterEach(async () => {
-    await client.end();
-    await database.drop();
+    await database[Symbol.asyncDispose]();
     await folder[Symbol.asyncDispose]();
   });
 

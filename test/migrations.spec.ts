@@ -9,29 +9,26 @@ import pg from 'pg';
 import { parseDatabaseUrl } from '../src/database/database-url.js';
 import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
 import { Migrator } from '../src/database/migrator.js';
+import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { schemaDifference } from './support/schema-difference.js';
-import { createTestDatabase } from './support/test-database.js';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url));
 const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
 const names = migrationDirectories.map(({ path }) => path);
 
 describe(Migrator.name, () => {
-  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let database: BareDatabase;
   let url: string;
   let client: pg.Client;
 
   beforeEach(async () => {
-    database = await createTestDatabase({ migrated: false });
-    url = database.url;
-    client = new pg.Client(url);
-    await client.connect();
+    database = await openBareDatabase();
+    ({ url, client } = database);
   });
 
   afterEach(async () => {
-    await client.end();
-    await database.drop();
+    await database[Symbol.asyncDispose]();
   });
 
   const rowsOf = async (sql: string): Promise<unknown[]> => (await client.query<pg.QueryResultRow>(sql)).rows;

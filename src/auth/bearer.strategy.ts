@@ -9,10 +9,10 @@ import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
-export const BEARER_STRATEGY = 'plant-store-bearer';
+const STRATEGY_NAME = 'plant-store-bearer';
 
 @Injectable()
-export class BearerStrategy extends PassportStrategy(Strategy, BEARER_STRATEGY) {
+export class BearerStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
   constructor(private readonly verifier: TokenVerifier) {
     super({ realm: 'plants' });
   }

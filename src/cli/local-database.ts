@@ -1,10 +1,8 @@
-import { mkdir } from 'node:fs/promises';
 import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { Migrator } from '../database/migrator.js';
 
 /** A PostgreSQL of this process's own, with the tables of this build. */
 export async function startLocalDatabase(directory: string): Promise<EmbeddedPostgres> {
-  await mkdir(directory, { recursive: true });
   const postgres = await EmbeddedPostgres.start({ directory, log: console.log });
   try {
     await new Migrator({ url: postgres.url }).migrate();

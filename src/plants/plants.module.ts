@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { ConnectionPool } from '../database/connection-pool.js';
 import { Migrator } from '../database/migrator.js';
 import { PrismaService } from '../database/prisma.service.js';
+import { reasonOf } from '../database/reason-of.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
@@ -63,7 +64,8 @@ function connect({ database }: PlantsModuleOptions): ConnectionPool {
   try {
     return new ConnectionPool(database);
   } catch (cause) {
-    const fault = cause instanceof Error ? cause.message : String(cause);
-    throw new PlantsModuleOptionsError(`The option \`database\` of PlantsModule: its url ${fault}.`, { cause });
+    throw new PlantsModuleOptionsError(`The option \`database\` of PlantsModule: its url ${reasonOf(cause)}.`, {
+      cause,
+    });
   }
 }
