@@ -7,6 +7,7 @@ export { ApiError, type ApiErrorOptions } from './errors/api.error.js';
 export { ErrorBody } from './errors/error-body.dto.js';
 export { ERROR_CATALOGUE, type ErrorNumber } from './errors/error-catalogue.js';
 export type { ErrorStatus } from './errors/error-status.js';
+export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
 export { NewPlant } from './plants/dto/new-plant.dto.js';
 export { Plant } from './plants/dto/plant.dto.js';
 export { PlantsModuleOptionsError } from './plants/plants-module-options.error.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import type { StrategyCreated } from 'passport';
 import { Strategy } from 'passport-http-bearer';
+import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { bearerToken } from './bearer-token.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
@@ -17,10 +17,10 @@ export class BearerStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
     super({ realm: 'plants' });
   }
 
-  override authenticate(this: StrategyCreated<BearerStrategy>, request: IncomingMessage): void {
+  override authenticate(this: StrategyCreated<BearerStrategy>, request: PlatformRequest): void {
     try {
       // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
-      const headers = { authorization: `Bearer ${bearerToken(request)}` };
+      const headers = { authorization: `Bearer ${bearerToken(nodeRequest(request))}` };
       super.authenticate({ headers } as Request);
     } catch (error) {
       this.error(error);

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Logger } from '@nestjs/common';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { requestId } from '../http/request-id.js';
 import { discardBody } from '../http/unread-body.js';
 import type { ErrorStatus } from './error-status.js';
@@ -16,8 +16,9 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<IncomingMessage>();
-    const response = http.getResponse<ServerResponse>();
+    const request = nodeRequest(http.getRequest<PlatformRequest>());
+    const reply = http.getResponse<PlatformResponse>();
+    const response = nodeResponse(reply);
     const failure = toApiError(exception);
     const id = failure.error >= 50000 ? requestId(request) : undefined;
     if (id !== undefined) {
@@ -30,7 +31,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     }
     if (id !== undefined) response.setHeader('X-Request-Id', id);
     discardBody(request, response);
-    sendError(response, failure, this.errorStatus);
+    sendError(reply, failure, this.errorStatus);
   }
 }
 

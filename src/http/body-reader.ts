@@ -7,6 +7,7 @@ import { parseExactJson } from './exact-json.js';
 import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
 import { JsonSyntaxError } from './json-syntax.error.js';
 import { checkMediaType } from './media-type.js';
+import { nodeRequest, type PlatformRequest } from './platform.js';
 import { MalformedRequestError } from './protocol.error.js';
 import { exactObject } from './parsed-body.js';
 import { ReceivedBytes } from './received-bytes.js';
@@ -14,9 +15,6 @@ import { acceptBody } from './unread-body.js';
 
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Create the application with `rawBody: true` or `bodyParser: false`.';
-
-/** A request as an application's own body parser leaves it: `rawBody` where the application was created with `rawBody: true`. */
-type ReceivedRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
 
 /** What compression may add to a body that does not compress. */
 const COMPRESSION_OVERHEAD = 64 * 1024;
@@ -29,30 +27,31 @@ const COMPRESSION_OVERHEAD = 64 * 1024;
  * @throws ApiError 40001, 40002, 40010, 40800, 41300 or 41500
  */
 export async function readJsonObject(
-  request: ReceivedRequest,
+  received: PlatformRequest,
   response: ServerResponse,
   limit: number,
 ): Promise<JsonObject> {
+  const request = nodeRequest(received);
   if (!announcesBody(request) && request.headers['content-type'] === undefined) {
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, limit);
+  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit);
   const wireLimit = coding === 'identity' ? limit : limit + COMPRESSION_OVERHEAD;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
 
   acceptBody(request, response);
-  const received = await collect(request, wireLimit, limit);
-  const decoded = coding === 'identity' || received.length === 0;
-  return parseObject(decoded ? received : await decompress(received, coding, limit));
+  const bytes = await collect(request, wireLimit, limit);
+  const decoded = coding === 'identity' || bytes.length === 0;
+  return parseObject(decoded ? bytes : await decompress(bytes, coding, limit));
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-function alreadyRead({ body, rawBody, readableDidRead }: ReceivedRequest, limit: number): JsonObject {
-  if (!readableDidRead) throw new MissingBodyError('The body is empty');
+function alreadyRead(request: IncomingMessage, { body, rawBody }: PlatformRequest, limit: number): JsonObject {
+  if (!request.readableDidRead) throw new MissingBodyError('The body is empty');
   if (rawBody instanceof Buffer) {
     if (rawBody.length > limit) throw new BodyTooLargeError(limit);
     return parseObject(rawBody);

@@ -6,6 +6,7 @@ import { headerValues } from './header-values.js';
 import { MalformedRequestError } from './protocol.error.js';
 import { isLingering, lingerOnClose } from './lingering-close.js';
 import { refuseBrokenRequests } from './broken-requests.js';
+import { deferContinue } from './unread-body.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
@@ -55,7 +56,10 @@ export function createHttpServer(
 
   server.on('request', answer);
   // The body reader sends the 100 when it comes to the body: after the credential.
-  server.on('checkContinue', answer);
+  server.on('checkContinue', (request, response) => {
+    deferContinue(request);
+    answer(request, response);
+  });
   server.on('checkExpectation', (request, response) => {
     if (isIgnored(request)) return;
     const message = `This service does not know the expectation ${JSON.stringify(request.headers.expect)}. The only one it knows is "100-continue".`;

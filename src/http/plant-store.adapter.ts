@@ -1,6 +1,5 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
-import type { ServerResponse } from 'node:http';
 import { GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 
@@ -9,7 +8,7 @@ export interface PlantStoreAdapterOptions extends HttpServerOptions {
   closeTimeout: number;
 }
 
-/** Express with exact paths, bare JSON answers, and a server that answers even what Node would refuse by itself. */
+/** Express with exact paths and a server that answers even what Node would refuse by itself. */
 export class PlantStoreAdapter extends ExpressAdapter {
   private gracefulClose: GracefulClose | undefined;
 
@@ -22,15 +21,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const server = createHttpServer(this.getInstance<express.Express>(), this.serverOptions);
     this.gracefulClose = new GracefulClose(server, this.serverOptions.closeTimeout);
     this.httpServer = server;
-  }
-
-  override reply(response: ServerResponse, body: unknown, statusCode?: number): void {
-    const content = Buffer.from(JSON.stringify(body));
-    response.writeHead(statusCode ?? response.statusCode, {
-      'Content-Type': 'application/json',
-      'Content-Length': content.length,
-    });
-    response.end(content);
   }
 
   override async close(): Promise<void> {

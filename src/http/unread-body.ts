@@ -13,7 +13,7 @@ export function discardBody(request: IncomingMessage, response: ServerResponse):
   const { socket } = request;
   // Of a client that still waits for permission to send, only a new connection tells where the next request begins: whether
   // it now sends the body is its choice.
-  const undecided = awaitsContinue(request) && !response.writableEnded && !continued.has(response);
+  const undecided = awaitingContinue.has(request) && !response.writableEnded;
   if (undecided || Number(request.headers['content-length'] ?? 0) > DRAIN_LIMIT) {
     response.setHeader('Connection', 'close');
     lingerOnClose(socket);
@@ -30,16 +30,14 @@ export function discardBody(request: IncomingMessage, response: ServerResponse):
   });
 }
 
-/** HTTP/1.0 knows no interim responses. */
-function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.expect !== undefined && httpVersion === '1.1';
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Leaves it to whoever reads the body to answer a request's `Expect: 100-continue`. Other servers answer it by themselves. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
 }
 
-const continued = new WeakSet<ServerResponse>();
-
-/** Answers `Expect: 100-continue`, where the client sent it. */
+/** Tells a client that waits for permission to send the body that it may. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
-  if (!awaitsContinue(request)) return;
-  continued.add(response);
-  response.writeContinue();
+  if (awaitingContinue.delete(request)) response.writeContinue();
 }

@@ -1,13 +1,14 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { headerValues } from '../http/header-values.js';
+import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { InvalidIdempotencyKeyError } from './idempotency-key.error.js';
 
 const MAX_LENGTH = 255;
 
 /** The request's `Idempotency-Key`, or undefined where it has none. */
 export const IdempotencyKey = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  idempotencyKey(context.switchToHttp().getRequest<IncomingMessage>()),
+  idempotencyKey(nodeRequest(context.switchToHttp().getRequest<PlatformRequest>())),
 );
 
 function idempotencyKey(request: IncomingMessage): string | undefined {

@@ -3,7 +3,9 @@ import {
   type CanActivate,
   Controller,
   HttpCode,
+  HttpStatus,
   Post,
+  Res,
   type Type,
   UseFilters,
   UseGuards,
@@ -11,13 +13,14 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
+import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
-import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { type PlatformResponse, sendJson } from '../http/platform.js';
+import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
 import { ApiCreatePlant } from './api-create-plant.decorator.js';
-import { NewPlant } from './dto/new-plant.dto.js';
+import type { NewPlant } from './dto/new-plant.dto.js';
 import { NewPlantPipe } from './dto/new-plant.pipe.js';
-import { Plant } from './dto/plant.dto.js';
 import { IdempotencyKey } from './idempotency-key.decorator.js';
 import { PlantsService } from './plants.service.js';
 
@@ -27,14 +30,21 @@ export abstract class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 
   @Post()
-  @HttpCode(200)
+  @ReadsOwnBody()
+  @HttpCode(HttpStatus.OK)
   @UseInterceptors(ExactBodyInterceptor)
   @ApiCreatePlant()
-  create(@ExactBody(NewPlantPipe) newPlant: NewPlant, @IdempotencyKey() idempotencyKey?: string): Promise<Plant> {
-    return this.plants.create(newPlant, idempotencyKey);
+  async create(
+    @ExactBody(NewPlantPipe) newPlant: NewPlant,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+    // Sent from here, so that no interceptor of a host gives the answer another form.
+    @Res() response: PlatformResponse,
+  ): Promise<void> {
+    sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, idempotencyKey));
   }
 
   @All()
+  @ReadsOwnBody()
   @ApiExcludeEndpoint()
   refuseOtherMethods(): never {
     throw new MethodNotAllowedError('POST');

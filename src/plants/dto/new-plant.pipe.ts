@@ -1,4 +1,5 @@
 import { Injectable, ValidationPipe } from '@nestjs/common';
+import { NewPlant } from './new-plant.dto.js';
 import { InvalidPlantError } from '../invalid-plant.error.js';
 
 /** Turns an exact JSON object into a NewPlant; unknown fields are ignored, and every wrong one is named. */
@@ -6,6 +7,8 @@ import { InvalidPlantError } from '../invalid-plant.error.js';
 export class NewPlantPipe extends ValidationPipe {
   constructor() {
     super({
+      // Named here and not by the parameter's type, so that no validation of a host's thinks the parameter its own.
+      expectedType: NewPlant,
       transform: true,
       transformOptions: { excludeExtraneousValues: true },
       validateCustomDecorators: true,

@@ -1,0 +1,45 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** A request as the platform of the application gives it: Express' is Node's own, Fastify's has Node's as `raw`. */
+export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
+  body?: unknown;
+  /** What the body was parsed from, where the application was created with `rawBody: true`. */
+  rawBody?: unknown;
+};
+
+/** What is used of Fastify's reply, which has to send the answer itself: its hooks and headers belong to the application. */
+interface FastifyReply {
+  readonly raw: ServerResponse;
+  readonly sent: boolean;
+  code(status: number): this;
+  headers(values: OutgoingHttpHeaders): this;
+  send(body: Buffer): unknown;
+}
+
+/** A response as the platform of the application gives it. */
+export type PlatformResponse = ServerResponse | FastifyReply;
+
+export function nodeRequest(request: PlatformRequest): IncomingMessage {
+  return 'raw' in request ? request.raw : request;
+}
+
+export function nodeResponse(response: PlatformResponse): ServerResponse {
+  return 'raw' in response ? response.raw : response;
+}
+
+/**
+ * Answers with JSON, byte for byte the same on every platform. Does nothing where an answer was sent already, by an
+ * interceptor of a host that would not wait any longer, for example.
+ */
+export function sendJson(
+  response: PlatformResponse,
+  status: number,
+  value: object,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  if ('raw' in response ? response.sent : response.headersSent) return;
+  const body = Buffer.from(JSON.stringify(value));
+  const fields = { 'Content-Type': 'application/json', 'Content-Length': body.length, ...headers };
+  if ('raw' in response) response.code(status).headers(fields).send(body);
+  else response.writeHead(status, fields).end(body);
+}
