@@ -1,5 +1,4 @@
 import {
-  All,
   type CanActivate,
   Controller,
   HttpCode,
@@ -11,9 +10,8 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
-import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
 import { type PlatformResponse, sendJson } from '../http/platform.js';
@@ -41,13 +39,6 @@ export abstract class PlantsController {
     @Res() response: PlatformResponse,
   ): Promise<void> {
     sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, idempotencyKey));
-  }
-
-  @All()
-  @ReadsOwnBody()
-  @ApiExcludeEndpoint()
-  refuseOtherMethods(): never {
-    throw new MethodNotAllowedError('POST');
   }
 }
 

@@ -1,15 +1,20 @@
-import { Inject, Module, type OnModuleInit } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
+import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { ConnectionPool } from '../database/connection-pool.js';
 import { Migrator } from '../database/migrator.js';
 import { PrismaService } from '../database/prisma.service.js';
 import { reasonOf } from '../database/reason-of.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
+import { refuseOtherMethods } from './other-methods.controller.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
 import { assertOwnPath, PLANTS_PATH } from './plants-path.js';
-import { ConfigurableModuleClass, PLANTS_MODULE_OPTIONS } from './plants.module-definition.js';
+import {
+  ConfigurableModuleClass,
+  OTHER_METHODS_CONTROLLER,
+  PLANTS_MODULE_OPTIONS,
+} from './plants.module-definition.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
@@ -44,13 +49,20 @@ const MEBIBYTE = 1_048_576;
   ],
   exports: [PlantsService, ConnectionPool],
 })
-export class PlantsModule extends ConfigurableModuleClass implements OnModuleInit {
+export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
   constructor(
     @Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions,
     @Inject(PLANTS_PATH) private readonly path: string,
+    @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
     private readonly modules: ModulesContainer,
+    private readonly platform: HttpAdapterHost,
   ) {
     super();
+  }
+
+  /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
+  configure(): void {
+    refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
   }
 
   async onModuleInit(): Promise<void> {

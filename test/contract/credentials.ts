@@ -98,14 +98,6 @@ export function describeCredentials(target: () => ContractTarget): void {
       expectCreated(await target().post(PLANT, { Authorization: authorization }), { name: 'Rose' });
     });
 
-    it('should be found in a header of any letters, behind any number of others', async () => {
-      const headers = { Authorization: undefined, X: Array<string>(1500).fill(''), aUTHORIZATION: `Bearer ${TOKEN}` };
-      expectCreated(await target().post(PLANT, headers), { name: 'Rose' });
-      const repeated = { X: Array<string>(1500).fill(''), aUTHORIZATION: `Bearer ${TOKEN}` };
-      await removePlants(target());
-      await expectNothingWritten(target(), await target().post(PLANT, repeated), 40102);
-    });
-
     it.each(BAD)('should not be %j, which is %d', async (authorization, error) => {
       const response = await target().post(PLANT, { Authorization: authorization });
       const message = await expectNothingWritten(target(), response, error);
@@ -129,6 +121,19 @@ export function describeCredentials(target: () => ContractTarget): void {
       await expectNothingWritten(target(), response, 40100);
       await expectNothingWritten(target(), await target().post(form, FORM), 41500);
     });
+  });
+}
+
+/** For servers that read all header fields, however many there are. */
+export function describeCredentialAmongMany(target: () => ContractTarget): void {
+  beforeEach(() => removePlants(target()));
+
+  it('should be found, as the credential, in a header of any letters, behind any number of others', async () => {
+    const headers = { Authorization: undefined, X: Array<string>(1500).fill(''), aUTHORIZATION: `Bearer ${TOKEN}` };
+    expectCreated(await target().post(PLANT, headers), { name: 'Rose' });
+    const repeated = { X: Array<string>(1500).fill(''), aUTHORIZATION: `Bearer ${TOKEN}` };
+    await removePlants(target());
+    await expectNothingWritten(target(), await target().post(PLANT, repeated), 40102);
   });
 }
 

@@ -14,17 +14,18 @@ const BODY = { 'Content-Type': 'application/json', 'Content-Length': String(PLAN
 /** HEAD has no body, and CONNECT no path. */
 const OTHER_METHODS = METHODS.filter((method) => !['POST', 'HEAD', 'CONNECT'].includes(method));
 
-export function describeMethods(target: () => ContractTarget): void {
+const requestLine = ({ basePath }: ContractTarget, method: string): string => `${method} ${basePath}/plants HTTP/1.1`;
+
+/** @param methods that are read by the server and refused by the store */
+export function describeOtherMethods(target: () => ContractTarget, methods: readonly string[]): void {
   beforeEach(() => removePlants(target()));
 
-  const requestLine = (method: string): string => `${method} ${target().basePath}/plants HTTP/1.1`;
-
   describe('the method', () => {
-    it.each(OTHER_METHODS)('should not be %s', async (method) => {
-      const response = await target().raw(requestHead(requestLine(method), BODY), PLANT);
+    it.each(methods)('should not be %s', async (method) => {
+      const response = await target().raw(requestHead(requestLine(target(), method), BODY), PLANT);
       expect(await expectNothingWritten(target(), response, 40500)).toContain('POST');
       expect(response.headers.allow).toBe('POST');
-      const anonymous = requestHead(requestLine(method), { ...BODY, Authorization: undefined });
+      const anonymous = requestHead(requestLine(target(), method), { ...BODY, Authorization: undefined });
       await expectNothingWritten(target(), await target().raw(anonymous, PLANT), 40100);
     });
 
@@ -33,7 +34,7 @@ export function describeMethods(target: () => ContractTarget): void {
       ['without one', { Authorization: undefined }, 40100],
     ])('should not be HEAD, whose answer has no body, %s', async (_, headers, error) => {
       using connection = await RawConnection.open(target().port);
-      connection.send(requestHead(requestLine('HEAD'), headers));
+      connection.send(requestHead(requestLine(target(), 'HEAD'), headers));
       const response = await connection.response({ head: true });
       expect(response?.status).toBe(target().errorStatus === 'contract' ? 400 : Math.trunc(error / 100));
       expect(response?.headers).toMatchObject({ 'content-type': 'application/json' });
@@ -44,18 +45,24 @@ export function describeMethods(target: () => ContractTarget): void {
     it('should not be OPTIONS, a preflight included, where no other origin is let in', async () => {
       const preflight = { Origin: 'https://other.example', 'Access-Control-Request-Method': 'POST' };
       const response = await target().raw(
-        requestHead(requestLine('OPTIONS'), { ...preflight, Authorization: undefined }),
+        requestHead(requestLine(target(), 'OPTIONS'), { ...preflight, Authorization: undefined }),
       );
       expectRefusal(response, 40100, target().errorStatus);
       const names = Object.keys(response.headers);
       expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
     });
+  });
+}
 
+export function describeMethods(target: () => ContractTarget): void {
+  describeOtherMethods(target, OTHER_METHODS);
+
+  describe('the method', () => {
     it.each(['post', 'Post', 'POSTX', 'CREATE', 'P', 'P\u00d6ST'])(
       'should not be unknown to HTTP: %s',
       async (method) => {
         using connection = await RawConnection.open(target().port);
-        connection.send(requestHead(requestLine(method), BODY), PLANT);
+        connection.send(requestHead(requestLine(target(), method), BODY), PLANT);
         await expectNothingWritten(target(), await connection.response(), 40010);
         expect(await connection.response()).toBeUndefined();
       },
@@ -93,7 +100,7 @@ export function describeMethods(target: () => ContractTarget): void {
   describe('an upgrade', () => {
     it.each(['websocket', 'h2c', 'TLS/1.0', 'x'])('should be ignored: %s', async (protocol) => {
       const upgrade = { Connection: 'Upgrade', Upgrade: protocol, 'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
-      const get = await target().raw(requestHead(requestLine('GET'), upgrade));
+      const get = await target().raw(requestHead(requestLine(target(), 'GET'), upgrade));
       expectRefusal(get, 40500, target().errorStatus);
       expectCreated(await target().post(PLANT, upgrade), { name: 'Rose' });
     });

@@ -67,13 +67,6 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
       connection.send(plant, postHead(target().basePath, plant), plant);
       expectCreated(await connection.response(), { name: 'Rose' });
     });
-
-    it('should be refused for that where its chunks are broken, and its connection closed', async () => {
-      using connection = await RawConnection.open(target().port);
-      connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);
-      expectRefusal(await connection.response(), error, target().errorStatus);
-      expect(await connection.response()).toBeUndefined();
-    });
   });
 
   describe('a request with a credential and several faults', () => {
@@ -83,4 +76,17 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
       expectRefusal(await target().post(body, headers), error, target().errorStatus);
     });
   });
+}
+
+/** For servers that answer what Node would refuse by itself. */
+export function describeOrderInBrokenRequests(target: () => ContractTarget): void {
+  it.each(CREDENTIALS)(
+    'should refuse a request with %s for that where its chunks are broken too',
+    async (_, Authorization, error) => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);
+      expectRefusal(await connection.response(), error, target().errorStatus);
+      expect(await connection.response()).toBeUndefined();
+    },
+  );
 }

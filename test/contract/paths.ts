@@ -76,10 +76,10 @@ const OTHER_PATHS = [
   `/x?${PLANTS}`,
 ];
 
-export function describePaths(target: () => ContractTarget): void {
-  beforeEach(() => removePlants(target()));
+type Request = (path: string, authorization?: { Authorization: undefined }) => ReturnType<ContractTarget['raw']>;
 
-  function request(path: string, authorization?: { Authorization: undefined }): ReturnType<ContractTarget['raw']> {
+function requestTo(target: () => ContractTarget): Request {
+  return (path, authorization) => {
     const written = path.replace(PLANTS, `${target().basePath}/plants`);
     const head = requestHead(`POST ${written} HTTP/1.1`, {
       'Content-Type': 'application/json',
@@ -87,7 +87,13 @@ export function describePaths(target: () => ContractTarget): void {
       ...authorization,
     });
     return target().raw(head, PLANT);
-  }
+  };
+}
+
+/** What is the path; what is not may be somebody else's. */
+export function describeThePath(target: () => ContractTarget): void {
+  const request = requestTo(target);
+  beforeEach(() => removePlants(target()));
 
   describe('the path', () => {
     it.each(THE_PATH)('may be written %s', async (path) => {
@@ -97,7 +103,14 @@ export function describePaths(target: () => ContractTarget): void {
     it('may be followed by a long query', async () => {
       expectCreated(await request(`${PLANTS}?${'x'.repeat(8000)}`), { name: 'Rose' });
     });
+  });
+}
 
+export function describePaths(target: () => ContractTarget): void {
+  const request = requestTo(target);
+  describeThePath(target);
+
+  describe('the path', () => {
     it.each(OTHER_PATHS)('should not be %s', async (path) => {
       const message = await expectNothingWritten(target(), await request(path), 40400);
       expect(message).toMatch(/POST .*\/plants\b/);

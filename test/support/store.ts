@@ -40,6 +40,20 @@ export async function startStore(variables: Record<string, string> = {}): Promis
   const app = await createApp(environment as AppOptions);
   await app.listen(environment.port, environment.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
+  return {
+    ...connectTo(port, environment.basePath),
+    managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
+    errorStatus: environment.errorStatus,
+    database,
+    stop: async () => {
+      await app.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Ways to speak to the application that listens on a port, for requests one by one. */
+export function connectTo(port: number, basePath: string): Pick<Store, 'port' | 'basePath' | 'raw' | 'post'> {
   const raw = async (...parts: (string | Buffer)[]): Promise<RawResponse> => {
     const connection = await RawConnection.open(port);
     try {
@@ -51,17 +65,5 @@ export async function startStore(variables: Record<string, string> = {}): Promis
       connection.close();
     }
   };
-  return {
-    port,
-    managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
-    errorStatus: environment.errorStatus,
-    basePath: environment.basePath,
-    database,
-    raw,
-    post: (body, headers) => raw(postHead(environment.basePath, body, headers), body),
-    stop: async () => {
-      await app.close();
-      await database.drop();
-    },
-  };
+  return { port, basePath, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
 }

@@ -1,0 +1,48 @@
+import { METHODS } from 'node:http';
+import { RequestMethod } from '@nestjs/common';
+import { describeBodyBytes } from './body-bytes.js';
+import { describeBodyJson } from './body-json.js';
+import { describeBodySize } from './body-size.js';
+import { describeContentEncodings } from './content-encodings.js';
+import type { ContractTarget } from './contract-target.js';
+import { describeCredentials } from './credentials.js';
+import { describeFields } from './fields.js';
+import { describeIdempotency } from './idempotency.js';
+import { describeIdentifiers } from './identifiers.js';
+import { describeMediaTypes } from './media-types.js';
+import { describeOtherMethods } from './methods.js';
+import { describeNamesAndTags } from './names-and-tags.js';
+import { describeOrderOfChecks } from './order-of-checks.js';
+import { describeParsedNumbers } from './parsed-numbers.js';
+import { describeThePath } from './paths.js';
+import { describeTakenIds } from './taken-ids.js';
+
+/** Who reads the bodies of the plant route: the store; the host, which keeps the bytes; or the host, which does not. */
+export const BODY_READINGS = ['exempt', 'rawBody', 'parsed'] as const;
+export type BodyReading = (typeof BODY_READINGS)[number];
+
+/** The methods that Nest can route on every platform, as far as Node knows them. */
+const OTHER_METHODS = METHODS.filter((method) => method in RequestMethod && !['POST', 'HEAD'].includes(method));
+
+/** What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say. */
+export function describeGuestContract(target: () => ContractTarget, reading: BodyReading): void {
+  describeCredentials(target);
+  describeIdempotency(target);
+  describeOtherMethods(target, OTHER_METHODS);
+  describeThePath(target);
+  if (reading === 'parsed') {
+    describeParsedNumbers(target);
+    return;
+  }
+  describeIdentifiers(target);
+  describeNamesAndTags(target);
+  describeTakenIds(target);
+  if (reading === 'rawBody') return;
+  describeFields(target);
+  describeBodyJson(target);
+  describeBodyBytes(target);
+  describeBodySize(target, 1_048_576);
+  describeMediaTypes(target);
+  describeContentEncodings(target);
+  describeOrderOfChecks(target);
+}
