@@ -18,6 +18,16 @@ export default tseslint.config(
     },
   },
   {
+    // What the store needs of the process it runs in comes through its module options.
+    files: ['src/plants/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { patterns: ['**/cli/**', '**/config/**', '**/management/**', '**/database/embedded/**', '**/static-token-*'] },
+      ],
+    },
+  },
+  {
     files: ['**/*.mjs'],
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
   },

