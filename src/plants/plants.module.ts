@@ -1,5 +1,4 @@
 import { Inject, Module, type OnModuleInit } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
 import { ConnectionPool } from '../database/connection-pool.js';
 import { Migrator } from '../database/migrator.js';
 import { PrismaService } from '../database/prisma.service.js';
@@ -8,7 +7,6 @@ import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
-import { assertOwnPath, PLANTS_PATH } from './plants-path.js';
 import { ConfigurableModuleClass, PLANTS_MODULE_OPTIONS } from './plants.module-definition.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
@@ -45,16 +43,11 @@ const MEBIBYTE = 1_048_576;
   exports: [PlantsService, ConnectionPool],
 })
 export class PlantsModule extends ConfigurableModuleClass implements OnModuleInit {
-  constructor(
-    @Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions,
-    @Inject(PLANTS_PATH) private readonly path: string,
-    private readonly modules: ModulesContainer,
-  ) {
+  constructor(@Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions) {
     super();
   }
 
   async onModuleInit(): Promise<void> {
-    assertOwnPath(this.path, this.modules);
     const { url, password } = this.options.database;
     await new Migrator({ url, password }).assertCurrent();
   }
