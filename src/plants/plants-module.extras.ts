@@ -4,7 +4,10 @@ import type { CanActivate, ControllerOptions, ModuleMetadata, Type } from '@nest
 export interface PlantsModuleExtras {
   /** Path of the route, below the application's global prefix, such as `garden/plants`; `plants` unless given. */
   path?: string;
-  /** Version of the route, or several, where the application has versioning enabled; its default version unless given. */
+  /**
+   * Version of the route, or several, where the application has versioning enabled; its default version unless given. Give
+   * it where the default is several: for each, Nest then makes an `operationId` of its own.
+   */
   version?: ControllerOptions['version'];
   /** Guards of the route, besides the application's global ones; none unless given. */
   guards?: Type<CanActivate>[];
