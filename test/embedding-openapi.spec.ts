@@ -1,59 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  Body,
-  Controller,
-  Get,
-  type INestApplication,
-  Module,
-  type ModuleMetadata,
-  Post,
-  VERSION_NEUTRAL,
-  VersioningType,
-} from '@nestjs/common';
+import { type INestApplication, Module, type ModuleMetadata, VERSION_NEUTRAL, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import {
-  ApiBadRequestResponse,
-  ApiBearerAuth,
-  ApiOkResponse,
-  ApiProperty,
-  ApiSchema,
-  DocumentBuilder,
-  type OpenAPIObject,
-  SwaggerModule,
-} from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { AddressInfo } from 'node:net';
 import { PlantsModule, type PlantsModuleExtras, type PlantsOpenApiOptions } from '../src/index.js';
+import { CatalogueController } from './support/catalogue.controller.js';
 import { createPlantOf, generateOpenApi } from './support/openapi.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { expectValidOpenApi } from './support/valid-openapi.js';
-
-class Plant {
-  @ApiProperty()
-  species!: string;
-}
-
-@ApiSchema({ name: 'Error' })
-class HostError {
-  @ApiProperty({ type: [String] })
-  reasons!: string[];
-}
-
-@ApiBearerAuth()
-@Controller('catalogue')
-class CatalogueController {
-  @Get()
-  @ApiOkResponse({ type: [Plant] })
-  @ApiBadRequestResponse({ type: HostError })
-  find(): Plant[] {
-    return [];
-  }
-
-  @Post()
-  @ApiBadRequestResponse({ type: HostError })
-  create(@Body() plant: Plant): Plant {
-    return plant;
-  }
-}
 
 const SCHEMAS = '#/components/schemas/';
 const DATABASE = { url: 'postgresql://localhost/plants' };
