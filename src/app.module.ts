@@ -27,6 +27,8 @@ export class AppModule {
       },
       bodyLimit: options.bodyLimit,
       errorStatus: options.errorStatus,
+      // Its document requires the credential of every operation.
+      openApi: { securityScheme: false },
     });
     return {
       module: AppModule,

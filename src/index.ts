@@ -11,6 +11,7 @@ export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
 export { NewPlant } from './plants/dto/new-plant.dto.js';
 export { Plant } from './plants/dto/plant.dto.js';
 export { PlantsModuleOptionsError } from './plants/plants-module-options.error.js';
-export type { PlantsModuleExtras, PlantsModuleOptions } from './plants/plants-module.options.js';
+export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants-module.extras.js';
+export type { PlantsModuleOptions } from './plants/plants-module.options.js';
 export { PlantsModule } from './plants/plants.module.js';
 export { PlantsService } from './plants/plants.service.js';

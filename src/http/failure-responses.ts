@@ -1,11 +1,11 @@
-import type { HeadersObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import type { ApiResponseExamples, ApiResponseOptions, HeadersObject } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
 import { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
 import { type ErrorStatus, statusOf } from '../errors/error-status.js';
 import { failureExamples } from '../errors/failure-examples.js';
 
-const JSON_TYPE = 'application/json';
 const NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
 
 /** The headers that some failures carry, with the numbers of those failures. */
@@ -16,25 +16,31 @@ const HEADERS = [
   { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },
 ];
 
+/** What an operation says of its failures. */
+export interface DeclaredFailures {
+  type: Type;
+  /** The meaning of 400 where every failure has that status. */
+  description: string;
+  /** By error number. */
+  examples: Record<string, ApiResponseExamples>;
+}
+
 /**
- * Completes the 400 response that an operation declares with what every operation has: the failures of the credential, and
- * headers. With semantic statuses a response for every status takes its place.
+ * The responses of an operation that fails: what it declares, with what every operation has, the failures of the credential
+ * and headers. With semantic statuses there is one for every status of the catalogue.
  */
-export function describeFailures(responses: ResponsesObject, errorStatus: ErrorStatus): void {
-  const declared = responses['400'] as ResponseObject;
-  const { schema, examples: own } = declared.content?.[JSON_TYPE] ?? {};
-  const examples = { ...failureExamples(new MissingCredentialError(), new InvalidTokenError()), ...own };
-  delete responses['400'];
-  for (const [status, numbers] of byStatus(errorStatus)) {
+export function failureResponses(declared: DeclaredFailures, errorStatus: ErrorStatus): ApiResponseOptions[] {
+  const examples = { ...failureExamples(new MissingCredentialError(), new InvalidTokenError()), ...declared.examples };
+  return [...byStatus(errorStatus)].map(([status, numbers]) => {
     const chosen = Object.entries(examples).filter(([number]) => numbers.includes(Number(number) as ErrorNumber));
-    responses[status] = {
+    return {
+      status,
+      type: declared.type,
       description: errorStatus === 'contract' ? declared.description : meaningOf(status, numbers),
       ...headersOf(numbers),
-      content: {
-        [JSON_TYPE]: { ...(schema && { schema }), ...(chosen.length > 0 && { examples: Object.fromEntries(chosen) }) },
-      },
+      ...(chosen.length > 0 && { examples: Object.fromEntries(chosen) }),
     };
-  }
+  });
 }
 
 function byStatus(errorStatus: ErrorStatus): Map<number, ErrorNumber[]> {

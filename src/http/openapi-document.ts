@@ -2,7 +2,6 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import type { ErrorStatus } from '../errors/error-status.js';
-import { describeFailures } from './failure-responses.js';
 
 export interface OpenApiOptions {
   /** Path before `/plants`; it stands in the document's server, not in its paths. */
@@ -29,7 +28,6 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
   // Nobody is named as a contact, and Nest would leave an empty one.
   delete config.info.contact;
   const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
-  for (const { post } of Object.values(paths)) if (post) describeFailures(post.responses, errorStatus);
   return {
     ...rest,
     paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path.slice(basePath.length), item])),

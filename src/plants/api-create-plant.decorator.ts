@@ -1,19 +1,41 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBadRequestResponse, ApiBody, ApiHeader, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { ErrorBody } from '../errors/error-body.dto.js';
+import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import type { ErrorStatus } from '../errors/error-status.js';
 import { failureExamples } from '../errors/failure-examples.js';
-import { NewPlant } from './dto/new-plant.dto.js';
-import { Plant } from './dto/plant.dto.js';
+import { failureResponses } from '../http/failure-responses.js';
 import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
 import { InvalidPlantError } from './invalid-plant.error.js';
 import { PlantExistsError } from './plant-exists.error.js';
+import { plantsSchemas } from './plants-schemas.js';
 import { StorageUnavailableError } from './storage.error.js';
 
+export interface CreatePlantDescription {
+  /** What the names of schemas begin with. */
+  namePrefix: string;
+  /** None where Nest is to make it, since the operation has several paths. */
+  operationId?: string | undefined;
+  errorStatus: ErrorStatus;
+}
+
 /** How `POST /plants` stands in the OpenAPI document. */
-export function ApiCreatePlant(): MethodDecorator {
+export function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDescription): MethodDecorator {
+  const schemas = plantsSchemas(namePrefix);
+  const failures = failureResponses(
+    {
+      type: schemas.error,
+      description: 'Unexpected error on creation',
+      examples: failureExamples(
+        new InvalidPlantError(['name is missing; it must be a string']),
+        new PlantExistsError(1n),
+        new IdempotencyKeyReusedError(1n),
+        new StorageUnavailableError(undefined),
+      ),
+    },
+    errorStatus,
+  );
   return applyDecorators(
     ApiOperation({
-      operationId: 'createPlant',
+      ...(operationId !== undefined && { operationId }),
       summary: 'Create plant',
       description: 'Creates a new plant in the store',
     }),
@@ -25,7 +47,7 @@ export function ApiCreatePlant(): MethodDecorator {
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     }),
     ApiBody({
-      type: NewPlant,
+      type: schemas.newPlant,
       required: true,
       examples: {
         plant: { summary: 'A plant with a tag', value: { id: 1, name: 'Rose', tag: 'flower' } },
@@ -33,22 +55,13 @@ export function ApiCreatePlant(): MethodDecorator {
       },
     }),
     ApiOkResponse({
-      type: Plant,
+      type: schemas.plant,
       description: 'The plant response',
       examples: {
         plant: { summary: 'A plant with a tag', value: { name: 'Rose', tag: 'flower' } },
         untagged: { summary: 'A plant without a tag', value: { name: 'Fern' } },
       },
     }),
-    ApiBadRequestResponse({
-      type: ErrorBody,
-      description: 'Unexpected error on creation',
-      examples: failureExamples(
-        new InvalidPlantError(['name is missing; it must be a string']),
-        new PlantExistsError(1n),
-        new IdempotencyKeyReusedError(1n),
-        new StorageUnavailableError(undefined),
-      ),
-    }),
+    ...failures.map((failure) => ApiResponse(failure)),
   );
 }

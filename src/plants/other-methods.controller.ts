@@ -1,16 +1,9 @@
-import {
-  type CanActivate,
-  Controller,
-  RequestMapping,
-  RequestMethod,
-  type Type,
-  UseFilters,
-  UseGuards,
-} from '@nestjs/common';
+import { Controller, RequestMapping, RequestMethod, type Type, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
+import type { PlantsModuleExtras } from './plants-module.extras.js';
 
 /** HEAD before GET, with which Fastify would add it by itself, and then not take it any more. */
 const OTHER_METHODS = Object.values(RequestMethod)
@@ -18,8 +11,8 @@ const OTHER_METHODS = Object.values(RequestMethod)
   .reverse();
 
 /** A controller that refuses every method but POST, once `refuseOtherMethods` has given it its routes. */
-export function otherMethodsControllerAt(path: string, guards: Type<CanActivate>[]): Type {
-  @Controller(path)
+export function otherMethodsControllerAt({ path, version, guards }: Required<PlantsModuleExtras>): Type {
+  @Controller({ path, ...(version !== undefined && { version }) })
   @UseGuards(...guards)
   @UseFilters(ApiExceptionFilter)
   @ApiExcludeController()

@@ -1,4 +1,3 @@
-import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import type { ConnectionPoolOptions } from '../database/connection-pool.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 
@@ -9,14 +8,4 @@ export interface PlantsModuleOptions {
   bodyLimit?: number;
   /** Status of failures; `contract` unless given. */
   errorStatus?: ErrorStatus;
-}
-
-/** What has to be known before the application starts, in `forRootAsync` too. */
-export interface PlantsModuleExtras {
-  /** Path of the route, below the application's global prefix; `plants` unless given. */
-  path?: string;
-  /** Guards of the route, besides the application's global ones; none unless given. */
-  guards?: Type<CanActivate>[];
-  /** Modules that export what these guards need. */
-  imports?: NonNullable<ModuleMetadata['imports']>;
 }

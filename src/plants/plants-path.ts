@@ -1,15 +1,38 @@
-import type { ModulesContainer } from '@nestjs/core';
+import { type OnModuleInit, VERSION_NEUTRAL } from '@nestjs/common';
+import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import type { PlantsModuleExtras } from './plants-module.extras.js';
 
-/** Injection token of the path of a store, without slashes around it. */
-export const PLANTS_PATH = Symbol('PLANTS_PATH');
+/** Where a store answers. Starting fails where another one answers there too. */
+export class PlantsPath implements OnModuleInit {
+  private readonly path: string;
 
-/** Nest would route all requests to the store that comes first, and say nothing. */
-export function assertOwnPath(path: string, modules: ModulesContainer): void {
-  const paths = [...modules.values()].map((module) => module.providers.get(PLANTS_PATH)?.instance);
-  if (paths.filter((other) => other === path).length > 1) {
-    throw new PlantsModuleOptionsError(
-      `Two stores have the path "${path}": give each PlantsModule a \`path\` of its own.`,
-    );
+  constructor(
+    path: string,
+    private readonly version: PlantsModuleExtras['version'],
+    private readonly modules: ModulesContainer,
+    private readonly config: ApplicationConfig,
+  ) {
+    this.path = path.replace(/^\/+|\/+$/g, '');
+  }
+
+  /** Nest would route all requests to the store that comes first, and say nothing. */
+  onModuleInit(): void {
+    const stores = [...this.modules.values()].map(({ providers }) => providers.get(PlantsPath)?.instance);
+    if (stores.some((other) => other instanceof PlantsPath && other !== this && this.collidesWith(other))) {
+      throw new PlantsModuleOptionsError(
+        `Two stores have the path "${this.path}": give each PlantsModule a \`path\` of its own. Where versioning is enabled, a \`version\` of its own does as well.`,
+      );
+    }
+  }
+
+  private collidesWith({ path, versions }: PlantsPath): boolean {
+    return path === this.path && versions.some((version) => this.versions.includes(version));
+  }
+
+  private get versions(): (string | symbol)[] {
+    const versioning = this.config.getVersioning();
+    // Without versioning Nest ignores versions.
+    return [(versioning && (this.version ?? versioning.defaultVersion)) ?? VERSION_NEUTRAL].flat();
   }
 }

@@ -1,5 +1,5 @@
 import {
-  type CanActivate,
+  applyDecorators,
   Controller,
   HttpCode,
   HttpStatus,
@@ -10,20 +10,20 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
 import { type PlatformResponse, sendJson } from '../http/platform.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
-import { ApiCreatePlant } from './api-create-plant.decorator.js';
+import { describeCreatePlant } from './describe-create-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
 import { NewPlantPipe } from './dto/new-plant.pipe.js';
 import { IdempotencyKey } from './idempotency-key.decorator.js';
+import type { PlantsModuleExtras } from './plants-module.extras.js';
 import { PlantsService } from './plants.service.js';
 
 @UseFilters(ApiExceptionFilter)
-@ApiTags('Plants')
 export abstract class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 
@@ -31,7 +31,6 @@ export abstract class PlantsController {
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
   @UseInterceptors(ExactBodyInterceptor)
-  @ApiCreatePlant()
   async create(
     @ExactBody(NewPlantPipe) newPlant: NewPlant,
     @IdempotencyKey() idempotencyKey: string | undefined,
@@ -43,10 +42,24 @@ export abstract class PlantsController {
 }
 
 /** The controller at a path of its own: each store in an application has another one. */
-export function plantsControllerAt(path: string, guards: Type<CanActivate>[]): Type<PlantsController> {
-  @Controller(path)
-  @UseGuards(...guards)
-  class PlantsControllerAtPath extends PlantsController {}
+export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<PlantsController> {
+  const { path, version, guards, openApi } = extras;
+  const { namePrefix = '', securityScheme = 'bearer' } = openApi;
 
+  @Controller({ path, ...(version !== undefined && { version }) })
+  @UseGuards(...guards)
+  @ApiTags(`${namePrefix}Plants`)
+  @applyDecorators(...(securityScheme === false ? [] : [ApiSecurity(securityScheme)]))
+  class PlantsControllerAtPath extends PlantsController {
+    // What decorators say of a method they write to its function: each store needs one of its own.
+    override create(...request: Parameters<PlantsController['create']>): Promise<void> {
+      return super.create(...request);
+    }
+  }
+
+  // Nest makes ids of operations from the name.
+  Object.defineProperty(PlantsControllerAtPath, 'name', { value: `${namePrefix}PlantsController` });
+  // Nest reads the route from it before it creates the provider that describes it for good.
+  describeCreatePlant(PlantsControllerAtPath, extras, 'contract');
   return PlantsControllerAtPath;
 }

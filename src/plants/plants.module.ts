@@ -1,5 +1,5 @@
 import { Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
-import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import { ConnectionPool } from '../database/connection-pool.js';
 import { Migrator } from '../database/migrator.js';
 import { PrismaService } from '../database/prisma.service.js';
@@ -9,7 +9,6 @@ import { BODY_LIMIT } from '../http/body-limit.token.js';
 import { refuseOtherMethods } from './other-methods.controller.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
-import { assertOwnPath, PLANTS_PATH } from './plants-path.js';
 import {
   ConfigurableModuleClass,
   OTHER_METHODS_CONTROLLER,
@@ -52,9 +51,7 @@ const MEBIBYTE = 1_048_576;
 export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
   constructor(
     @Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions,
-    @Inject(PLANTS_PATH) private readonly path: string,
     @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
-    private readonly modules: ModulesContainer,
     private readonly platform: HttpAdapterHost,
   ) {
     super();
@@ -66,7 +63,6 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
   }
 
   async onModuleInit(): Promise<void> {
-    assertOwnPath(this.path, this.modules);
     const { url, password } = this.options.database;
     await new Migrator({ url, password }).assertCurrent();
   }

@@ -15,10 +15,10 @@ export async function generateOpenApi(variables: Record<string, string> = {}): P
   return JSON.parse(JSON.stringify(createOpenApiDocument(app, environment))) as OpenAPIObject;
 }
 
-/** The operation of a document that has one. */
-export function createPlantOf(document: OpenAPIObject): OperationObject {
-  const operation = document.paths['/plants']?.post;
-  if (!operation) throw new Error('The document has no POST /plants.');
+/** The operation of a store that the document describes. */
+export function createPlantOf(document: OpenAPIObject, path = '/plants'): OperationObject {
+  const operation = document.paths[path]?.post;
+  if (!operation) throw new Error(`The document has no POST ${path}.`);
   return operation;
 }
 
