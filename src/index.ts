@@ -1,5 +1,9 @@
-export { AuthModule, type AuthModuleOptions } from './auth/auth.module.js';
+export { AuthModule } from './auth/auth.module.js';
+export { AuthModuleOptionsError } from './auth/auth-module-options.error.js';
+export type { AuthModuleOptions } from './auth/auth-module.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+export type { Principal } from './auth/principal.js';
+export { TokenVerifier } from './auth/token-verifier.js';
 export { Migrator, type MigratorOptions } from './database/migrator.js';
 export type { MigrationStatus } from './database/migration-status.js';
 export { MigrationError } from './database/migration.error.js';

@@ -3,11 +3,25 @@ import { Controller, Get, Module, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import { AuthModule, BearerAuthGuard, PlantsModule, PlantsModuleOptionsError } from '../src/index.js';
+import {
+  AuthModule,
+  BearerAuthGuard,
+  PlantsModule,
+  PlantsModuleOptionsError,
+  type Principal,
+  TokenVerifier,
+} from '../src/index.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const TOKENS = { plants: 'the-token-of-the-first-store', trees: 'the-token-of-the-second-store' };
 type Store = keyof typeof TOKENS;
+
+/** A host's own way to tell what a token is worth. */
+class TreesVerifier extends TokenVerifier {
+  verify(token: string): Promise<Principal | undefined> {
+    return Promise.resolve(token === TOKENS.trees ? { name: 'trees', scopes: ['plants:create'] } : undefined);
+  }
+}
 
 @Controller('orders')
 class OrdersController {
@@ -28,7 +42,7 @@ function hostOf(databases: Record<Store, TestDatabase>): new () => object {
       PlantsModule.forRootAsync({
         path: 'garden/trees',
         guards: [BearerAuthGuard],
-        imports: [AuthModule.forRoot({ accessTokens: [TOKENS.trees] })],
+        imports: [AuthModule.forRootAsync({ useFactory: () => ({ verifier: new TreesVerifier() }) })],
         useFactory: () =>
           Promise.resolve({ database: { url: databases.trees.url }, errorStatus: 'semantic' as const, bodyLimit: 100 }),
       }),

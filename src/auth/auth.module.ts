@@ -1,26 +1,25 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
+import { type AuthModuleOptions, verifierOf } from './auth-module.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { StaticTokenVerifier } from './static-token-verifier.js';
 import { TokenVerifier } from './token-verifier.js';
 
-export interface AuthModuleOptions {
-  /** Tokens that are valid as they stand. */
-  accessTokens: readonly string[];
-}
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
+  moduleName: 'Auth',
+})
+  .setClassMethodName('forRoot')
+  .build();
 
-/** Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`. */
-@Module({})
-export class AuthModule {
-  static forRoot({ accessTokens }: AuthModuleOptions): DynamicModule {
-    return {
-      module: AuthModule,
-      providers: [
-        BearerAuthGuard,
-        BearerStrategy,
-        { provide: TokenVerifier, useFactory: () => new StaticTokenVerifier(accessTokens) },
-      ],
-      exports: [BearerAuthGuard, BearerStrategy],
-    };
-  }
-}
+/**
+ * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`. Starting fails
+ * with an `AuthModuleOptionsError` where the options can't work.
+ */
+@Module({
+  providers: [
+    BearerAuthGuard,
+    BearerStrategy,
+    { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
+  ],
+  exports: [BearerAuthGuard, BearerStrategy],
+})
+export class AuthModule extends ConfigurableModuleClass {}
