@@ -3,7 +3,7 @@ import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist', 'coverage', '.data', 'src/database/generated'] },
+  { ignores: ['dist', 'coverage', '.data', 'src/client/generated', 'src/database/generated'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],

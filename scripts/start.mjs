@@ -6,7 +6,16 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ENTRY = join(root, 'dist/main.js');
-const SOURCES = ['src', 'prisma', 'prisma.config.ts', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const SOURCES = [
+  'src',
+  'prisma',
+  'prisma.config.ts',
+  'openapi.json',
+  'package-lock.json',
+  'scripts/generate-client-types.mjs',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 if (!existsSync(ENTRY) || newest(SOURCES.map((path) => join(root, path))) > statSync(ENTRY).mtimeMs) {
   console.log('Building …');

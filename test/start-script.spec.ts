@@ -15,7 +15,14 @@ const BUILD = `
   writeFileSync('dist/main.js', 'console.log("running", process.argv.slice(2).join(" "))');
 `;
 const SOURCES = ['src/plants/plant.ts', 'prisma/schema.prisma'];
-const SETTINGS = ['prisma.config.ts', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const SETTINGS = [
+  'prisma.config.ts',
+  'openapi.json',
+  'package-lock.json',
+  'scripts/generate-client-types.mjs',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 describe('npm start', () => {
   let root: string;

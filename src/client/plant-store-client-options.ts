@@ -1,0 +1,72 @@
+/** How a client reaches its plant store. */
+export interface PlantStoreClientOptions {
+  /** The http or https URL in front of `/plants`, base path included. In a browser it may be relative to the page. */
+  baseUrl: string;
+  /** The access token, or a function that gives it: called for every attempt, so that it can hand out a fresh one. */
+  token: string | (() => string | Promise<string>);
+  /** Milliseconds that one attempt may take. The default, 15000, is what the service allows itself by default. */
+  timeout?: number;
+  /** How often a failure that is `retryable` is followed by another attempt: 3 times by default. */
+  retries?: number;
+  /** Milliseconds before the first repetition, at most; doubled for each further one. 200 by default. */
+  retryDelay?: number;
+  /** Milliseconds between two attempts, at most: 30000 by default. A longer `Retry-After` is not waited for, but thrown. */
+  maxRetryDelay?: number;
+  /** In place of the global `fetch`, for a proxy or a trace. */
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+/** The options of a client, all that have a default being given. */
+export type ResolvedOptions = PlantStoreClientOptions & Required<Omit<PlantStoreClientOptions, 'fetch'>>;
+
+/** What a timer can wait for: a longer time would be none. */
+const MAX_TIMER = 2 ** 31 - 1;
+const TOKEN = /^[\w\-.~+/]+=*$/;
+
+/** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
+export function resolveOptions({
+  timeout = 15_000,
+  retries = 3,
+  retryDelay = 200,
+  maxRetryDelay = 30_000,
+  ...options
+}: PlantStoreClientOptions): ResolvedOptions {
+  if (typeof options.token !== 'function') checkToken(options.token);
+  checkWholeNumber('timeout', timeout, 1);
+  checkWholeNumber('retries', retries, 0);
+  checkWholeNumber('retryDelay', retryDelay, 0);
+  checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
+  const baseUrl = withoutTrailingSlash(options.baseUrl);
+  return { ...options, baseUrl, timeout, retries, retryDelay, maxRetryDelay };
+}
+
+/** RFC 6750, section 2.1. The runtime's own complaint about such a header would show the token. */
+export function checkToken(token: unknown): asserts token is string {
+  if (typeof token === 'string' && TOKEN.test(token)) return;
+  throw new TypeError('token must be, or give, a bearer token: letters, digits and -._~+/, with = at the end only.');
+}
+
+function checkWholeNumber(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least && value <= MAX_TIMER) return;
+  throw new TypeError(`${name} is ${value}; it must be a whole number from ${least} to ${MAX_TIMER}.`);
+}
+
+function withoutTrailingSlash(baseUrl: unknown): string {
+  if (typeof baseUrl === 'string') {
+    const trimmed = baseUrl.replace(/\/$/, '');
+    if (isRequestable(`${trimmed}/plants`)) return trimmed;
+  }
+  throw new TypeError(
+    'baseUrl must be the http or https URL in front of /plants, without user name, query and fragment, ' +
+      'such as https://plants.example/api; outside of browsers it cannot be relative.',
+  );
+}
+
+function isRequestable(url: string): boolean {
+  try {
+    const { protocol, search, hash } = new URL(new Request(url).url);
+    return /^https?:$/.test(protocol) && search === '' && hash === '';
+  } catch {
+    return false;
+  }
+}

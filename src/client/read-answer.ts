@@ -1,0 +1,43 @@
+import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
+import type { components } from './generated/openapi.js';
+import { type KnownErrorBody, PlantStoreError } from './plant-store.error.js';
+import { UnexpectedResponseError } from './unexpected-response.error.js';
+
+type Plant = components['schemas']['Plant'];
+
+/** A whole answer: `data` is the text of a success, `error` the body of a failure, as JSON where it is some. */
+export interface Answer {
+  response: Response;
+  data?: string | undefined;
+  error?: unknown;
+}
+
+/** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError where the answer is none */
+export function readAnswer(url: string, { response, data, error }: Answer, idempotencyKey: string): Plant {
+  const body = response.ok ? parse(data) : error;
+  if (response.ok && isPlant(body)) return body;
+  if (!response.ok && isKnownError(body)) throw new PlantStoreError(body, response, idempotencyKey);
+  throw new UnexpectedResponseError(url, response, body, idempotencyKey);
+}
+
+function parse(text = ''): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isPlant(body: unknown): body is Plant {
+  const { name, tag } = fields(body);
+  return typeof name === 'string' && (tag === undefined || typeof tag === 'string');
+}
+
+function isKnownError(body: unknown): body is KnownErrorBody {
+  const { error, message } = fields(body);
+  return typeof error === 'number' && Object.hasOwn(ERROR_CATALOGUE, error) && typeof message === 'string';
+}
+
+function fields(body: unknown): Record<string, unknown> {
+  return (body ?? {}) as Record<string, unknown>;
+}

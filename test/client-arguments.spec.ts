@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { type NewPlant, PlantStoreClient, type PlantStoreClientOptions } from '../src/client/index.js';
+import { rejectionOf } from './support/rejection.js';
+
+const token = 'any-token';
+const ROSE = { id: 1n, name: 'Rose' };
+
+describe('what cannot be sent', () => {
+  const create = (plant: NewPlant, idempotencyKey = 'a-key'): Promise<unknown> =>
+    rejectionOf(new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token }).create(plant, { idempotencyKey }));
+
+  it.each([
+    [9007199254740992, /^id is the number 9007199254740992, which is no exact integer. It must be a bigint/],
+    [0.5, /^id is the number 0.5/],
+    [NaN, /^id is the number NaN/],
+    ['1', /^id is of type string/],
+    [undefined, /^id is of type undefined/],
+  ])('should be refused where the id is %p', async (id, message) => {
+    const plant = { id, name: 'Rose' } as unknown as NewPlant;
+    expect(await create(plant)).toMatchObject({ name: 'TypeError', message: expect.stringMatching(message) });
+  });
+
+  it.each(['', ' key', 'key ', 'a\nb', 'schlüssel', 'k'.repeat(256)])(
+    'should be refused where the key is %j',
+    async (key) => {
+      const message = expect.stringContaining('idempotencyKey must have 1 to 255 characters');
+      expect(await create(ROSE, key)).toMatchObject({ name: 'TypeError', message });
+    },
+  );
+
+  it.each([
+    ['baseUrl', ''],
+    ['baseUrl', '/api'],
+    ['baseUrl', 'ftp://127.0.0.1'],
+    ['baseUrl', 'http://user:password@127.0.0.1'],
+    ['baseUrl', 'http://127.0.0.1/?a=b'],
+    ['baseUrl', 'http://127.0.0.1/#a'],
+    ['timeout', 0],
+    ['timeout', 2 ** 31],
+    ['retries', -1],
+    ['retries', Infinity],
+    ['retryDelay', 0.5],
+    ['maxRetryDelay', '1'],
+  ])('should be refused where the option %s is %j', (option, value) => {
+    const options = { baseUrl: 'http://127.0.0.1', token, [option]: value } as PlantStoreClientOptions;
+    expect(() => new PlantStoreClient(options)).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${option} `) }),
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { PlantStoreClient } from '../src/client/index.js';
+import { AnsweringServer, type CannedAnswer } from './support/answering-server.js';
+import { ImpatientClient } from './support/impatient-client.js';
+import { rejectionOf } from './support/rejection.js';
+import { until } from './support/until.js';
+
+const token = 'any-token';
+const ROSE = { id: 1n, name: 'Rose' };
+const TEN_MINUTES = 600_000;
+const CREATED: CannedAnswer = { status: 200, body: '{"name":"Rose"}' };
+const LATER: CannedAnswer = {
+  status: 400,
+  headers: { 'Retry-After': '600' },
+  body: '{"error": 50300, "message": "Later."}',
+};
+
+describe('token', () => {
+  it('should be asked for before every attempt', async () => {
+    await using server = await AnsweringServer.start(LATER, LATER, CREATED);
+    let calls = 0;
+    const client = new ImpatientClient({
+      baseUrl: server.url,
+      maxRetryDelay: TEN_MINUTES,
+      token: () => Promise.resolve(`token-${++calls}`),
+    });
+    await client.create(ROSE);
+    const sent = server.requests.map(({ headers }) => headers.authorization);
+    expect(sent).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-3']);
+  });
+
+  it('should fail the create with what it fails with', async () => {
+    const reason = new Error('not logged in');
+    const throwing = (): string => {
+      throw reason;
+    };
+    for (const token of [throwing, () => Promise.reject(reason)]) {
+      await expect(new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token }).create(ROSE)).rejects.toBe(reason);
+    }
+  });
+
+  it.each(['', 'two words', 'new\nline', 'umläut', 5])('should not be %j, and not be shown', async (wrong) => {
+    const expected = {
+      name: 'TypeError',
+      message: expect.stringMatching(/^token must be, or give, a bearer token: [^:]*$/),
+    };
+    const options = { baseUrl: 'http://127.0.0.1', token: wrong as string };
+    expect(() => new PlantStoreClient(options)).toThrow(expect.objectContaining(expected));
+    const late = new PlantStoreClient({ ...options, token: () => wrong as string });
+    expect(await rejectionOf(late.create(ROSE))).toMatchObject(expected);
+  });
+});
+
+describe('signal', () => {
+  const reason = new Error('no more plants');
+
+  it('should let nothing be sent where it is aborted already', async () => {
+    await using server = await AnsweringServer.start(CREATED);
+    const create = new PlantStoreClient({ baseUrl: server.url, token }).create(ROSE, {
+      signal: AbortSignal.abort(reason),
+    });
+    await expect(create).rejects.toBe(reason);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('should end a request', async () => {
+    await using server = await AnsweringServer.start(undefined);
+    const controller = new AbortController();
+    const create = new PlantStoreClient({ baseUrl: server.url, token, retries: 0 }).create(ROSE, {
+      signal: controller.signal,
+    });
+    await Promise.all([
+      expect(create).rejects.toBe(reason),
+      until(() => server.requests.length === 1).then(() => {
+        controller.abort(reason);
+      }),
+    ]);
+    await until(() => server.connections === 0);
+  });
+
+  it('should end a wait', async () => {
+    await using server = await AnsweringServer.start(LATER);
+    const controller = new AbortController();
+    class AbortedClient extends PlantStoreClient {
+      protected override pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+        const pause = super.pause(milliseconds, signal);
+        setTimeout(() => {
+          controller.abort(reason);
+        });
+        return pause;
+      }
+    }
+    const create = new AbortedClient({ baseUrl: server.url, token, maxRetryDelay: TEN_MINUTES }).create(ROSE, {
+      signal: controller.signal,
+    });
+    await expect(create).rejects.toBe(reason);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each(['token', 'fetch'])('should end a wait for a %s that pays no heed to it', async (option) => {
+    const controller = new AbortController();
+    const endless = (): Promise<never> => {
+      setTimeout(() => {
+        controller.abort(reason);
+      });
+      return new Promise(() => undefined);
+    };
+    const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, [option]: endless });
+    await expect(client.create(ROSE, { signal: controller.signal })).rejects.toBe(reason);
+  });
+});
+
+describe('the pause between two attempts', () => {
+  it('should be one', async () => {
+    jest.spyOn(Math, 'random').mockReturnValue(0.9);
+    await using server = await AnsweringServer.start({ ...LATER, headers: {} }, CREATED);
+    const client = new PlantStoreClient({ baseUrl: server.url, token, retryDelay: 100 });
+    const start = performance.now();
+    expect(await client.create(ROSE)).toEqual({ name: 'Rose' });
+    // A timer may be early by one.
+    expect(performance.now() - start).toBeGreaterThan(88);
+    jest.restoreAllMocks();
+  });
+});

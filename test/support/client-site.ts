@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a page may import, and where it lies. */
+const FILES = new Map([
+  ['/dist/', new URL('../../dist/', import.meta.url)],
+  ['/openapi-fetch/', new URL('../../node_modules/openapi-fetch/dist/', import.meta.url)],
+]);
+const IMPORTS = { 'plant-store/client': '/dist/client/index.js', 'openapi-fetch': '/openapi-fetch/index.mjs' };
+const PAGE = `<!doctype html>
+<link rel="icon" href="data:,">
+<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`;
+
+/** A web site with a page that can import the client as it is built, and nothing else of this package. */
+export class ClientSite implements AsyncDisposable {
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<ClientSite> {
+    const server = createServer(({ url = '/' }, response) => {
+      if (url === '/') {
+        response.setHeader('Content-Type', 'text/html').end(PAGE);
+        return;
+      }
+      const [path, folder] = [...FILES].find(([path]) => url.startsWith(path)) ?? [];
+      if (path === undefined) {
+        response.writeHead(404).end();
+        return;
+      }
+      readFile(new URL(url.slice(path.length), folder)).then(
+        (script) => response.setHeader('Content-Type', 'text/javascript').end(script),
+        () => response.writeHead(404).end(),
+      );
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new ClientSite(server);
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+}
