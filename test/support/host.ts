@@ -15,8 +15,8 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import type { AddressInfo } from 'node:net';
 import { map, type Observable } from 'rxjs';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
-import type { ContractTarget } from '../contract/contract-target.js';
 import type { BodyReading } from '../contract/describe-guest-contract.js';
+import type { StartedTarget } from '../contract/running-target.js';
 import { connectTo } from './store.js';
 import { TOKEN } from './request.js';
 import { createTestDatabase } from './test-database.js';
@@ -46,12 +46,8 @@ export interface HostOptions {
   body: BodyReading;
 }
 
-export interface Host extends ContractTarget {
-  stop(): Promise<void>;
-}
-
 /** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
-export async function startHost({ platform, body }: HostOptions): Promise<Host> {
+export async function startHost({ platform, body }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 
   @Module({
