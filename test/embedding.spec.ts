@@ -117,7 +117,7 @@ describe(PlantsModuleOptionsError.name, () => {
 
   it('should tell of a database that is none, without its URL', async () => {
     const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' } });
-    await expect(failure).rejects.toThrow(/^The option `database` of PlantsModule: its url must be a PostgreSQL URL/);
+    await expect(failure).rejects.toThrow(/^database\.url: must be a PostgreSQL URL/m);
     await expect(failure).rejects.not.toThrow('secret');
   });
 });

@@ -9,7 +9,7 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTI
   new ConfigurableModuleBuilder<PlantsModuleOptions>({ moduleName: 'Plants' })
     .setClassMethodName('forRoot')
     .setExtras<PlantsModuleExtras>(
-      { path: DEFAULT_PATH, guards: [] },
+      { path: DEFAULT_PATH, guards: [], imports: [] },
       (definition, { path = DEFAULT_PATH, guards = [], imports = [] }) => ({
         ...definition,
         providers: [
