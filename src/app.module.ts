@@ -1,19 +1,15 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import { AuthModule } from './auth/auth.module.js';
-import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import type { Environment } from './config/environment.js';
-import { ApiExceptionFilter } from './errors/api-exception.filter.js';
-import { ERROR_STATUS } from './errors/error-status.token.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
+import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule } from './index.js';
 import { DatabaseReadinessModule } from './management/database-readiness.module.js';
 import { ManagementModule } from './management/management.module.js';
-import { PlantsModule } from './plants/plants.module.js';
 
 /** What the standalone application needs to know: the environment, with a database for certain. */
 export type AppOptions = Environment & { databaseUrl: string };
 
-/** The standalone application: the store, guarded and answering alone. */
+/** The standalone application: a host of the store like any other, which guards it and answers all else. */
 @Module({})
 export class AppModule {
   static forRoot(options: AppOptions): DynamicModule {
@@ -43,9 +39,8 @@ export class AppModule {
         UnknownPathModule,
       ],
       providers: [
-        { provide: ERROR_STATUS, useValue: options.errorStatus },
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
-        { provide: APP_FILTER, useClass: ApiExceptionFilter },
+        { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },
       ],
     };
   }

@@ -125,13 +125,34 @@ describe(PlantsModuleOptionsError.name, () => {
   it('should tell of two stores on one path', async () => {
     const database = { url: 'postgresql://localhost/plants' };
     await expect(startWith({ database }, { database, path: '/plants/' })).rejects.toThrow(
-      'Two stores have the path "plants": give each PlantsModule a `path` of its own.',
+      'path: two stores have "plants", each should have a path of its own',
     );
   });
 
   it('should tell of a database that is none, without its URL', async () => {
     const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' } });
-    await expect(failure).rejects.toThrow(/^The option `database` of PlantsModule: its url must be a PostgreSQL URL/);
+    await expect(failure).rejects.toThrow(/^database\.url: must be a PostgreSQL URL/m);
     await expect(failure).rejects.not.toThrow('secret');
+  });
+
+  it('should tell of every fault at once, of options from a factory too', async () => {
+    const options = { database: { url: 'postgresql://localhost/plants', size: 0 }, bodylimit: 5 };
+    const faults = /^bodylimit: is no option.*\ndatabase\.size: is 0, should be a whole number/m;
+    await expect(startWith(options)).rejects.toThrow(faults);
+
+    @Module({ imports: [PlantsModule.forRootAsync({ useFactory: () => options })] })
+    class HostModule {}
+    const starting = NestFactory.create(HostModule, { logger: false, abortOnError: false });
+    await expect(starting).rejects.toThrow(faults);
+    await expect(starting).rejects.toThrow(PlantsModuleOptionsError);
+  });
+
+  it('should tell of options that are left out by JavaScript', async () => {
+    await expect(startWith(undefined as never)).rejects.toThrow(/^database: is missing/m);
+  });
+
+  it('should tell of what Nest would ignore, guards with a typo for example', () => {
+    const options = { useFactory: () => ({ database: { url: '' } }), gaurds: [BearerAuthGuard] };
+    expect(() => PlantsModule.forRootAsync(options)).toThrow(/^gaurds: is no option/m);
   });
 });

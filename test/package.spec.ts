@@ -49,7 +49,8 @@ describe('The package', () => {
     const compilerOptions = {
       module: 'nodenext',
       target: 'es2023',
-      types: [],
+      // Nest's own declarations need those of Node.
+      types: ['node'],
       strict: true,
       exactOptionalPropertyTypes: true,
       skipLibCheck: false,

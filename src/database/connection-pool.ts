@@ -5,21 +5,8 @@ import {
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from './connection-pool.error.js';
+import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database-options.js';
 import { parseDatabaseUrl } from './database-url.js';
-
-export interface ConnectionPoolOptions {
-  /** PostgreSQL URL; `sslmode` and `schema` as parameters. */
-  url: string;
-  /** The password, where the URL has none. */
-  password?: string | undefined;
-  /** The most connections that are open at a time; 10 unless given. */
-  size?: number;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
-  timeout?: number;
-}
-
-/** Lets the server's own statement timeout come first: it keeps the connection, ours gives it up. */
-const GRACE_MS = 250;
 
 /**
  * A pg pool that tells apart, by the class of the error, whether a failed statement was ever sent: only then can a
@@ -31,8 +18,8 @@ export class ConnectionPool extends pg.Pool {
   private readonly logger = new Logger(ConnectionPool.name);
   private inUse = 0;
 
-  constructor({ url, password, size = 10, timeout = 5000 }: ConnectionPoolOptions) {
-    const { connectionString, schema } = parseDatabaseUrl(url, password);
+  constructor({ url, password, schema: ownSchema, size = 10, timeout = DEFAULT_TIMEOUT }: UrlDatabaseOptions) {
+    const { connectionString, schema } = parseDatabaseUrl(url, password, ownSchema);
     super({
       connectionString,
       max: size,

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { DEFAULT_SCHEMA } from './database-options.js';
 
 /** A database as pg and Prisma's adapter want to be told of it. */
 export interface DatabaseUrl {
@@ -12,7 +13,6 @@ export interface DatabaseUrl {
 const PROTOCOL = /^postgres(ql)?:\/\//;
 /** A URL with credentials but no host is none to the URL class; pg takes it for a local server. */
 const NO_HOST = /^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?#:]|$)/;
-const DEFAULT_SCHEMA = 'public';
 const LONGEST_IDENTIFIER = 63;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
@@ -85,7 +85,13 @@ function onlyPassword(candidates: string[]): string {
   return first;
 }
 
-function checkSchema(schema: string): string {
+/** Whether the URL itself says which schema is meant. */
+export function namesSchema(url: string): boolean {
+  return /[?&]schema=/.test(url);
+}
+
+/** Throws where PostgreSQL would not take, or would cut short, the name. */
+export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
   if (length === 0 || length > LONGEST_IDENTIFIER || schema.includes('\0')) {
     throw new Error(`must name a schema of 1 to ${LONGEST_IDENTIFIER} bytes, or none for ${DEFAULT_SCHEMA}`);

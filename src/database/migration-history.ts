@@ -1,8 +1,31 @@
+import { DEFAULT_SCHEMA } from './database-options.js';
 import { MigrationError } from './migration.error.js';
 import type { MigrationStatus } from './migration-status.js';
 
+/** A schema, and what to call it in messages: which schema of which database it is. */
+export interface MigrationPlace {
+  readonly schema: string;
+  readonly place: string;
+}
+
+/** Throws unless the schema has the migrations of this build, finished, and no others. */
+export function assertMigrated(status: MigrationStatus, { schema, place }: MigrationPlace): void {
+  assertHistoryUsable(status, place);
+  if (status.pending.length > 0) {
+    const lacks = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
+    throw new MigrationError('pending', `${lacks}. Run ${migrateCommand(schema)}`);
+  }
+}
+
 /** Throws where migrations that this build has not made, or not finished, stand in the way of its own. */
-export function assertHistoryUsable({ failed, unknown }: MigrationStatus, place: string): void {
+export function assertHistoryUsable({ applied, failed, unknown }: MigrationStatus, place: string): void {
+  if (unknown.length > 0 && applied.length === 0) {
+    throw new MigrationError(
+      'foreign',
+      `${place} belongs to another application, which has migrated it: ${unknown.join(', ')}. ` +
+        'Give the store a schema of its own, by the option `schema` or `--schema NAME`, and migrate that',
+    );
+  }
   if (failed.length > 0) {
     throw new MigrationError(
       'failed',
@@ -22,4 +45,10 @@ export function assertHistoryUsable({ failed, unknown }: MigrationStatus, place:
 export function resolution(failed: readonly string[]): string {
   const commands = failed.map((name) => `\`prisma migrate resolve --rolled-back ${name}\``);
   return `remove the cause, mark it as rolled back with ${commands.join(' and ')}, and run \`plant-store migrate\``;
+}
+
+function migrateCommand(schema: string): string {
+  if (schema === DEFAULT_SCHEMA) return '`plant-store migrate`, or `new Migrator({ url }).migrate()`';
+  const argument = /^\w+$/.test(schema) ? schema : `'${schema.replaceAll("'", `'\\''`)}'`;
+  return `\`plant-store migrate --schema ${argument}\`, or \`new Migrator({ url, schema: ${JSON.stringify(schema)} }).migrate()\``;
 }

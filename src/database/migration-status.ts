@@ -12,15 +12,21 @@ export interface MigrationStatus {
   readonly failed: readonly string[];
 }
 
-const UNDEFINED_TABLE = '42P01';
+/** Runs one statement, by whichever connection there is. */
+export type Query = <Row>(sql: string, values?: string[]) => Promise<Row[]>;
 
-/** Compares what the database has with what this build knows, by one query and without the schema engine. */
+interface Migration {
+  name: string;
+  finished: boolean;
+}
+
+/** Compares what the database has with what this build knows, without the schema engine. */
 export async function readMigrationStatus(
-  client: pg.ClientBase,
+  query: Query,
   schema: string,
   known: readonly string[],
 ): Promise<MigrationStatus> {
-  const rows = await readRows(client, schema);
+  const rows = await readRows(query, schema);
   const failed = rows.filter(({ finished }) => !finished).map(({ name }) => name);
   const applied = rows.map(({ name }) => name).filter((name) => !failed.includes(name));
   return {
@@ -31,18 +37,15 @@ export async function readMigrationStatus(
   };
 }
 
-async function readRows(client: pg.ClientBase, schema: string): Promise<{ name: string; finished: boolean }[]> {
-  try {
-    const result = await client.query<{ name: string; finished: boolean }>(
-      `SELECT migration_name AS name, finished_at IS NOT NULL AS finished
-       FROM ${pg.escapeIdentifier(schema)}._prisma_migrations
-       WHERE rolled_back_at IS NULL
-       ORDER BY started_at, migration_name`,
-    );
-    return result.rows;
-  } catch (error) {
-    // A database that was never migrated has no such table, and perhaps not even the schema.
-    if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return [];
-    throw error;
-  }
+async function readRows(query: Query, schema: string): Promise<Migration[]> {
+  const table = `${pg.escapeIdentifier(schema)}._prisma_migrations`;
+  // A database that was never migrated has no such table, and perhaps not even the schema.
+  const [found] = await query<{ oid: unknown }>('SELECT to_regclass($1)::text AS oid', [table]);
+  if (found?.oid == null) return [];
+  return query<Migration>(
+    `SELECT migration_name AS name, finished_at IS NOT NULL AS finished
+     FROM ${table}
+     WHERE rolled_back_at IS NULL
+     ORDER BY started_at, migration_name`,
+  );
 }

@@ -4,10 +4,12 @@
  * - `locked`: another process was migrating for longer than this one was told to wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
+ * - `foreign`: the schema has the migrations of another application
  * - `edited`: a migration's file differs from what was applied
  * - `failed`: a migration was begun and not finished
  */
-export type MigrationErrorCode = 'unreachable' | 'refused' | 'locked' | 'pending' | 'ahead' | 'edited' | 'failed';
+export type MigrationErrorCode =
+  'unreachable' | 'refused' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
 
 /** The database is not, or cannot be brought, where this build needs it. The message says what to do. */
 export class MigrationError extends Error {

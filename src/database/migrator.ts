@@ -3,9 +3,9 @@ import pg from 'pg';
 
 import { parseDatabaseUrl, type DatabaseUrl } from './database-url.js';
 import { readMigrations, MIGRATIONS_FOLDER } from './migration-files.js';
-import { assertHistoryUsable, resolution } from './migration-history.js';
+import { assertHistoryUsable, assertMigrated, resolution } from './migration-history.js';
 import { acquireMigrationLock } from './migration-lock.js';
-import { readMigrationStatus, type MigrationStatus } from './migration-status.js';
+import { type MigrationStatus, type Query, readMigrationStatus } from './migration-status.js';
 import { MigrationError } from './migration.error.js';
 import { reasonOf } from './reason-of.js';
 import { withSchemaEngine } from './schema-engine.js';
@@ -43,7 +43,7 @@ export class Migrator {
   async migrate(): Promise<string[]> {
     const migrations = await readMigrations(this.folder);
     return this.connected(async (client) => {
-      await acquireMigrationLock(client, this.database.schema, this.timeout);
+      await acquireMigrationLock(client, this.schema, this.timeout);
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
       return this.apply(client, migrations);
@@ -58,28 +58,27 @@ export class Migrator {
 
   /** Throws unless the database has the migrations of this build, finished, and no others. */
   async assertCurrent(): Promise<void> {
-    const status = await this.status();
-    assertHistoryUsable(status, this.place);
-    if (status.pending.length > 0) {
-      throw new MigrationError(
-        'pending',
-        `${this.place} is not migrated: it lacks ${status.pending.join(', ')}. Run \`plant-store migrate\``,
-      );
-    }
+    assertMigrated(await this.status(), this);
+  }
+
+  /** The schema that holds, or shall hold, the tables. */
+  get schema(): string {
+    return this.database.schema;
   }
 
   /** Which schema of which database this is, safe to print. */
   get place(): string {
-    return `schema ${this.database.schema} of database ${this.database.description}`;
+    return `schema ${this.schema} of database ${this.database.description}`;
   }
 
   private readStatus(client: pg.Client, { migrationDirectories }: MigrationList): Promise<MigrationStatus> {
     const known = migrationDirectories.map(({ path }) => path);
-    return readMigrationStatus(client, this.database.schema, known);
+    const query: Query = async <Row>(sql: string, values?: string[]) => (await client.query(sql, values)).rows as Row[];
+    return readMigrationStatus(query, this.schema, known);
   }
 
   private async createSchema(client: pg.Client): Promise<void> {
-    const { schema } = this.database;
+    const { schema } = this;
     const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
     // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
     if (rowCount === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);

@@ -1,17 +1,16 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaPg } from '@prisma/adapter-pg';
-import { ConnectionPool } from './connection-pool.js';
+import { Database } from './database.js';
 import { PrismaClient } from './generated/client.js';
 
 @Injectable()
 export class PrismaService extends PrismaClient implements OnApplicationShutdown {
-  constructor(private readonly pool: ConnectionPool) {
-    super({ adapter: new PrismaPg(pool, { schema: pool.schema }) });
+  constructor(private readonly database: Database) {
+    super({ adapter: database.adapterFactory });
   }
 
   /** Here and not in `onModuleDestroy`, which Nest runs before the requests in flight are done. */
   async onApplicationShutdown(): Promise<void> {
     await this.$disconnect();
-    await this.pool.end();
+    await this.database.close();
   }
 }

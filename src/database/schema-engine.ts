@@ -4,6 +4,7 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import type { SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import type { DatabaseUrl } from './database-url.js';
+import { overPool } from './prisma-adapter.js';
 
 const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
 
@@ -24,7 +25,7 @@ export async function withSchemaEngine<T>(
   const { SchemaEngine } = await loadEngine();
   const pool = openPool(database);
   try {
-    const adapter = new AdapterFactory(pool, { schema: database.schema });
+    const adapter = overPool(new AdapterFactory({}, { schema: database.schema }), pool);
     const engine = await SchemaEngine.new(
       { datamodels: undefined },
       ignoreLog,

@@ -4,11 +4,11 @@ import { ReadinessCheck } from './readiness-check.js';
 
 @Module({})
 export class DatabaseReadinessModule {
-  /** @param database the module that exports the `ConnectionPool` to check */
-  static forRoot(database: DynamicModule): DynamicModule {
+  /** @param store the `PlantsModule` whose database is to be checked */
+  static forRoot(store: DynamicModule): DynamicModule {
     return {
       module: DatabaseReadinessModule,
-      imports: [database],
+      imports: [store],
       providers: [{ provide: ReadinessCheck, useClass: DatabaseReadiness }],
       exports: [ReadinessCheck],
     };

@@ -1,11 +1,11 @@
-import type { ConnectionPoolOptions } from '../database/connection-pool.js';
+import type { DatabaseOptions } from '../database/database-options.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 
 export interface PlantsModuleOptions {
-  /** Where plants are stored. */
-  database: ConnectionPoolOptions;
+  /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
+  database: DatabaseOptions;
   /** Bytes that a decoded request body may have; 1 MiB unless given. */
-  bodyLimit?: number;
+  bodyLimit?: number | undefined;
   /** Status of failures; `contract` unless given. */
-  errorStatus?: ErrorStatus;
+  errorStatus?: ErrorStatus | undefined;
 }

@@ -38,7 +38,7 @@ describe(PlantsPath.name, () => {
   ])('should refuse two stores where Nest would route all to the first (%#)', async (...arguments_) => {
     const failure = start(...(arguments_ as Parameters<typeof start>));
     await expect(failure).rejects.toThrow(PlantsModuleOptionsError);
-    await expect(failure).rejects.toThrow('Two stores have the path "plants": give each PlantsModule a `path`');
+    await expect(failure).rejects.toThrow('path: two stores have "plants", each should have a path of its own');
   });
 
   it.each([

@@ -20,9 +20,9 @@ export class PlantsPath implements OnModuleInit {
   onModuleInit(): void {
     const stores = [...this.modules.values()].map(({ providers }) => providers.get(PlantsPath)?.instance);
     if (stores.some((other) => other instanceof PlantsPath && other !== this && this.collidesWith(other))) {
-      throw new PlantsModuleOptionsError(
-        `Two stores have the path "${this.path}": give each PlantsModule a \`path\` of its own. Where versioning is enabled, a \`version\` of its own does as well.`,
-      );
+      throw new PlantsModuleOptionsError([
+        `path: two stores have "${this.path}", each should have a path of its own, or, where versioning is enabled, a version of its own`,
+      ]);
     }
   }
 

@@ -2,8 +2,9 @@ import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
-import { assertExtras } from './assert-extras.js';
 import { describeCreatePlant } from './describe-create-plant.js';
+import { extrasFaults } from './extras-faults.js';
+import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
 import { PlantsPath } from './plants-path.js';
@@ -32,8 +33,8 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTI
 
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
-  const isAsync = !providers.some((provider) => 'useValue' in provider);
-  assertExtras(given, isAsync ? 'forRootAsync' : 'forRoot');
+  const faults = extrasFaults(given);
+  if (faults.length > 0) throw new PlantsModuleOptionsError(faults);
   const { path = DEFAULTS.path, version, guards = [], imports = [], openApi = {} } = given;
   const extras: Required<PlantsModuleExtras> = { path, version, guards, imports, openApi };
   const controller = plantsControllerAt(extras);

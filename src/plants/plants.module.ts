@@ -1,14 +1,18 @@
-import { Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
+import { type DynamicModule, Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { ConnectionPool } from '../database/connection-pool.js';
-import { Migrator } from '../database/migrator.js';
+import { assertDatabaseReady } from '../database/database-check.js';
+import { Database } from '../database/database.js';
 import { PrismaService } from '../database/prisma.service.js';
-import { reasonOf } from '../database/reason-of.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
 import { refuseOtherMethods } from './other-methods.controller.js';
-import { PlantsModuleOptionsError } from './plants-module-options.error.js';
-import type { PlantsModuleOptions } from './plants-module.options.js';
+import { PlantsHealth } from './plants-health.js';
+import {
+  assertAsyncOptions,
+  PLANTS_MODULE_SETTINGS,
+  type PlantsModuleSettings,
+  settingsOf,
+} from './plants-module-settings.js';
 import {
   ConfigurableModuleClass,
   OTHER_METHODS_CONTROLLER,
@@ -17,10 +21,8 @@ import {
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-const MEBIBYTE = 1_048_576;
-
 /**
- * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and a database of its own. Who may create
+ * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
  * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
  * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
  * the options can't work.
@@ -28,33 +30,48 @@ const MEBIBYTE = 1_048_576;
 @Module({
   providers: [
     PlantsService,
+    PlantsHealth,
     PlantsRepository,
     PrismaService,
+    { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [PLANTS_MODULE_OPTIONS] },
     {
-      provide: ConnectionPool,
-      useFactory: connect,
-      inject: [PLANTS_MODULE_OPTIONS],
+      provide: Database,
+      useFactory: ({ database }: PlantsModuleSettings) => Database.open(database),
+      inject: [PLANTS_MODULE_SETTINGS],
     },
     {
       provide: BODY_LIMIT,
-      useFactory: ({ bodyLimit = MEBIBYTE }: PlantsModuleOptions) => bodyLimit,
-      inject: [PLANTS_MODULE_OPTIONS],
+      useFactory: ({ bodyLimit }: PlantsModuleSettings) => bodyLimit,
+      inject: [PLANTS_MODULE_SETTINGS],
     },
     {
       provide: ERROR_STATUS,
-      useFactory: ({ errorStatus = 'contract' }: PlantsModuleOptions) => errorStatus,
-      inject: [PLANTS_MODULE_OPTIONS],
+      useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
+      inject: [PLANTS_MODULE_SETTINGS],
     },
   ],
-  exports: [PlantsService, ConnectionPool],
+  exports: [PlantsService, PlantsHealth],
 })
 export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
   constructor(
-    @Inject(PLANTS_MODULE_OPTIONS) private readonly options: PlantsModuleOptions,
+    private readonly database: Database,
+    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
     private readonly platform: HttpAdapterHost,
   ) {
     super();
+  }
+
+  /** The store with these options. */
+  static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
+    // JavaScript may call it without any, which is told of like every other fault.
+    return super.forRoot(Object(options) as typeof options);
+  }
+
+  /** The store with the options that a factory returns; what is a PlantsModuleExtras stands beside it. */
+  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
+    assertAsyncOptions(options);
+    return super.forRootAsync(options);
   }
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
@@ -63,17 +80,6 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
   }
 
   async onModuleInit(): Promise<void> {
-    const { url, password } = this.options.database;
-    await new Migrator({ url, password }).assertCurrent();
-  }
-}
-
-function connect({ database }: PlantsModuleOptions): ConnectionPool {
-  try {
-    return new ConnectionPool(database);
-  } catch (cause) {
-    throw new PlantsModuleOptionsError(`The option \`database\` of PlantsModule: its url ${reasonOf(cause)}.`, {
-      cause,
-    });
+    await assertDatabaseReady(this.database, this.settings.database);
   }
 }

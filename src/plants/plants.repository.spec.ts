@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { ConnectionPool } from '../database/connection-pool.js';
+import type { Database } from '../database/database.js';
 import { Prisma } from '../database/generated/client.js';
 import type { PrismaService } from '../database/prisma.service.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -11,7 +11,7 @@ const taken = new Prisma.PrismaClientKnownRequestError('', { code: 'P2002', clie
 
 function repository(findUniqueOrThrow: () => Promise<unknown>): PlantsRepository {
   const plant = { create: () => Promise.reject(taken), findUniqueOrThrow };
-  return new PlantsRepository({ plant } as unknown as PrismaService, { timeout: TIMEOUT } as ConnectionPool);
+  return new PlantsRepository({ plant } as unknown as PrismaService, { timeout: TIMEOUT } as Database);
 }
 
 describe(PlantsRepository.name, () => {
@@ -20,7 +20,7 @@ describe(PlantsRepository.name, () => {
   });
 
   it('should find the plant that holds the id', async () => {
-    await expect(repository(() => Promise.resolve(PLANT)).create(PLANT)).resolves.toBe(PLANT);
+    await expect(repository(() => Promise.resolve(PLANT)).create(PLANT)).resolves.toEqual(PLANT);
   });
 
   it('should look for the plant that holds the id only as long as the write left of the time', async () => {

@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseTimeoutError } from '../database/connection-pool.error.js';
-import { ConnectionPool } from '../database/connection-pool.js';
+import { Database } from '../database/database.js';
 import { PrismaService } from '../database/prisma.service.js';
+import { withinTime } from '../database/within-time.js';
 import type { PlantRecord } from './plant-record.js';
 import { isUniqueViolation, lookupError, writeError } from './prisma-error.js';
 
-const RECORD = { id: true, name: true, tag: true, idempotencyKey: true } as const;
+/** Without the id: pg turns numbers into whatever the application has told it to, for the whole process. */
+const RECORD = { name: true, tag: true, idempotencyKey: true } as const;
 
 @Injectable()
 export class PlantsRepository {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly pool: ConnectionPool,
+    private readonly database: Database,
   ) {}
 
   /**
@@ -22,9 +24,9 @@ export class PlantsRepository {
    * @throws StorageTimeoutError: the outcome is unknown
    */
   async create(plant: PlantRecord): Promise<PlantRecord | undefined> {
-    const deadline = performance.now() + this.pool.timeout;
+    const deadline = performance.now() + this.database.timeout;
     try {
-      await this.prisma.plant.create({ data: plant, select: { id: true } });
+      await this.prisma.plant.create({ data: plant, select: { name: true } });
       return undefined;
     } catch (error) {
       if (isUniqueViolation(error)) return this.holderOf(plant.id, deadline);
@@ -32,21 +34,15 @@ export class PlantsRepository {
     }
   }
 
-  /** Has what the write left of the time. A look-up that is given up here ends by the pool's own timeout. */
+  /** Has what the write left of the time. A look-up that is given up here ends by the database's own timeout. */
   private async holderOf(id: bigint, deadline: number): Promise<PlantRecord> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeUp = new Promise<never>((_, reject) => {
-      const giveUp = (): void => {
-        reject(new DatabaseTimeoutError(`the plant that holds the id was not found within ${this.pool.timeout} ms`));
-      };
-      timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
-    });
+    const timeUp = (): Error =>
+      new DatabaseTimeoutError(`the plant that holds the id was not found within ${this.database.timeout} ms`);
+    const lookup = this.prisma.plant.findUniqueOrThrow({ where: { id }, select: RECORD });
     try {
-      return await Promise.race([this.prisma.plant.findUniqueOrThrow({ where: { id }, select: RECORD }), timeUp]);
+      return { id, ...(await withinTime(lookup, deadline - performance.now(), timeUp)) };
     } catch (error) {
       throw lookupError(error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -4,13 +4,15 @@ import { join } from 'node:path';
 
 import { MIGRATIONS_FOLDER } from '../../src/database/migration-files.js';
 
-/** A copy of this package's migrations, for a build that has others. */
+/** Migrations in a folder of their own: a copy of this package's, and others beside them. */
 export class MigrationFolder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  static async create(): Promise<MigrationFolder> {
+  /** @param empty without this package's migrations: those of another application are to come */
+  static async create({ empty = false }: { empty?: boolean } = {}): Promise<MigrationFolder> {
     const path = await mkdtemp(join(tmpdir(), 'plant-store-migrations-'));
-    await cp(MIGRATIONS_FOLDER, path, { recursive: true });
+    const filter = (file: string): boolean => !empty || file === MIGRATIONS_FOLDER || file.endsWith('.toml');
+    await cp(MIGRATIONS_FOLDER, path, { recursive: true, filter });
     return new MigrationFolder(path);
   }
 

@@ -116,7 +116,9 @@ export class TcpProxy {
   }
 
   private break({ client, server }: Link): void {
-    client.resetAndDestroy();
+    // A reset in the midst of a shutdown leaves Node with a handle that it waits for at its end, forever.
+    if (client.writableEnded) client.destroy();
+    else client.resetAndDestroy();
     server.destroy();
   }
 

@@ -1,0 +1,46 @@
+import type { DatabaseOptions } from './database-options.js';
+import type { Database } from './database.js';
+import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.js';
+import { assertMigrated } from './migration-history.js';
+import { readMigrationStatus, type MigrationStatus } from './migration-status.js';
+import { MigrationError } from './migration.error.js';
+import { Migrator } from './migrator.js';
+import { reasonOf } from './reason-of.js';
+
+/** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */
+export async function assertDatabaseReady(
+  database: Database,
+  { url, password, schema }: DatabaseOptions,
+): Promise<void> {
+  // On a connection of its own, which does not outlast the start.
+  if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent();
+  const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
+  const known = migrationDirectories.map(({ path }) => path);
+  const place = `schema ${database.schema} of database ${await nameOf(database)}`;
+  assertMigrated(await statusOf(database, known, place), { schema: database.schema, place });
+}
+
+async function nameOf({ query }: Database): Promise<string> {
+  try {
+    const [row] = await query<{ name: string }>('SELECT current_database()::text AS name');
+    return row?.name ?? '';
+  } catch (cause) {
+    const message = `cannot connect to the database that PlantsModule was lent: ${rootReason(cause)}`;
+    throw new MigrationError('unreachable', message, { cause });
+  }
+}
+
+async function statusOf(database: Database, known: string[], place: string): Promise<MigrationStatus> {
+  try {
+    return await readMigrationStatus(database.query, database.schema, known);
+  } catch (cause) {
+    throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });
+  }
+}
+
+/** What the server or the network said, below the errors of ours and of Prisma. */
+function rootReason(error: unknown): string {
+  const { cause } = Object(error) as { cause?: { originalMessage?: string } };
+  if (cause?.originalMessage !== undefined) return reasonOf(new Error(cause.originalMessage));
+  return cause instanceof Error ? rootReason(cause) : reasonOf(error);
+}

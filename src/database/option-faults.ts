@@ -1,0 +1,18 @@
+/** What stands in place of an option, in words that repeat no text: it may be a secret. */
+export function describeOption(value: unknown): string {
+  if (value === undefined) return 'is missing';
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return `is ${String(value)}`;
+  return `is ${/^[ao]/.test(typeof value) ? 'an' : 'a'} ${Array.isArray(value) ? 'array' : typeof value}`;
+}
+
+/** The faults of names that are no options. */
+export function unknownNames(options: object, known: readonly string[], prefix = ''): string[] {
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  return unknown.map((name) => `${prefix}${name}: is no option, should be one of ${known.join(', ')}`);
+}
+
+/** The fault of an option that has to be a whole number, or none. */
+export function numberFault(name: string, value: unknown, most: number): string[] {
+  if (value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most)) return [];
+  return [`${name}: ${describeOption(value)}, should be a whole number from 1 to ${most}`];
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import { assertAsyncOptions, settingsOf } from './plants-module-settings.js';
+
+const database = { url: 'postgresql://gardener:secret@db/plants' };
+
+function faultsOf(work: () => unknown): string[] {
+  try {
+    work();
+  } catch (error) {
+    expect(error).toBeInstanceOf(PlantsModuleOptionsError);
+    const [heading, ...faults] = (error as Error).message.split('\n');
+    expect(heading).toBe('The options of PlantsModule cannot be used:');
+    return faults;
+  }
+  return [];
+}
+
+const containing = (parts: string[]): unknown[] => parts.map((part) => expect.stringContaining(part) as unknown);
+
+describe(settingsOf.name, () => {
+  it('should have the defaults in place of what is not given', () => {
+    const settings = { database, bodyLimit: 1_048_576, errorStatus: 'contract' };
+    expect(settingsOf({ database })).toEqual(settings);
+    expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
+    expect(settingsOf({ database, bodyLimit: 1, errorStatus: 'semantic' })).toEqual({
+      database,
+      bodyLimit: 1,
+      errorStatus: 'semantic',
+    });
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [undefined, 'database: is missing'],
+    ['postgresql://gardener:secret@db/plants', 'database: is missing'],
+    [{}, 'database: is missing'],
+    [{ database, bodylimit: 5 }, 'bodylimit: is no option, should be one of database, bodyLimit, errorStatus'],
+    [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number from 1 to '],
+    [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
+    [{ database, bodyLimit: null }, 'bodyLimit: is null'],
+    [{ database, bodyLimit: 2 ** 40 }, 'bodyLimit: is 1099511627776'],
+    [{ database, errorStatus: 'Semantic' }, 'errorStatus: is a string, should be contract or semantic'],
+    [{ database, errorStatus: 400 }, 'errorStatus: is 400'],
+    [
+      { database, guards: [], path: 'x' },
+      'path: comes too late from a factory',
+      'guards: comes too late from a factory',
+    ],
+    [
+      { bodyLimit: 1.5, errorStatus: '', database: {} },
+      'database: has none of',
+      'bodyLimit: is 1.5',
+      'errorStatus: is a',
+    ],
+  ])('should be refused with every fault of %j, and no secret', (options, ...faults) => {
+    const found = faultsOf(() => settingsOf(options));
+    expect(found).toEqual(containing(faults));
+    expect(found.join()).not.toMatch('secret');
+  });
+});
+
+describe(assertAsyncOptions.name, () => {
+  const useFactory = (): object => ({ database });
+
+  it('should let pass what Nest and the store know', () => {
+    expect(
+      faultsOf(() => {
+        assertAsyncOptions({ useFactory, inject: [], imports: [], path: 'x', guards: [] });
+      }),
+    ).toEqual([]);
+  });
+
+  it.each<[object, ...string[]]>([
+    [{ useFactory, gaurds: [] }, 'gaurds: is no option, should be one of useFactory'],
+    [{ useFactory, bodyLimit: 5 }, 'bodyLimit: is not read here, should be returned by the factory'],
+    [{}, 'useFactory: is missing'],
+    [{ database }, 'database: is not read here', 'useFactory: is missing'],
+  ])('should refuse what would be ignored: %#', (options, ...faults) => {
+    expect(
+      faultsOf(() => {
+        assertAsyncOptions(options);
+      }),
+    ).toEqual(containing(faults));
+  });
+});

@@ -1,0 +1,66 @@
+import { constants } from 'node:buffer';
+import type { DatabaseOptions } from '../database/database-options.js';
+import { databaseFaults } from '../database/database-faults.js';
+import { describeOption, numberFault, unknownNames } from '../database/option-faults.js';
+import type { ErrorStatus } from '../errors/error-status.js';
+import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import type { PlantsModuleExtras } from './plants-module.extras.js';
+import type { PlantsModuleOptions } from './plants-module.options.js';
+
+/** Injection token of the settings of a store. */
+export const PLANTS_MODULE_SETTINGS = Symbol('PLANTS_MODULE_SETTINGS');
+
+/** The options, checked, with the defaults in place of what was not given. */
+export interface PlantsModuleSettings {
+  database: DatabaseOptions;
+  bodyLimit: number;
+  errorStatus: ErrorStatus;
+}
+
+const OPTIONS = { database: true, bodyLimit: true, errorStatus: true } satisfies Record<
+  keyof PlantsModuleOptions,
+  true
+>;
+const EXTRAS = { path: true, version: true, guards: true, imports: true, openApi: true } satisfies Record<
+  keyof PlantsModuleExtras,
+  true
+>;
+const ASYNC_NAMES = ['useFactory', 'useClass', 'useExisting', 'inject', 'provideInjectionTokensFrom'];
+const ERROR_STATUSES: readonly ErrorStatus[] = ['contract', 'semantic'];
+const MEBIBYTE = 1_048_576;
+
+/** Throws a PlantsModuleOptionsError that names every fault. JavaScript has no types, so all is checked. */
+export function settingsOf(options: unknown): PlantsModuleSettings {
+  const given = (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
+  const { database, bodyLimit = MEBIBYTE, errorStatus = 'contract' } = given;
+  // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
+  const late = Object.keys(EXTRAS).filter((name) => name in given);
+  refuse([
+    ...unknownNames(given, [...Object.keys(OPTIONS), ...late]),
+    ...late.map((name) => `${name}: comes too late from a factory, should stand beside it, in forRootAsync`),
+    ...databaseFaults(database),
+    // A longer body could not become a string.
+    ...numberFault('bodyLimit', bodyLimit, constants.MAX_STRING_LENGTH),
+    ...(ERROR_STATUSES.includes(errorStatus as ErrorStatus)
+      ? []
+      : [`errorStatus: ${describeOption(errorStatus)}, should be ${ERROR_STATUSES.join(' or ')}`]),
+  ]);
+  return { database, bodyLimit, errorStatus } as PlantsModuleSettings;
+}
+
+/** Throws a PlantsModuleOptionsError where something beside the factory would be ignored, guards with a typo for example. */
+export function assertAsyncOptions(options: object): void {
+  const names = [...ASYNC_NAMES, ...Object.keys(EXTRAS)];
+  const late = Object.keys(options).filter((name) => name in OPTIONS);
+  refuse([
+    ...unknownNames(options, [...names, ...late]),
+    ...late.map((name) => `${name}: is not read here, should be returned by the factory`),
+    ...(ASYNC_NAMES.slice(0, 3).some((name) => name in options)
+      ? []
+      : ['useFactory: is missing, should return the options, database above all']),
+  ]);
+}
+
+function refuse(faults: string[]): void {
+  if (faults.length > 0) throw new PlantsModuleOptionsError(faults);
+}
