@@ -32,7 +32,9 @@ export abstract class PlantsController {
   @HttpCode(HttpStatus.OK)
   @UseInterceptors(ExactBodyInterceptor)
   async create(
-    @ExactBody(NewPlantPipe) newPlant: NewPlant,
+    // Not the class itself: of a class that is imported as a type, tsc tells Nest `Function`, which a ValidationPipe of a host
+    // takes for a class to validate.
+    @ExactBody(NewPlantPipe) newPlant: Readonly<NewPlant>,
     @IdempotencyKey() idempotencyKey: string | undefined,
     // Sent from here, so that no interceptor of a host gives the answer another form.
     @Res() response: PlatformResponse,

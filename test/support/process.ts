@@ -11,9 +11,11 @@ export interface ProcessOptions {
   variables?: Record<string, string>;
   /** The folder that it runs in. */
   cwd?: string;
+  /** What Node.js runs: this package's command line, as built into dist/, unless given. */
+  script?: string;
 }
 
-/** A `plant-store` in a process of its own, as built into dist/. Nothing of this process's configuration reaches it. */
+/** A `plant-store`, or a host of it, in a process of its own. Nothing of this process's configuration reaches it. */
 export class PlantStoreProcess implements AsyncDisposable {
   stdout = '';
   stderr = '';
@@ -25,9 +27,9 @@ export class PlantStoreProcess implements AsyncDisposable {
   private running = true;
   private wake: () => void = () => undefined;
 
-  constructor(args: string[], { variables = {}, cwd = tmpdir() }: ProcessOptions = {}) {
+  constructor(args: string[], { variables = {}, cwd = tmpdir(), script = MAIN }: ProcessOptions = {}) {
     const { PATH, HOME } = process.env;
-    this.child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, HOME, ...variables } });
+    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables } });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.wake();

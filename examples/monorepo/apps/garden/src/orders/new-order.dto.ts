@@ -1,0 +1,14 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInt, IsNotEmpty, IsString, Min } from 'class-validator';
+
+export class NewOrder {
+  @ApiProperty()
+  @IsString()
+  @IsNotEmpty()
+  plant!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  @IsInt()
+  @Min(1)
+  quantity!: number;
+}

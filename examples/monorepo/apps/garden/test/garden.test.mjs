@@ -1,0 +1,82 @@
+import { Logger } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+const ACCESS_TOKEN = 'a-token-of-20-characters-or-more';
+const JWT_SECRET = 'the-secret-of-this-test';
+// DATABASE_URL is the caller's. The application reads its variables as soon as it is imported.
+Object.assign(process.env, { ACCESS_TOKEN, JWT_SECRET });
+const { createGarden } = await import('../../../dist/apps/garden/apps/garden/src/create-garden.js');
+
+const jwt = new JwtService({ secret: JWT_SECRET }).sign({ sub: 'ada' });
+
+describe('the garden', () => {
+  let app;
+  let url;
+
+  before(async () => {
+    Logger.overrideLogger(['error', 'warn']);
+    app = await createGarden();
+    await app.listen(0, '127.0.0.1');
+    url = await app.getUrl();
+  });
+  after(() => app.close());
+
+  async function send(path, { token, body } = {}) {
+    const response = await fetch(`${url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+      body,
+    });
+    return { status: response.status, type: response.headers.get('content-type'), body: await response.json() };
+  }
+
+  it('should take an order of a user, and list it for nobody else', async () => {
+    const order = await send('/api/v1/orders', { token: jwt, body: '{"plant": "Rose", "quantity": 2}' });
+    assert.deepEqual([order.status, order.body], [201, { number: 1, plant: 'Rose', quantity: 2 }]);
+    assert.deepEqual((await send('/api/v1/orders', { token: jwt })).body, [order.body]);
+    const other = new JwtService({ secret: JWT_SECRET }).sign({ sub: 'grace' });
+    assert.deepEqual((await send('/api/v1/orders', { token: other })).body, []);
+  });
+
+  it('should answer what is wrong with an order in its own way', async () => {
+    const answer = await send('/api/v1/orders', { token: jwt, body: '{"plant": "", "colour": "red"}' });
+    assert.equal(answer.status, 400);
+    assert.match(answer.type, /^application\/problem\+json/);
+    assert.match(answer.body.detail.join(), /colour should not exist.*plant should not be empty.*quantity/);
+    const malformed = await send('/api/v1/orders', { token: jwt, body: '{' });
+    assert.deepEqual([malformed.status, malformed.body.title], [400, 'Bad Request']);
+  });
+
+  it('should create a plant, with an id that JavaScript would round, and only once', async () => {
+    // Any id will do that is not taken yet, and is beyond 2^53.
+    const id = BigInt(Date.now()) * 1_000_000n + 1n;
+    const body = `{"id": ${id}, "name": "Rose", "colour": "red"}`;
+    const created = await send('/api/v1/plants', { token: ACCESS_TOKEN, body });
+    assert.deepEqual([created.status, created.body], [200, { name: 'Rose' }]);
+    const again = await send('/api/v1/plants', { token: ACCESS_TOKEN, body });
+    assert.deepEqual([again.status, again.body.error], [400, 40901]);
+    assert.match(again.body.message, new RegExp(`${id}`));
+  });
+
+  it('should take each credential on its own route only', async () => {
+    const plant = await send('/api/v1/plants', { token: jwt, body: '{"id": 1, "name": "Rose"}' });
+    assert.deepEqual([plant.status, plant.body.error], [400, 40101]);
+    const orders = await send('/api/v1/orders', { token: ACCESS_TOKEN });
+    assert.deepEqual([orders.status, orders.body.status], [401, 401]);
+  });
+
+  it('should answer an unknown path itself', async () => {
+    const answer = await send('/api/v1/trees');
+    assert.deepEqual([answer.status, answer.body.title], [404, 'Not Found']);
+  });
+
+  it('should describe the orders and the plants in one document', async () => {
+    const { body } = await send('/reference-json');
+    assert.deepEqual(body.paths['/api/v1/orders'].post.security, [{ jwt: [] }]);
+    assert.deepEqual(body.paths['/api/v1/plants'].post.security, [{ bearer: [] }]);
+    assert.deepEqual(Object.keys(body.components.securitySchemes).sort(), ['bearer', 'jwt']);
+    assert.deepEqual(Object.keys(body.components.schemas).sort(), ['Error', 'NewOrder', 'NewPlant', 'Order', 'Plant']);
+  });
+});

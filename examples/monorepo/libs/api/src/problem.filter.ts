@@ -1,0 +1,34 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { STATUS_CODES } from 'node:http';
+
+/** Answers every failure with problem details (RFC 9457). */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ProblemFilter.name);
+
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const { status, detail } = this.describe(exception);
+    const { httpAdapter } = this.adapterHost;
+    const response: unknown = host.switchToHttp().getResponse();
+    httpAdapter.setHeader(response, 'Content-Type', 'application/problem+json');
+    httpAdapter.reply(response, { title: STATUS_CODES[status], status, detail }, status);
+  }
+
+  private describe(exception: unknown): { status: number; detail: string | string[] } {
+    if (exception instanceof HttpException) {
+      const response = exception.getResponse();
+      // The list of faults, where the ValidationPipe found some.
+      const detail = typeof response === 'object' && 'message' in response ? response.message : exception.message;
+      return { status: exception.getStatus(), detail: detail as string | string[] };
+    }
+    // The body parsers' failures are no exceptions of Nest.
+    if (exception instanceof Error && 'statusCode' in exception && Number(exception.statusCode) < 500) {
+      return { status: Number(exception.statusCode), detail: exception.message };
+    }
+    this.logger.error(exception);
+    return { status: 500, detail: 'Something went wrong here.' };
+  }
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
+import type { ContractTarget } from '../contract/contract-target.js';
+import { PlantStoreProcess } from '../support/process.js';
+import { TOKEN } from '../support/request.js';
+import { connectTo } from '../support/store.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { COMMAND_LIMIT_MS } from './run-command.js';
+
+export interface HostOptions {
+  /** What Node.js runs. */
+  program: string;
+  basePath: string;
+  variables?: Record<string, string>;
+  /** Makes the tables in the schema `plants`; without it they are in `public` already. */
+  migrate?: (databaseUrl: string) => Promise<void>;
+}
+
+/**
+ * A host in a process of its own, on a database of its own, that runs while the tests of the surrounding `describe` do, and
+ * has to end well when they are done.
+ *
+ * @param describeTests declares these tests
+ */
+export function describeWithHost(
+  { program, basePath, variables, migrate }: HostOptions,
+  describeTests: (target: () => ContractTarget) => void,
+): void {
+  let database: TestDatabase | undefined;
+  let host: PlantStoreProcess | undefined;
+  let client: pg.Client | undefined;
+  let target: ContractTarget;
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ migrated: migrate === undefined });
+    await migrate?.(database.url);
+    host = new PlantStoreProcess([], {
+      script: program,
+      variables: { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PORT: '0', ...variables },
+    });
+    await host.listening();
+    const connection = (client = new pg.Client(database.url));
+    await connection.connect();
+    await connection.query('SET search_path TO plants, public; SET synchronous_commit TO off');
+    const query = async <Row>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
+      (await connection.query(sql, parameters)).rows as Row[];
+    target = { ...connectTo(host.port, basePath), errorStatus: 'contract', database: { query } };
+  }, COMMAND_LIMIT_MS);
+  afterAll(async () => {
+    await client?.end();
+    await host?.[Symbol.asyncDispose]();
+    await database?.drop();
+  });
+
+  describeTests(() => target);
+
+  it('should end well when it is told to', async () => {
+    host?.signal('SIGTERM');
+    expect(await host?.ended).toBe(0);
+  });
+}
