@@ -34,4 +34,9 @@ describe('README', () => {
     ]);
     expect(table('| Variable | Default |')).toEqual(variables);
   });
+
+  it('should show the smallest host as it is', async () => {
+    const host = await readFile(new URL('../examples/commonjs-host/src/main.ts', import.meta.url), 'utf8');
+    expect(readme).toContain(`\n\`\`\`ts\n${host}\`\`\`\n`);
+  });
 });
