@@ -6,6 +6,7 @@ import '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import { IsInt, validateSync } from 'class-validator';
 import { syncBuiltinESMExports } from 'node:module';
+import pg from 'pg';
 import { changes, processState } from './process-state.mjs';
 
 /**
@@ -41,11 +42,19 @@ class OrdersController {
 Controller('orders')(OrdersController);
 Get()(OrdersController.prototype, 'find', Object.getOwnPropertyDescriptor(OrdersController.prototype, 'find'));
 
+const logged = [];
+const logger = Object.fromEntries(
+  ['log', 'warn', 'error', 'debug', 'verbose', 'fatal'].map((level) => [
+    level,
+    (...entry) => level !== 'log' && logged.push(`${level} of ${entry.at(-1)}`),
+  ]),
+);
+
 async function run(imports, work) {
   class HostModule {}
   Module({ imports, controllers: [OrdersController] })(HostModule);
   const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
-  const app = await NestFactory.create(HostModule, adapter, { logger: false, rawBody: true });
+  const app = await NestFactory.create(HostModule, adapter, { logger, rawBody: true });
   app.enableShutdownHooks();
   await app.listen(0, '127.0.0.1');
   const address = `http://127.0.0.1:${app.getHttpServer().address().port}`;
@@ -70,11 +79,19 @@ const after = await run([store], async (address) => {
   const headers = { ...CLOSE, 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
   const body = '{"id": 9007199254740993, "name": "Rose"}';
   const send = () => fetch(`${address}/plants`, { method: 'POST', headers, body });
-  return [(await send()).status, (await send()).status];
+  const answers = [(await send()).status, (await send()).status];
+  const database = new pg.Client(url);
+  await database.connect();
+  await database.query('ALTER TABLE plants RENAME TO removed');
+  answers.push((await (await send()).json()).error);
+  await database.query('ALTER TABLE removed RENAME TO plants');
+  await database.end();
+  return answers;
 });
 
 const report = {
   answers: after.answers,
+  logged,
   imported: changes(before.closed, imported),
   listening: changes(before.listening, after.listening),
   closed: changes(before.closed, after.closed),
