@@ -127,6 +127,14 @@ describe('the life of a store in an application', () => {
     expect(await ids()).toEqual([]);
   });
 
+  it('should let an application be closed again', async () => {
+    const app = await NestFactory.create<NestExpressApplication>(hostModule(), { logger: false, rawBody: true });
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
+    await Promise.all([app.close(), app.close()]);
+    await app.close();
+  });
+
   it('should be the same module in applications on several platforms, one after the other and at once', async () => {
     const HostModule = hostModule();
     const statuses: unknown[] = [];
