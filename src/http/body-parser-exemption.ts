@@ -40,6 +40,9 @@ interface FastifyRequest {
  * reads the bodies of its requests itself: after the guards, and byte for byte. To be called once, right after
  * `NestFactory.create()`, on Express or Fastify.
  *
+ * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another
+ * version, or one that comes first.
+ *
  * @throws Error where a parser or the routes are in place already, or the platform is another one
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
