@@ -1,17 +1,23 @@
 import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { hideMediaType, UNPARSED } from './hidden-media-type.js';
-import { isMarked, isMarkedHandler } from './reads-own-body.decorator.js';
+import { isMarked, isMarkedHandler, isUnmarkedRoute } from './reads-own-body.decorator.js';
 
 /** What is used of Express: the layers of its router, of which some are routes. */
 interface Express {
   readonly router: { readonly stack: readonly Layer[] };
-  use(middleware: (request: IncomingMessage & { path: string }, response: unknown, next: () => void) => void): unknown;
+  use(middleware: (request: ExpressRequest, response: unknown, next: () => void) => void): unknown;
 }
+
+type ExpressRequest = IncomingMessage & { readonly path: string };
 
 interface Layer {
   readonly name: string;
-  readonly route?: { readonly stack: readonly { readonly handle: object }[] };
+  readonly route?: {
+    readonly path: unknown;
+    readonly methods: Readonly<Record<string, boolean>>;
+    readonly stack: readonly { readonly handle: object }[];
+  };
   match(path: string): boolean;
 }
 
@@ -33,6 +39,9 @@ interface FastifyRequest {
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
  * reads the bodies of its requests itself: after the guards, and byte for byte. To be called once, right after
  * `NestFactory.create()`, on Express or Fastify.
+ *
+ * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another
+ * version, or one that comes first.
  *
  * @throws Error where a parser or the routes are in place already, or the platform is another one
  */
@@ -64,13 +73,39 @@ function exemptOnExpress(express: Express): void {
     );
   }
   let marked: Layer[] = [];
+  let rivals: Layer[] = [];
   express.use((request, _response, next) => {
     if (marked.length === 0) {
-      marked = express.router.stack.filter(({ route }) => route?.stack.some(({ handle }) => isMarkedHandler(handle)));
+      const { stack } = express.router;
+      marked = stack.filter((layer) => isHandledBy(layer, isMarkedHandler));
+      rivals = rivalsOf(marked, stack);
     }
-    if (marked.some((layer) => layer.match(request.path))) hideMediaType(request);
+    if (marked.some((layer) => matches(layer, request)) && !rivals.some((layer) => matches(layer, request))) {
+      hideMediaType(request);
+    }
     next();
   });
+}
+
+/**
+ * Routes of the application's own that may take a request from a marked one: they come first, or are the same path in another
+ * version, which only Nest can tell. What they may get stays with the parsers.
+ */
+function rivalsOf(marked: Layer[], stack: readonly Layer[]): Layer[] {
+  const last = stack.findLastIndex((layer) => marked.includes(layer));
+  const paths = marked.map(({ route }) => route?.path);
+  return stack.filter(
+    (layer, index) => isHandledBy(layer, isUnmarkedRoute) && (index < last || paths.includes(layer.route?.path)),
+  );
+}
+
+function isHandledBy({ route }: Layer, are: (handler: object) => boolean): boolean {
+  return route?.stack.some(({ handle }) => are(handle)) ?? false;
+}
+
+function matches(layer: Layer, { method = '', path }: ExpressRequest): boolean {
+  const methods = layer.route?.methods ?? {};
+  return (methods._all ?? methods[method.toLowerCase()] ?? false) && layer.match(path);
 }
 
 function exemptOnFastify(fastify: Fastify): void {

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** A media type that no parser takes, whatever an application has registered. */
-export const UNPARSED = 'application/vnd.plant-store.unparsed';
+/** A media type that no parser takes, whatever an application has registered, and that no client can know to send. */
+export const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
 
 const hidden = new WeakMap<IncomingMessage, string | undefined>();
 

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Injectable, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import type { AddressInfo } from 'node:net';
+import { ApiError, PlantsModule, PlantsService } from '../src/index.js';
+import { PLATFORMS } from './support/host.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+
+const ID = 9_007_199_254_740_993n;
+const PLANT = `{"id": ${ID}, "name": "Rose"}`;
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Code of a host's that creates plants by itself. */
+@Injectable()
+class Nursery {
+  constructor(readonly plants: PlantsService) {}
+}
+
+describe('the life of a store in an application', () => {
+  let database: TestDatabase;
+  let running: INestApplicationContext[];
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    running = [];
+  });
+  afterEach(async () => {
+    for (const application of running) await application.close();
+    await database.drop();
+  });
+
+  function started<Application extends INestApplicationContext>(application: Application): Application {
+    running.push(application);
+    return application;
+  }
+
+  function hostModule(): new () => object {
+    const store = PlantsModule.forRoot({ database: { url: database.url } });
+
+    // A feature of the host's that has the store for itself, and hands it on.
+    @Module({ imports: [store], providers: [Nursery], exports: [Nursery, store] })
+    class NurseryModule {}
+
+    @Module({ imports: [NurseryModule] })
+    class HostModule {}
+    return HostModule;
+  }
+
+  const ids = async (): Promise<unknown> => (await database.query('SELECT id FROM plants')).map(({ id }) => id);
+
+  async function post(app: NestExpressApplication | NestFastifyApplication): Promise<[number, unknown]> {
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/plants`;
+    const response = await fetch(url, { method: 'POST', headers: JSON_TYPE, body: PLANT });
+    return [response.status, await response.json()];
+  }
+
+  it('should need no HTTP', async () => {
+    const context = started(await NestFactory.createApplicationContext(hostModule(), { logger: false }));
+    const { plants } = context.get(Nursery);
+    expect(plants).toBe(context.get(PlantsService, { strict: false }));
+
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, 'key')).toEqual({
+      name: 'Rose',
+      tag: 'flower',
+    });
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, 'key')).toEqual({
+      name: 'Rose',
+      tag: 'flower',
+    });
+    expect(await ids()).toEqual([String(ID)]);
+    for (const [key, error] of [
+      [undefined, 40901],
+      ['key', 40902],
+    ] as const) {
+      const failure: unknown = await plants.create({ id: ID, name: 'Fern' }, key).catch((reason: unknown) => reason);
+      expect(failure).toBeInstanceOf(ApiError);
+      expect(failure).toMatchObject({ error });
+      expect((failure as ApiError).message).toContain(String(ID));
+    }
+  });
+
+  it('should be without a server in a testing module, too', async () => {
+    const context = started(await Test.createTestingModule({ imports: [hostModule()] }).compile());
+    await context.init();
+    expect(await context.get(Nursery).plants.create({ id: ID, name: 'Rose' })).toEqual({ name: 'Rose' });
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should answer in a testing module on Express', async () => {
+    const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
+    const app = started(testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false }));
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
+    expect(await post(app)).toMatchObject([400, { error: 40901 }]);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should answer in a testing module on Fastify, without a socket', async () => {
+    const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
+    const options = { rawBody: true, logger: false } as const;
+    const app = started(testing.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), options));
+    await app.init();
+    const inject = { method: 'POST', url: '/plants', headers: JSON_TYPE, payload: PLANT } as const;
+    const created = await app.inject(inject);
+    expect([created.statusCode, created.json()]).toEqual([200, { name: 'Rose' }]);
+    const other = await app.inject({ method: 'DELETE', url: '/plants' });
+    expect([other.statusCode, other.headers.allow, other.json()]).toMatchObject([400, 'POST', { error: 40500 }]);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should have a service that a test of the host replaces', async () => {
+    const made: unknown[] = [];
+    const create = (plant: object): object => {
+      made.push(plant);
+      return { name: 'made up' };
+    };
+    const building = Test.createTestingModule({ imports: [hostModule()] });
+    const testing = await building.overrideProvider(PlantsService).useValue({ create }).compile();
+    const app = started(testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false }));
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'made up' }]);
+    expect(made).toEqual([{ id: ID, name: 'Rose' }]);
+    expect(await ids()).toEqual([]);
+  });
+
+  it('should let an application be closed again', async () => {
+    const app = await NestFactory.create<NestExpressApplication>(hostModule(), { logger: false, rawBody: true });
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
+    await Promise.all([app.close(), app.close()]);
+    await app.close();
+  });
+
+  it('should be the same module in applications on several platforms, one after the other and at once', async () => {
+    const HostModule = hostModule();
+    const statuses: unknown[] = [];
+    for (const platform of [...PLATFORMS, ...PLATFORMS]) {
+      const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+      const options = { logger: false, abortOnError: false, rawBody: true } as const;
+      const app = started(await NestFactory.create<NestExpressApplication>(HostModule, adapter, options));
+      await app.listen(0, '127.0.0.1');
+      const url = `${await app.getUrl()}/plants`;
+      const { status } = await fetch(url, { method: 'DELETE' });
+      statuses.push([(await post(app))[0], status]);
+    }
+    expect(statuses).toEqual([[200, 400], ...Array.from({ length: 3 }, () => [400, 400])]);
+    for (const application of running) expect((await post(application as NestExpressApplication))[0]).toBe(400);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+});
