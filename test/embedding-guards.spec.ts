@@ -22,7 +22,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
 import { TraceMiddleware } from './support/guest-host/trace.middleware.js';
-import { PLATFORMS } from './support/host.js';
+import { PLATFORMS } from './support/platforms.js';
 import { TableLock } from './support/table-lock.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 

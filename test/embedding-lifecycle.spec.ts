@@ -6,7 +6,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Test } from '@nestjs/testing';
 import type { AddressInfo } from 'node:net';
 import { ApiError, PlantsModule, PlantsService } from '../src/index.js';
-import { PLATFORMS } from './support/host.js';
+import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const ID = 9_007_199_254_740_993n;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { PLATFORMS } from './support/host.js';
+import { PLATFORMS } from './support/platforms.js';
 import { TOKEN } from './support/request.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 

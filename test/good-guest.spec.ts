@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { GuestHostOptions } from './support/guest-host/guest-host.js';
 import { generateHostPrisma, type HostPrisma } from './support/guest-host/host-prisma.js';
 import { type Observation, observeHost } from './support/guest-host/observe-host.js';
-import { PLATFORMS } from './support/host.js';
+import { PLATFORMS } from './support/platforms.js';
 
 /** The document without all that the store adds to it. */
 function withoutStore(document: OpenAPIObject): OpenAPIObject {

@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Logger } from '@nestjs/common';
+import { revealMediaType } from '../http/hidden-media-type.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { requestId } from '../http/request-id.js';
 import { discardBody } from '../http/unread-body.js';
@@ -19,6 +20,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const request = nodeRequest(http.getRequest<PlatformRequest>());
     const reply = http.getResponse<PlatformResponse>();
     const response = nodeResponse(reply);
+    revealMediaType(request);
     const failure = toApiError(exception);
     const id = failure.error >= 50000 ? requestId(request) : undefined;
     if (id !== undefined) {

@@ -24,6 +24,7 @@ interface Layer {
 /** What is used of Fastify. */
 interface Fastify {
   addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: unknown, done: () => void) => void): unknown;
+  hasContentTypeParser(type: string): boolean;
   addContentTypeParser(
     type: string,
     parser: (request: unknown, body: unknown, done: (error: null) => void) => void,
@@ -35,15 +36,18 @@ interface FastifyRequest {
   readonly routeOptions: { readonly config: object };
 }
 
+const TOO_LATE =
+  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
+
 /**
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
- * reads the bodies of its requests itself: after the guards, and byte for byte. To be called once, right after
+ * reads the bodies of its requests itself: after the guards, and byte for byte. To be called right after
  * `NestFactory.create()`, on Express or Fastify.
  *
  * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another
  * version, or one that comes first.
  *
- * @throws Error where a parser or the routes are in place already, or the platform is another one
+ * @throws Error where it comes too late, behind a parser or the routes, or where the platform is another one
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
@@ -68,9 +72,7 @@ function exemptOnExpress(express: Express): void {
       ({ name, route }) => route !== undefined || /^(?:json|urlencoded|raw|text)Parser$/.test(name),
     )
   ) {
-    throw new Error(
-      'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init().',
-    );
+    throw new Error(TOO_LATE);
   }
   let marked: Layer[] = [];
   let rivals: Layer[] = [];
@@ -109,10 +111,15 @@ function matches(layer: Layer, { method = '', path }: ExpressRequest): boolean {
 }
 
 function exemptOnFastify(fastify: Fastify): void {
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    if (isMarked(request.routeOptions.config)) hideMediaType(request.raw);
-    done();
-  });
+  if (fastify.hasContentTypeParser(UNPARSED)) return;
+  try {
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (isMarked(request.routeOptions.config)) hideMediaType(request.raw);
+      done();
+    });
+  } catch (cause) {
+    throw new Error(TOO_LATE, { cause });
+  }
   fastify.addContentTypeParser(UNPARSED, (_request, _body, done) => {
     done(null);
   });

@@ -53,14 +53,14 @@ describe(readJsonObject.name, () => {
     request.push(PLANT);
     request.push(null);
     for await (const chunk of request) expect(String(chunk)).toBe(PLANT);
-    await expect(read(request)).rejects.toThrow('bodyParser: false');
+    await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser()');
   });
 
   it('should say what to do where another one has begun to read the body', async () => {
     const request = requestOf(PLANT.length);
     request.push(PLANT);
     request.read();
-    await expect(read(request)).rejects.toThrow('bodyParser: false');
+    await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser()');
   });
 
   it('should not wait for a body whose client has gone before', async () => {

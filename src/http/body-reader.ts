@@ -14,7 +14,7 @@ import { ReceivedBytes } from './received-bytes.js';
 import { acceptBody } from './unread-body.js';
 
 const ALREADY_READ =
-  'The body of the request was read before the store came to it, and not kept. Create the application with `rawBody: true` or `bodyParser: false`.';
+  'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
 
 /** What compression may add to a body that does not compress. */
 const COMPRESSION_OVERHEAD = 64 * 1024;
@@ -52,9 +52,11 @@ function announcesBody({ headers }: IncomingMessage): boolean {
 
 function alreadyRead(request: IncomingMessage, { body, rawBody }: PlatformRequest, limit: number): JsonObject {
   if (!request.readableDidRead) throw new MissingBodyError('The body is empty');
-  if (rawBody instanceof Buffer) {
-    if (rawBody.length > limit) throw new BodyTooLargeError(limit);
-    return parseObject(rawBody);
+  // A parser for every media type leaves the bytes as the body.
+  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
+  if (bytes !== undefined) {
+    if (bytes.length > limit) throw new BodyTooLargeError(limit);
+    return parseObject(bytes);
   }
   if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
   if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');

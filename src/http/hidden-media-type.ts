@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** A media type that no parser takes, whatever an application has registered, and that no client can know to send. */
+/** A media type that no parser takes, but for one that takes every media type, and that no client can know to send. */
 export const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
 
 const hidden = new WeakMap<IncomingMessage, string | undefined>();
 
 /** Keeps every parser off a request's body, as parsers go by the media type. */
 export function hideMediaType(request: IncomingMessage): void {
+  if (hidden.has(request)) return;
   hidden.set(request, request.headers['content-type']);
   request.headers['content-type'] = UNPARSED;
 }

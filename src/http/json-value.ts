@@ -1,6 +1,10 @@
 /** A JSON number as it was written: no float ever holds it, so nothing is rounded. */
 export class JsonNumber {
-  constructor(readonly source: string) {}
+  constructor(
+    readonly source: string,
+    /** Not where an application's own parser has read it before, and what was written may have been another number. */
+    readonly isExact = true,
+  ) {}
 }
 
 /** An object or array inside the document: its syntax was checked, its content is not kept. */

@@ -2,13 +2,17 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { headerValues } from '../http/header-values.js';
 import { nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { OpenPipe, Sealed } from '../http/sealed.js';
 import { InvalidIdempotencyKeyError } from './idempotency-key.error.js';
 
 const MAX_LENGTH = 255;
 
 /** The request's `Idempotency-Key`, or undefined where it has none. */
-export const IdempotencyKey = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  idempotencyKey(nodeRequest(context.switchToHttp().getRequest<PlatformRequest>())),
+export const IdempotencyKey = (): ParameterDecorator => SealedKey(OpenPipe);
+
+const SealedKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) =>
+    new Sealed(idempotencyKey(nodeRequest(context.switchToHttp().getRequest<PlatformRequest>()))),
 );
 
 function idempotencyKey(request: IncomingMessage): string | undefined {

@@ -1,9 +1,10 @@
 import { METHODS } from 'node:http';
 import { RequestMethod } from '@nestjs/common';
 import { describeBodyBytes } from './body-bytes.js';
-import { describeBodyJson } from './body-json.js';
+import { describeBodyJson, describeRepeatedKeys } from './body-json.js';
 import { describeBodySize } from './body-size.js';
 import { describeContentEncodings } from './content-encodings.js';
+import type { Platform } from '../support/platforms.js';
 import type { ContractTarget } from './contract-target.js';
 import { describeCredentials } from './credentials.js';
 import { describeFields } from './fields.js';
@@ -25,20 +26,27 @@ export type BodyReading = (typeof BODY_READINGS)[number];
 const OTHER_METHODS = METHODS.filter((method) => method in RequestMethod && !['POST', 'HEAD'].includes(method));
 
 /** What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say. */
-export function describeGuestContract(target: () => ContractTarget, reading: BodyReading): void {
+export function describeGuestContract(target: () => ContractTarget, reading: BodyReading, platform: Platform): void {
+  // Fastify's own parser refuses keys by which a prototype could be reached.
+  const isRead = (body: string): boolean =>
+    reading === 'exempt' || platform === 'express' || !/_proto__|"constructor": \{/.test(body);
+
   describeCredentials(target);
   describeIdempotency(target);
   describeOtherMethods(target, OTHER_METHODS);
   describeThePath(target);
+  describeNamesAndTags(target);
+  describeFields(target, isRead);
+  describeTakenIds(target, reading !== 'parsed');
   if (reading === 'parsed') {
     describeParsedNumbers(target);
     return;
   }
   describeIdentifiers(target);
-  describeNamesAndTags(target);
-  describeTakenIds(target);
-  if (reading === 'rawBody') return;
-  describeFields(target);
+  if (reading === 'rawBody') {
+    describeRepeatedKeys(target, isRead);
+    return;
+  }
   describeBodyJson(target);
   describeBodyBytes(target);
   describeBodySize(target, 1_048_576);

@@ -41,7 +41,7 @@ const UNSTORABLE: [what: string, written: string, fault: RegExp][] = [
   ['a surrogate before a pair', '"\\ud83c\\ud83c\\udf39"', /surrogate.*PostgreSQL/],
   ['null', 'null', /null.*string/],
   ['a number', '5', /number 5\b.*string/],
-  ['a number beyond every float', '1e999', /number 1e999\b.*string/],
+  ['a number beyond every float', '1e999', /(?:the number 1e999\b|a number;).*string/],
   ['true', 'true', /true.*string/],
   ['false', 'false', /false.*string/],
   ['an array', '["Rose"]', /array.*string/],

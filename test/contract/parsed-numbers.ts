@@ -27,8 +27,14 @@ export function describeParsedNumbers(target: () => ContractTarget): void {
     it.each(ROUNDED)('should be refused where it may have been rounded, saying what to switch on: %s', async (id) => {
       const response = await target().post(`{"id": ${id}, "name": "Rose"}`);
       const message = await expectNothingWritten(target(), response, 40003);
-      expect(message).toMatch(/^id .*`rawBody: true`/);
+      expect(message).toMatch(/: id .*exemptPlantsFromBodyParser.*`rawBody: true`/);
     });
+  });
+
+  it('should not hide the other faults where it may have been rounded', async () => {
+    const response = await target().post('{"id": 1e300, "name": 1e300}');
+    const message = await expectNothingWritten(target(), response, 40003);
+    expect(message).toMatch(/: id .*name is a number; it must be a string/);
   });
 
   it.each(NO_PLANT)('should refuse what is no plant, parsed before: %s', async (body, error) => {

@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { BODY_READINGS, describeGuestContract } from '../contract/describe-guest-contract.js';
-import { PLATFORMS } from '../support/host.js';
+import { PLATFORMS } from '../support/platforms.js';
 import { describeWithHost } from './describe-with-host.js';
 import { hostProgram, type ModuleFormat } from './workspace.js';
 
@@ -14,7 +14,7 @@ export function describeHosts(format: ModuleFormat): void {
         variables: { PLATFORM: platform, BODY: body },
       };
       describeWithHost(host, (target) => {
-        describeGuestContract(target, body);
+        describeGuestContract(target, body, platform);
       });
     });
   });

@@ -27,7 +27,7 @@ describe('examples/monorepo', () => {
 
   describe('the packed store in the garden', () => {
     describeWithHost(garden, (target) => {
-      describeGuestContract(target, 'exempt');
+      describeGuestContract(target, 'exempt', 'express');
     });
   });
 });
@@ -44,7 +44,7 @@ describe('examples/commonjs-host', () => {
 
   describe('the packed store in it', () => {
     describeWithHost(host, (target) => {
-      describeGuestContract(target, 'exempt');
+      describeGuestContract(target, 'exempt', 'express');
     });
   });
 });

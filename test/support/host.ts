@@ -6,6 +6,7 @@ import {
   type ExecutionContext,
   Module,
   type NestInterceptor,
+  type PipeTransform,
   ValidationPipe,
   VersioningType,
 } from '@nestjs/common';
@@ -17,17 +18,26 @@ import { map, type Observable } from 'rxjs';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
 import type { BodyReading } from '../contract/describe-guest-contract.js';
 import type { StartedTarget } from '../contract/running-target.js';
+import type { Platform } from './platforms.js';
 import { connectTo } from './store.js';
 import { TOKEN } from './request.js';
 import { createTestDatabase } from './test-database.js';
-
-export const PLATFORMS = ['express', 'fastify'] as const;
-export type Platform = (typeof PLATFORMS)[number];
 
 /** What a host may do to all answers of its own. */
 class Wrap implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+/** What a host may do to all parameters of its routes. */
+class Trim implements PipeTransform {
+  transform(value: unknown): unknown {
+    if (typeof value === 'string') return value.trim();
+    if (typeof value === 'object' && value !== null) {
+      for (const [key, member] of Object.entries(value)) Reflect.set(value, key, this.transform(member));
+    }
+    return value;
   }
 }
 
@@ -43,7 +53,8 @@ class Teapot implements ExceptionFilter {
 
 export interface HostOptions {
   platform: Platform;
-  body: BodyReading;
+  /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
+  body: BodyReading | 'none';
 }
 
 /** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
@@ -66,13 +77,15 @@ export async function startHost({ platform, body }: HostOptions): Promise<Starte
     logger: false,
     abortOnError: false,
     rawBody: body === 'rawBody',
+    ...(body === 'none' && { bodyParser: false }),
   });
   if (body === 'exempt') exemptPlantsFromBodyParser(app);
   // As much as Fastify's own parser takes.
-  if (platform === 'express') app.useBodyParser('json', { limit: '1mb' });
+  if (platform === 'express' && body !== 'none') app.useBodyParser('json', { limit: '1mb' });
   app.setGlobalPrefix('api');
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.useGlobalPipes(
+    new Trim(),
     new ValidationPipe({
       transform: true,
       whitelist: true,

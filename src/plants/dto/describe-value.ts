@@ -3,7 +3,7 @@ import { JsonNumber, JsonStructure, type JsonValue } from '../../http/json-value
 /** What a client sent in place of a field, in words. */
 export function describeValue(value: JsonValue | undefined): string {
   if (value === undefined) return 'is missing';
-  if (value instanceof JsonNumber) return `is the number ${shorten(value.source)}`;
+  if (value instanceof JsonNumber) return value.isExact ? `is the number ${shorten(value.source)}` : 'is a number';
   if (value instanceof JsonStructure) return `is an ${value.kind}`;
   if (typeof value === 'string') return 'is a string';
   return `is ${value}`;

@@ -1,7 +1,11 @@
 import { ValidateBy } from 'class-validator';
-import type { JsonValue } from '../../http/json-value.js';
+import { JsonNumber, type JsonValue } from '../../http/json-value.js';
 import { describeValue } from './describe-value.js';
 import { INT64_MAX, INT64_MIN } from './int64.js';
+
+const ROUNDED =
+  "id is a number that this application's own JSON parser may have rounded, so it is refused; " +
+  'the application has to call exemptPlantsFromBodyParser(), or be created with `rawBody: true`';
 
 /** Holds for a bigint; whatever else is left in the property was no int64 on the wire. */
 export function IsInt64(): PropertyDecorator {
@@ -9,8 +13,12 @@ export function IsInt64(): PropertyDecorator {
     name: 'isInt64',
     validator: {
       validate: (value: unknown) => typeof value === 'bigint',
-      defaultMessage: (args) =>
-        `id ${describeValue(args?.value as JsonValue | undefined)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`,
+      defaultMessage: (args) => message(args?.value as JsonValue | undefined),
     },
   });
+}
+
+function message(value: JsonValue | undefined): string {
+  if (value instanceof JsonNumber && !value.isExact) return ROUNDED;
+  return `id ${describeValue(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
 }

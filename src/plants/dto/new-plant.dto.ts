@@ -37,5 +37,5 @@ export class NewPlant {
 }
 
 function exactId(value: unknown): unknown {
-  return value instanceof JsonNumber ? (parseInt64(value.source) ?? value) : value;
+  return value instanceof JsonNumber && value.isExact ? (parseInt64(value.source) ?? value) : value;
 }

@@ -1,6 +1,8 @@
-import { Injectable, ValidationPipe } from '@nestjs/common';
-import { NewPlant } from './new-plant.dto.js';
+import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
+import type { JsonObject } from '../../http/json-value.js';
+import type { Sealed } from '../../http/sealed.js';
 import { InvalidPlantError } from '../invalid-plant.error.js';
+import { NewPlant } from './new-plant.dto.js';
 
 /** Turns an exact JSON object into a NewPlant; unknown fields are ignored, and every wrong one is named. */
 @Injectable()
@@ -15,5 +17,9 @@ export class NewPlantPipe extends ValidationPipe {
       exceptionFactory: (errors) =>
         new InvalidPlantError(errors.flatMap(({ constraints }) => Object.values(constraints ?? {}))),
     });
+  }
+
+  override transform(value: Sealed<JsonObject>, metadata: ArgumentMetadata): Promise<NewPlant> {
+    return super.transform(value.open(), metadata) as Promise<NewPlant>;
   }
 }

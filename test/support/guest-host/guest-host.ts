@@ -12,7 +12,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../../src/index.js';
-import type { Platform } from '../host.js';
+import type { Platform } from '../platforms.js';
 import { TOKEN } from '../request.js';
 import { createTestDatabase, type TestDatabase } from '../test-database.js';
 import { AccountsController } from './accounts.controller.js';

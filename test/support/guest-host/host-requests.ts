@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Platform } from '../host.js';
+import type { Platform } from '../platforms.js';
 import { requestHead, type RequestHeaders } from '../request.js';
 import { API_KEY } from './api-key.guard.js';
 import { HOST_TOKEN } from './host-bearer.strategy.js';
