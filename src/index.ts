@@ -11,7 +11,9 @@ export type {
   UrlDatabaseOptions,
 } from './database/database-options.js';
 export type { LendingPool, LentConnection } from './database/lending-pool.js';
-export { Migrator, type MigratorOptions } from './database/migrator.js';
+export { Migrator } from './database/migrator.js';
+export type { MigratorOptions } from './database/migrator-options.js';
+export { MigratorOptionsError } from './database/migrator-options.error.js';
 export type { MigrationStatus } from './database/migration-status.js';
 export { MigrationError } from './database/migration.error.js';
 export { ApiExceptionFilter } from './errors/api-exception.filter.js';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { type NewPlant, PlantStoreClient, type PlantStoreClientOptions } from '../src/client/index.js';
+import {
+  type CreateOptions,
+  type NewPlant,
+  PlantStoreClient,
+  type PlantStoreClientOptions,
+} from '../src/client/index.js';
 import { rejectionOf } from './support/rejection.js';
 
 const token = 'any-token';
@@ -28,6 +33,34 @@ describe('what cannot be sent', () => {
     },
   );
 
+  it.each([undefined, null, 'Rose', 1n])('should be refused where the plant is %p', async (plant) => {
+    const message = expect.stringMatching(/^plant is .*; it must be an object such as { id: 1n, name: 'Rose' }\.$/);
+    expect(await create(plant as unknown as NewPlant)).toMatchObject({ name: 'TypeError', message });
+  });
+
+  it.each([
+    [null, /^options is null; it must be an object with signal or idempotencyKey\.$/],
+    ['a-key', /^options is of type string; it must be an object/],
+  ])('should be refused where the options of the create are %j', async (options, message) => {
+    const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token });
+    expect(await rejectionOf(client.create(ROSE, options as CreateOptions))).toMatchObject({
+      name: 'TypeError',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([undefined, null, 'http://127.0.0.1'])(
+    'should be refused where the options of the client are %p',
+    (options) => {
+      expect(() => new PlantStoreClient(options as unknown as PlantStoreClientOptions)).toThrow(
+        expect.objectContaining({
+          name: 'TypeError',
+          message: expect.stringMatching(/^options is .*; it must be an object with baseUrl, token, timeout, /),
+        }),
+      );
+    },
+  );
+
   it.each([
     ['baseUrl', ''],
     ['baseUrl', '/api'],
@@ -41,6 +74,10 @@ describe('what cannot be sent', () => {
     ['retries', Infinity],
     ['retryDelay', 0.5],
     ['maxRetryDelay', '1'],
+    ['retries', '3'],
+    ['retrys', 3],
+    ['fetch', 'x'],
+    ['fetch', null],
   ])('should be refused where the option %s is %j', (option, value) => {
     const options = { baseUrl: 'http://127.0.0.1', token, [option]: value } as PlantStoreClientOptions;
     expect(() => new PlantStoreClient(options)).toThrow(

@@ -73,6 +73,20 @@ describe('plant-store', () => {
       ).toEqual([{ table_schema: 'garden' }, { table_schema: 'public' }]);
     });
 
+    it.each([
+      ['', 'must name a schema of 1 to 63 bytes'],
+      ['ä'.repeat(32), 'must name a schema of 1 to 63 bytes'],
+      ['$user', 'must not be $user'],
+    ])('should refuse the schema %j in a line that names the option', async (schema, reason) => {
+      await using refused = new PlantStoreProcess(['migrate', '--schema', schema], {
+        variables: { DATABASE_URL: database.url },
+      });
+      expect(await refused.ended).toBe(1);
+      expect(refused.stderr).toMatch(/^plant-store: .*\n--schema: .*\n$/);
+      expect(refused.stderr).toMatch(reason);
+      expect(refused.stdout).toBe('');
+    });
+
     it('should name the variable that is missing', () => expectFailure('migrate', {}, 'DATABASE_URL'));
   });
 

@@ -50,6 +50,15 @@ describe('a lent database that is not ready', () => {
     expect(message).toMatch(/20200101000000_orders\. Give the store a schema of its own, by the option `schema`/);
   });
 
+  it('should be told of where another application has its tables in that schema', async () => {
+    await pool.query('CREATE TABLE orders (id bigint)');
+    for (const options of [{ pool }, { adapter: new PrismaPg(pool) }, { url: database.url }]) {
+      const { code, message } = await failureOf(options);
+      expect(code).toBe('foreign');
+      expect(message).toMatch(/holds tables of another application: orders\. Give the store a schema of its own/);
+    }
+  });
+
   it('should be told of where it cannot be reached, or is a client and no pool', async () => {
     const closed = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
     for (const options of [{ pool: closed }, { adapter: new PrismaPg(closed) }]) {

@@ -6,68 +6,13 @@ import { parseDatabaseUrl } from '../src/database/database-url.js';
 import { Migrator } from '../src/index.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { Guest } from './support/guest.js';
+import { HOST_MODELS, HostMigrations } from './support/host-migrations.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { PlantStoreProcess } from './support/process.js';
 import { schemaDifference } from './support/schema-difference.js';
 
 const OWN_MODELS = await readFile(fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url)), 'utf8');
-/** The application's, which has plants as well, of another kind. */
-const HOST_MODELS = `
-  datasource db {
-    provider = "postgresql"
-  }
-  model Factory {
-    id     Int     @id
-    plants Plant[]
-    @@map("factories")
-  }
-  model Plant {
-    name      String  @id
-    factoryId Int     @map("factory_id")
-    factory   Factory @relation(fields: [factoryId], references: [id])
-    @@map("plants")
-  }`;
-const HOST_MIGRATION = `
-  CREATE TABLE "factories" ("id" INTEGER NOT NULL, CONSTRAINT "factories_pkey" PRIMARY KEY ("id"));
-  CREATE TABLE "plants" (
-    "name" TEXT NOT NULL, "factory_id" INTEGER NOT NULL, CONSTRAINT "plants_pkey" PRIMARY KEY ("name"));
-  ALTER TABLE "plants" ADD CONSTRAINT "plants_factory_id_fkey"
-    FOREIGN KEY ("factory_id") REFERENCES "factories"("id") ON DELETE RESTRICT ON UPDATE CASCADE;`;
 const NONE = '-- This is an empty migration.\n';
-
-/** By which the application's own Prisma Migrate brings `public` to its models: the same engine, with its own migrations. */
-class HostMigrations implements AsyncDisposable {
-  private constructor(
-    private readonly url: string,
-    private readonly folder: MigrationFolder,
-  ) {}
-
-  static async of(url: string): Promise<HostMigrations> {
-    const folder = await MigrationFolder.create({ empty: true });
-    await folder.write('20200101000000_factories', HOST_MIGRATION);
-    return new HostMigrations(url, folder);
-  }
-
-  deploy(): Promise<string[]> {
-    return new Migrator({ url: this.url, folder: this.folder.path }).migrate();
-  }
-
-  async deployMore(): Promise<void> {
-    await this.folder.write('20300101000000_address', 'ALTER TABLE "factories" ADD COLUMN "address" TEXT;');
-    expect(await this.deploy()).toEqual(['20300101000000_address']);
-  }
-
-  /** What the application would find to have drifted: its history, or its tables. */
-  async drift(models = HOST_MODELS): Promise<unknown> {
-    const { pending, unknown, failed } = await new Migrator({ url: this.url, folder: this.folder.path }).status();
-    expect({ pending, unknown, failed }).toEqual({ pending: [], unknown: [], failed: [] });
-    return schemaDifference(parseDatabaseUrl(this.url), models);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.folder[Symbol.asyncDispose]();
-  }
-}
 
 describe.each(['garden', `Green "house's`])('a database that an application shares, with the store in %s', (schema) => {
   let database: BareDatabase;

@@ -1,14 +1,17 @@
 import { loadEnvironment } from '../config/load-environment.js';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { Migrator } from '../database/migrator.js';
+import { schemaFaults } from '../database/url-faults.js';
 
 /** `plant-store migrate`: applies what the database lacks. Safe to run many times and from many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
   // Migrating needs no access token, so none is demanded.
   const { databaseUrl, databasePassword } = loadEnvironment({ ...process.env, NODE_ENV: 'development' });
+  const faults = schemaFaults('--schema', schema);
   if (databaseUrl === undefined) {
-    throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
+    faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
+  if (databaseUrl === undefined || faults.length > 0) throw new ConfigurationError(faults);
   const migrator = new Migrator({ url: databaseUrl, password: databasePassword, schema });
   const applied = await migrator.migrate();
   const what = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';

@@ -1,3 +1,5 @@
+import { checkObject } from './check-object.js';
+
 /** How a client reaches its plant store. */
 export interface PlantStoreClientOptions {
   /** The http or https URL in front of `/plants`, base path included. In a browser it may be relative to the page. */
@@ -19,23 +21,30 @@ export interface PlantStoreClientOptions {
 /** The options of a client, all that have a default being given. */
 export type ResolvedOptions = PlantStoreClientOptions & Required<Omit<PlantStoreClientOptions, 'fetch'>>;
 
+const NAMES = [
+  'baseUrl',
+  'token',
+  'timeout',
+  'retries',
+  'retryDelay',
+  'maxRetryDelay',
+  'fetch',
+] satisfies (keyof PlantStoreClientOptions)[];
 /** What a timer can wait for: a longer time would be none. */
 const MAX_TIMER = 2 ** 31 - 1;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
-export function resolveOptions({
-  timeout = 15_000,
-  retries = 3,
-  retryDelay = 200,
-  maxRetryDelay = 30_000,
-  ...options
-}: PlantStoreClientOptions): ResolvedOptions {
+export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions {
+  checkObject('options', given, `with ${NAMES.join(', ')}`);
+  checkNames(given);
+  const { timeout = 15_000, retries = 3, retryDelay = 200, maxRetryDelay = 30_000, ...options } = given;
   if (typeof options.token !== 'function') checkToken(options.token);
   checkWholeNumber('timeout', timeout, 1);
   checkWholeNumber('retries', retries, 0);
   checkWholeNumber('retryDelay', retryDelay, 0);
   checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
+  checkFetch(options.fetch);
   const baseUrl = withoutTrailingSlash(options.baseUrl);
   return { ...options, baseUrl, timeout, retries, retryDelay, maxRetryDelay };
 }
@@ -46,9 +55,22 @@ export function checkToken(token: unknown): asserts token is string {
   throw new TypeError('token must be, or give, a bearer token: letters, digits and -._~+/, with = at the end only.');
 }
 
+/** A misspelt option would be ignored. */
+function checkNames(options: object): void {
+  const known: readonly string[] = NAMES;
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${unknown} is no option; the options are ${NAMES.join(', ')}.`);
+}
+
 function checkWholeNumber(name: string, value: number, least: number): void {
   if (Number.isInteger(value) && value >= least && value <= MAX_TIMER) return;
   throw new TypeError(`${name} is ${value}; it must be a whole number from ${least} to ${MAX_TIMER}.`);
+}
+
+function checkFetch(fetch: unknown): void {
+  if (fetch === undefined || typeof fetch === 'function') return;
+  throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
 }
 
 function withoutTrailingSlash(baseUrl: unknown): string {

@@ -1,5 +1,6 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { abortable } from './abortable.js';
+import { checkObject } from './check-object.js';
 import type { components, paths } from './generated/openapi.js';
 import { checkIdempotencyKey, newIdempotencyKey } from './idempotency-key.js';
 import { NetworkError } from './network.error.js';
@@ -47,11 +48,16 @@ export class PlantStoreClient {
    * @throws PlantStoreError where the store refuses it
    * @throws NetworkError where no answer came
    * @throws UnexpectedResponseError where the answer is not the store's
-   * @throws TypeError, before anything is sent, for an id that is not exactly known, and a key or token that none is
+   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for a plant, key, token or options
+   *   that are none
    * @throws what `token` throws, and the reason of `signal`
    */
-  async create(plant: NewPlant, { signal, idempotencyKey = newIdempotencyKey() }: CreateOptions = {}): Promise<Plant> {
+  async create(plant: NewPlant, options: CreateOptions = {}): Promise<Plant> {
+    // With names of any kind: a RequestError is taken as it is, for its key.
+    checkObject('options', options, 'with signal or idempotencyKey');
+    const { signal, idempotencyKey = newIdempotencyKey() } = options;
     checkIdempotencyKey(idempotencyKey);
+    checkObject('plant', plant, "such as { id: 1n, name: 'Rose' }");
     const body = serializePlant(plant);
     for (let repetition = 0; ; repetition++) {
       const token = await abortable(() => this.accessToken(), signal);

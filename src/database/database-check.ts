@@ -1,8 +1,9 @@
 import type { DatabaseOptions } from './database-options.js';
 import type { Database } from './database.js';
+import { assertNoForeignTables } from './foreign-tables.js';
 import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.js';
-import { assertMigrated } from './migration-history.js';
-import { readMigrationStatus, type MigrationStatus } from './migration-status.js';
+import { assertMigrated, type MigrationPlace } from './migration-history.js';
+import { readMigrationStatus } from './migration-status.js';
 import { MigrationError } from './migration.error.js';
 import { Migrator } from './migrator.js';
 import { reasonOf } from './reason-of.js';
@@ -16,8 +17,11 @@ export async function assertDatabaseReady(
   if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent();
   const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
   const known = migrationDirectories.map(({ path }) => path);
-  const place = `schema ${database.schema} of database ${await nameOf(database)}`;
-  assertMigrated(await statusOf(database, known, place), { schema: database.schema, place });
+  const { schema: own, query } = database;
+  const place = { schema: own, place: `schema ${own} of database ${await nameOf(database)}` };
+  const status = await refusable(readMigrationStatus(query, own, known), place);
+  await refusable(assertNoForeignTables(query, place), place);
+  assertMigrated(status, place);
 }
 
 async function nameOf({ query }: Database): Promise<string> {
@@ -30,10 +34,11 @@ async function nameOf({ query }: Database): Promise<string> {
   }
 }
 
-async function statusOf(database: Database, known: string[], place: string): Promise<MigrationStatus> {
+async function refusable<T>(work: Promise<T>, { place }: MigrationPlace): Promise<T> {
   try {
-    return await readMigrationStatus(database.query, database.schema, known);
+    return await work;
   } catch (cause) {
+    if (cause instanceof MigrationError) throw cause;
     throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });
   }
 }

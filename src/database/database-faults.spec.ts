@@ -41,6 +41,7 @@ describe(databaseFaults.name, () => {
     [{ url: `${url}?schema=public`, schema: 'red' }, 'database.schema: is not the schema that database.url names'],
     [{ url, schema: '' }, 'database.schema: must name a schema of 1 to 63 bytes'],
     [{ url, schema: 'ä'.repeat(32) }, 'database.schema: must name a schema of 1 to 63 bytes'],
+    [{ pool, schema: '$user' }, 'database.schema: must not be $user'],
     [{ url, schema: 5 }, 'database.schema: is 5, should be the name of a schema'],
     [{ url, size: 0 }, 'database.size: is 0, should be a whole number from 1 to 1000'],
     [{ url, size: '10' }, 'database.size: is a string'],

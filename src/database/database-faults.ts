@@ -1,6 +1,6 @@
-import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
+import { namesSchema, parseDatabaseUrl } from './database-url.js';
 import { describeOption, numberFault, unknownNames } from './option-faults.js';
-import { reasonOf } from './reason-of.js';
+import { schemaFaults, urlFaults } from './url-faults.js';
 
 const SOURCES = ['url', 'pool', 'adapter'] as const;
 const NAMES = [...SOURCES, 'password', 'schema', 'size', 'timeout'];
@@ -29,10 +29,10 @@ export function databaseFaults(database: unknown): string[] {
   return [
     ...unknownNames(options, NAMES, 'database.'),
     ...sourceFaults(options, sources),
-    ...(sources.includes('url') ? urlFaults(options) : []),
+    ...(sources.includes('url') ? ownFaults(options) : []),
     ...(sources.includes('pool') ? poolFaults(options.pool) : []),
     ...(sources.includes('adapter') ? adapterFaults(options.adapter) : []),
-    ...schemaFaults(options.schema),
+    ...schemaFaults('database.schema', options.schema),
     ...numberFault('database.size', options.size, LARGEST_SIZE),
     ...numberFault('database.timeout', options.timeout, DAY_MS),
   ];
@@ -49,18 +49,12 @@ function sourceFaults(options: Record<string, unknown>, sources: readonly (typeo
     .map(([name, place]) => `database.${name}: does not go with ${source}, should be left out: ${place}`);
 }
 
-function urlFaults({ url, password, schema }: Record<string, unknown>): string[] {
-  if (typeof url !== 'string') return [`database.url: ${describeOption(url)}, should be a PostgreSQL URL`];
-  if (password !== undefined && typeof password !== 'string') {
-    return [`database.password: ${describeOption(password)}, should be a string`];
-  }
-  try {
-    const named = parseDatabaseUrl(url, password).schema;
-    if (schema === undefined || schema === named || !namesSchema(url)) return [];
-    return ['database.schema: is not the schema that database.url names, should be given in one place only'];
-  } catch (error) {
-    return [`database.url: ${reasonOf(error)}`];
-  }
+function ownFaults(options: Record<string, unknown>): string[] {
+  const faults = urlFaults(options, 'database.');
+  if (faults.length > 0) return faults;
+  const { url, schema } = options as { url: string; schema?: unknown };
+  if (schema === undefined || !namesSchema(url) || schema === parseDatabaseUrl(url).schema) return [];
+  return ['database.schema: is not the schema that database.url names, should be given in one place only'];
 }
 
 function poolFaults(pool: unknown): string[] {
@@ -78,15 +72,4 @@ function adapterFaults(adapter: unknown): string[] {
   return [
     `database.adapter: ${what}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`,
   ];
-}
-
-function schemaFaults(schema: unknown): string[] {
-  if (schema === undefined) return [];
-  if (typeof schema !== 'string') return [`database.schema: ${describeOption(schema)}, should be the name of a schema`];
-  try {
-    checkSchema(schema);
-    return [];
-  } catch (error) {
-    return [`database.schema: ${reasonOf(error)}`];
-  }
 }

@@ -115,6 +115,11 @@ describe(parseDatabaseUrl.name, () => {
     });
   });
 
+  it('should not have a schema by a name that PostgreSQL takes for another', () => {
+    expect(faultOf('postgresql://gardener@db/plants?schema=$user')).toMatch('must not be $user');
+    expect(faultOf('postgresql://gardener@db/plants', undefined, '$user')).toMatch('must not be $user');
+  });
+
   it('should drop the parameters that only Prisma knows', () => {
     const { connectionString } = parseDatabaseUrl(
       'postgresql://gardener@db/plants?connection_limit=5&pgbouncer=true&application_name=greenhouse',

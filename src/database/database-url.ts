@@ -90,12 +90,14 @@ export function namesSchema(url: string): boolean {
   return /[?&]schema=/.test(url);
 }
 
-/** Throws where PostgreSQL would not take, or would cut short, the name. */
+/** Throws where PostgreSQL would not take the name, would cut it short, or would take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
   if (length === 0 || length > LONGEST_IDENTIFIER || schema.includes('\0')) {
     throw new Error(`must name a schema of 1 to ${LONGEST_IDENTIFIER} bytes, or none for ${DEFAULT_SCHEMA}`);
   }
+  // In a search_path it is the schema of the user who is connected, between quotes too.
+  if (schema === '$user') throw new Error('must not be $user, which PostgreSQL takes for the name of the user');
   return schema;
 }
 

@@ -23,6 +23,7 @@ import { withinTime } from './within-time.js';
 export class GuardedAdapter implements SqlDriverAdapter {
   readonly provider: SqlDriverAdapter['provider'];
   readonly adapterName: string;
+  private disposal?: Promise<void>;
 
   constructor(
     private readonly inner: SqlDriverAdapter,
@@ -54,8 +55,9 @@ export class GuardedAdapter implements SqlDriverAdapter {
     return { ...info, schemaName: escapeSchema(this.schema) };
   }
 
+  /** Prisma's client calls it where it has run a query, and the Database in any case: a pool cannot be ended twice. */
   dispose(): Promise<void> {
-    return this.inner.dispose();
+    return (this.disposal ??= this.inner.dispose());
   }
 
   private async run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {

@@ -8,6 +8,11 @@ export interface MigrationPlace {
   readonly place: string;
 }
 
+/** Where a schema is another application's. */
+export const OWN_SCHEMA_ADVICE =
+  'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
+  '`plant-store migrate --schema NAME`, or `new Migrator({ url, schema }).migrate()`';
+
 /** Throws unless the schema has the migrations of this build, finished, and no others. */
 export function assertMigrated(status: MigrationStatus, { schema, place }: MigrationPlace): void {
   assertHistoryUsable(status, place);
@@ -22,8 +27,7 @@ export function assertHistoryUsable({ applied, failed, unknown }: MigrationStatu
   if (unknown.length > 0 && applied.length === 0) {
     throw new MigrationError(
       'foreign',
-      `${place} belongs to another application, which has migrated it: ${unknown.join(', ')}. ` +
-        'Give the store a schema of its own, by the option `schema` or `--schema NAME`, and migrate that',
+      `${place} belongs to another application, which has migrated it: ${unknown.join(', ')}. ${OWN_SCHEMA_ADVICE}`,
     );
   }
   if (failed.length > 0) {

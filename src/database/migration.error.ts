@@ -4,7 +4,7 @@
  * - `locked`: another process was migrating for longer than this one was told to wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
- * - `foreign`: the schema has the migrations of another application
+ * - `foreign`: the schema has the migrations, or the tables, of another application
  * - `edited`: a migration's file differs from what was applied
  * - `failed`: a migration was begun and not finished
  */

@@ -2,29 +2,18 @@ import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg';
 
 import { parseDatabaseUrl, type DatabaseUrl } from './database-url.js';
+import { assertNoForeignTables } from './foreign-tables.js';
+import { withConnection } from './migration-connection.js';
 import { readMigrations, MIGRATIONS_FOLDER } from './migration-files.js';
 import { assertHistoryUsable, assertMigrated, resolution } from './migration-history.js';
 import { acquireMigrationLock } from './migration-lock.js';
 import { type MigrationStatus, type Query, readMigrationStatus } from './migration-status.js';
 import { MigrationError } from './migration.error.js';
+import { checkMigratorOptions, type MigratorOptions } from './migrator-options.js';
 import { reasonOf } from './reason-of.js';
 import { withSchemaEngine } from './schema-engine.js';
 
-export interface MigratorOptions {
-  /** PostgreSQL URL. */
-  url: string;
-  /** The password, where the URL has none. */
-  password?: string | undefined;
-  /** The schema, where it is not the URL's. */
-  schema?: string | undefined;
-  /** Milliseconds to wait for other processes that migrate the same schema; 60000 unless given. */
-  timeout?: number | undefined;
-  /** Folder of the migrations; this package's own unless given. */
-  folder?: string | undefined;
-}
-
 const DEFAULT_TIMEOUT = 60_000;
-const CONNECT_TIMEOUT = 10_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and tells whether it is there. Fails with a MigrationError. */
@@ -33,7 +22,9 @@ export class Migrator {
   private readonly timeout: number;
   private readonly folder: string;
 
-  constructor({ url, password, schema, timeout, folder }: MigratorOptions) {
+  /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
+  constructor(options: MigratorOptions) {
+    const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
     this.timeout = timeout ?? DEFAULT_TIMEOUT;
     this.folder = folder ?? MIGRATIONS_FOLDER;
@@ -46,6 +37,7 @@ export class Migrator {
       await acquireMigrationLock(client, this.schema, this.timeout);
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
+      await assertNoForeignTables(queryOf(client), this);
       return this.apply(client, migrations);
     });
   }
@@ -58,7 +50,12 @@ export class Migrator {
 
   /** Throws unless the database has the migrations of this build, finished, and no others. */
   async assertCurrent(): Promise<void> {
-    assertMigrated(await this.status(), this);
+    const migrations = await readMigrations(this.folder);
+    await this.connected(async (client) => {
+      const status = await this.readStatus(client, migrations);
+      await assertNoForeignTables(queryOf(client), this);
+      assertMigrated(status, this);
+    });
   }
 
   /** The schema that holds, or shall hold, the tables. */
@@ -73,8 +70,7 @@ export class Migrator {
 
   private readStatus(client: pg.Client, { migrationDirectories }: MigrationList): Promise<MigrationStatus> {
     const known = migrationDirectories.map(({ path }) => path);
-    const query: Query = async <Row>(sql: string, values?: string[]) => (await client.query(sql, values)).rows as Row[];
-    return readMigrationStatus(query, this.schema, known);
+    return readMigrationStatus(queryOf(client), this.schema, known);
   }
 
   private async createSchema(client: pg.Client): Promise<void> {
@@ -119,36 +115,15 @@ export class Migrator {
   }
 
   private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = await this.connect();
     try {
-      return await work(client);
+      return await withConnection(this.database, work);
     } catch (error) {
       if (error instanceof MigrationError) throw error;
       throw new MigrationError('refused', `${this.place}: ${reasonOf(error)}`, { cause: error });
-    } finally {
-      await client.end();
     }
   }
+}
 
-  private async connect(): Promise<pg.Client> {
-    try {
-      const client = new pg.Client({
-        connectionString: this.database.connectionString,
-        connectionTimeoutMillis: CONNECT_TIMEOUT,
-        keepAlive: true,
-      });
-      // A lost connection also fails the statement that needs it; unheard, the event would end the process.
-      client.on('error', () => undefined);
-      await client.connect();
-      return client;
-    } catch (error) {
-      throw new MigrationError(
-        'unreachable',
-        `cannot connect to database ${this.database.description}: ${reasonOf(error)}`,
-        {
-          cause: error,
-        },
-      );
-    }
-  }
+function queryOf(client: pg.Client): Query {
+  return async <Row>(sql: string, values?: string[]) => (await client.query(sql, values)).rows as Row[];
 }

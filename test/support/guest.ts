@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ export class Guest {
     try {
       await app.listen(0, '127.0.0.1');
     } catch (error) {
-      await app.close();
+      await closeCleanly(app);
       throw error;
     }
     return new Guest(app, `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
@@ -43,7 +43,7 @@ export class Guest {
   }
 
   stop(): Promise<void> {
-    return this.app.close();
+    return closeCleanly(this.app);
   }
 
   async create(id: number | bigint, { name = 'Rose', key, path = 'plants' } = {} as Options): Promise<Answer> {
@@ -58,6 +58,22 @@ export class Guest {
   async expectCreated(id: number | bigint, options?: Options): Promise<void> {
     expect(await this.create(id, options)).toEqual({ status: 200, body: { name: options?.name ?? 'Rose' } });
   }
+}
+
+/** Closes an application, and fails where Nest, which goes on when a part of it fails to end, only logs that. */
+async function closeCleanly(app: INestApplicationContext): Promise<void> {
+  const errors: unknown[] = [];
+  Logger.overrideLogger({
+    log: () => undefined,
+    warn: () => undefined,
+    error: (error: unknown) => errors.push(error),
+  });
+  try {
+    await app.close();
+  } finally {
+    Logger.overrideLogger(false);
+  }
+  expect(errors).toEqual([]);
 }
 
 interface Options {

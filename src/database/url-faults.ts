@@ -1,0 +1,28 @@
+import { checkSchema, parseDatabaseUrl } from './database-url.js';
+import { describeOption } from './option-faults.js';
+import { reasonOf } from './reason-of.js';
+
+/** The faults of a database's URL, and of the password beside it. @param prefix stands before the options' names */
+export function urlFaults({ url, password }: Record<string, unknown>, prefix = ''): string[] {
+  if (typeof url !== 'string') return [`${prefix}url: ${describeOption(url)}, should be a PostgreSQL URL`];
+  if (password !== undefined && typeof password !== 'string') {
+    return [`${prefix}password: ${describeOption(password)}, should be a string`];
+  }
+  return faultsOf(`${prefix}url`, () => parseDatabaseUrl(url, password));
+}
+
+/** The faults of a schema's name, if there is one. */
+export function schemaFaults(name: string, schema: unknown): string[] {
+  if (schema === undefined) return [];
+  if (typeof schema !== 'string') return [`${name}: ${describeOption(schema)}, should be the name of a schema`];
+  return faultsOf(name, () => checkSchema(schema));
+}
+
+function faultsOf(name: string, check: () => unknown): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [`${name}: ${reasonOf(error)}`];
+  }
+}
