@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { StaticTokenVerifier } from './auth/static-token-verifier.js';
 import type { Environment } from './config/environment.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
 import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule } from './index.js';
@@ -29,7 +30,8 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        AuthModule.forRoot({ accessTokens: options.accessTokens }),
+        // Checked with the environment, and none where only the document is made: the option accessTokens would refuse that.
+        AuthModule.forRoot({ verifier: new StaticTokenVerifier(options.accessTokens) }),
         plants,
         ManagementModule.forRoot({
           host: options.managementHost,

@@ -125,7 +125,7 @@ describe(PlantsModuleOptionsError.name, () => {
   it('should tell of two stores on one path', async () => {
     const database = { url: 'postgresql://localhost/plants' };
     await expect(startWith({ database }, { database, path: '/plants/' })).rejects.toThrow(
-      'path: two stores have "plants", each should have a path of its own',
+      'path: two stores have "/plants", each should have a path of its own',
     );
   });
 

@@ -1,4 +1,11 @@
-/** An `AuthModule` that can't work as it was configured; the message names the option and what would be right, never a token. */
+/**
+ * An `AuthModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be
+ * right, never a token.
+ */
 export class AuthModuleOptionsError extends Error {
   override readonly name = 'AuthModuleOptionsError';
+
+  constructor(faults: readonly string[]) {
+    super(`The options of AuthModule cannot be used:\n${faults.join('\n')}`);
+  }
 }

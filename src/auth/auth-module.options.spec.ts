@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AuthModuleOptions, verifierOf } from './auth-module.options.js';
+import { AuthModule } from './auth.module.js';
+import { assertAsyncAuthOptions, verifierOf } from './auth-module.options.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -24,17 +25,38 @@ describe(verifierOf.name, () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['nothing', {}, /`accessTokens` or a `verifier`, and was given neither/],
-    ['both', { accessTokens: [TOKEN], verifier: new NobodyVerifier() }, /given both: leave one out/],
-    ['a verifier that is none', { verifier: {} }, /`verifier` .* a method `verify`/],
-    ['a token alone', { accessTokens: TOKEN }, /`accessTokens` .* an array of strings/],
-    ['numbers', { accessTokens: [1] }, /`accessTokens` .* an array of strings/],
-    ['a short token', { accessTokens: [TOKEN, 'secret'] }, /`accessTokens` .* token 2 of 2 is too short/],
+    ['no options', undefined, /^accessTokens: is missing, should be an array of tokens; or give a verifier$/m],
+    ['nothing', {}, /^accessTokens: is missing/m],
+    ['both', { accessTokens: [TOKEN], verifier: new NobodyVerifier() }, /^verifier: stands beside accessTokens/m],
+    ['a verifier that is none', { verifier: {} }, /^verifier: is an object, should be .* with a method verify/m],
+    ['no verifier', { verifier: null }, /^verifier: is null, should be/m],
+    ['a name with a typo', { verifyer: {} }, /^verifyer: is no option, should be one of accessTokens, verifier$/m],
+    ['no token', { accessTokens: [] }, /^accessTokens: is empty, should have at least one token/m],
+    ['a token alone', { accessTokens: TOKEN }, /^accessTokens: is a string, should be an array of strings$/m],
+    ['numbers', { accessTokens: [TOKEN, 1] }, /^accessTokens: token 2 is 1, should be a string$/m],
+    ['a short token', { accessTokens: [TOKEN, 'secret'] }, /^accessTokens: token 2 of 2 is too short/m],
     ['a token with a blank', { accessTokens: [`${TOKEN} x`] }, /token 1 of 1 cannot be sent as a bearer token/],
   ])('should refuse %s, and repeat no token', (_, options, message) => {
-    const verify = (): unknown => verifierOf(options as AuthModuleOptions);
+    const verify = (): unknown => verifierOf(options);
     expect(verify).toThrow(AuthModuleOptionsError);
     expect(verify).toThrow(message);
     expect(verify).not.toThrow(/secret|a-token-of/);
+  });
+});
+
+describe(assertAsyncAuthOptions.name, () => {
+  it.each<[string, unknown, RegExp]>([
+    ['no options', undefined, /^useFactory: is missing, should be a function that returns the options$/m],
+    ['a name with a typo', { usefactory: () => ({}) }, /^usefactory: is no option, should be one of useFactory/m],
+    ['options beside the factory', { useFactory: () => ({}), verifier: {} }, /^verifier: is not read here/m],
+  ])('should refuse %s', (_, options, message) => {
+    expect(() => AuthModule.forRootAsync(options as never)).toThrow(AuthModuleOptionsError);
+    expect(() => AuthModule.forRootAsync(options as never)).toThrow(message);
+  });
+});
+
+describe(AuthModule.name, () => {
+  it('should take no options for none', () => {
+    expect(() => AuthModule.forRoot(undefined as never)).not.toThrow();
   });
 });

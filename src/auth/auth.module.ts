@@ -1,5 +1,5 @@
-import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
-import { type AuthModuleOptions, verifierOf } from './auth-module.options.js';
+import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
+import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { TokenVerifier } from './token-verifier.js';
@@ -22,4 +22,16 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   ],
   exports: [BearerAuthGuard, BearerStrategy],
 })
-export class AuthModule extends ConfigurableModuleClass {}
+export class AuthModule extends ConfigurableModuleClass {
+  /** Bearer tokens as these options have them. */
+  static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
+    // JavaScript may call it without any, which is told of like every other fault.
+    return super.forRoot(Object(options) as typeof options);
+  }
+
+  /** Bearer tokens as the options have them that a factory returns. */
+  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
+    assertAsyncAuthOptions(options);
+    return super.forRootAsync(options);
+  }
+}

@@ -70,7 +70,9 @@ describe(assertAsyncOptions.name, () => {
     ).toEqual([]);
   });
 
-  it.each<[object, ...string[]]>([
+  it.each<[unknown, ...string[]]>([
+    [undefined, 'useFactory: is missing, should be a function that returns the options'],
+    [{ useFactory: {} }, 'useFactory: is an object, should be a function'],
     [{ useFactory, gaurds: [] }, 'gaurds: is no option, should be one of useFactory'],
     [{ useFactory, bodyLimit: 5 }, 'bodyLimit: is not read here, should be returned by the factory'],
     [{}, 'useFactory: is missing'],

@@ -3,6 +3,7 @@ import type { DatabaseOptions } from '../database/database-options.js';
 import { databaseFaults } from '../database/database-faults.js';
 import { describeOption, numberFault, unknownNames } from '../database/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
+import { asyncFaults } from '../options/async-faults.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
@@ -25,7 +26,6 @@ const EXTRAS = { path: true, version: true, guards: true, imports: true, openApi
   keyof PlantsModuleExtras,
   true
 >;
-const ASYNC_NAMES = ['useFactory', 'useClass', 'useExisting', 'inject', 'provideInjectionTokensFrom'];
 const ERROR_STATUSES: readonly ErrorStatus[] = ['contract', 'semantic'];
 const MEBIBYTE = 1_048_576;
 
@@ -49,16 +49,8 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
 }
 
 /** Throws a PlantsModuleOptionsError where something beside the factory would be ignored, guards with a typo for example. */
-export function assertAsyncOptions(options: object): void {
-  const names = [...ASYNC_NAMES, ...Object.keys(EXTRAS)];
-  const late = Object.keys(options).filter((name) => name in OPTIONS);
-  refuse([
-    ...unknownNames(options, [...names, ...late]),
-    ...late.map((name) => `${name}: is not read here, should be returned by the factory`),
-    ...(ASYNC_NAMES.slice(0, 3).some((name) => name in options)
-      ? []
-      : ['useFactory: is missing, should return the options, database above all']),
-  ]);
+export function assertAsyncOptions(options: unknown): void {
+  refuse(asyncFaults(options, { extras: Object.keys(EXTRAS), options: Object.keys(OPTIONS) }));
 }
 
 function refuse(faults: string[]): void {

@@ -11,9 +11,12 @@ export interface PlantsModuleExtras {
   version?: ControllerOptions['version'];
   /** Guards of the route, besides the application's global ones; none unless given. */
   guards?: Type<CanActivate>[];
-  /** Modules that export what these guards need. */
+  /** Modules that export what these guards need, such as `AuthModule.forRoot({ accessTokens })`; none unless given. */
   imports?: NonNullable<ModuleMetadata['imports']>;
-  /** How the store stands in the OpenAPI documents that the application makes of itself. */
+  /**
+   * How the store stands in the OpenAPI documents that the application makes of itself; with its own names, behind `bearer`,
+   * unless given.
+   */
   openApi?: PlantsOpenApiOptions;
 }
 

@@ -1,13 +1,12 @@
 import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
+import { credentialsCheck } from './credentials-check.js';
 import { describeCreatePlant } from './describe-create-plant.js';
 import { extrasFaults } from './extras-faults.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
-import { PlantsPath } from './plants-path.js';
 import { otherMethodsControllerAt } from './other-methods.controller.js';
 import { plantsControllerAt } from './plants.controller.js';
 
@@ -44,12 +43,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     providers: [
       ...providers,
       { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
-      {
-        provide: PlantsPath,
-        useFactory: (modules: ModulesContainer, config: ApplicationConfig) =>
-          new PlantsPath(path, version, modules, config),
-        inject: [ModulesContainer, ApplicationConfig],
-      },
+      ...credentialsCheck(guards),
       {
         // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
         // either: there are no documents before there are providers.

@@ -1,5 +1,5 @@
 import { type DynamicModule, Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { assertDatabaseReady } from '../database/database-check.js';
 import { Database } from '../database/database.js';
 import { PrismaService } from '../database/prisma.service.js';
@@ -18,6 +18,7 @@ import {
   OTHER_METHODS_CONTROLLER,
   PLANTS_MODULE_OPTIONS,
 } from './plants.module-definition.js';
+import { assertPathFree } from './plants-path.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
@@ -26,6 +27,9 @@ import { PlantsService } from './plants.service.js';
  * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
  * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
  * the options can't work.
+ *
+ * It exports `PlantsService` and `PlantsHealth`. Where there are several stores, keep what `forRoot` returned in a constant, and
+ * import that, beside the application's module, in the feature that is to have the service of this one.
  */
 @Module({
   providers: [
@@ -58,6 +62,8 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
     private readonly platform: HttpAdapterHost,
+    private readonly modules: ModulesContainer,
+    private readonly config: ApplicationConfig,
   ) {
     super();
   }
@@ -76,7 +82,10 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
-    refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
+    const { modules, config } = this;
+    const adapter = this.platform.httpAdapter;
+    assertPathFree(this, { modules, config, adapter });
+    refuseOtherMethods(this.otherMethods, adapter.getType());
   }
 
   async onModuleInit(): Promise<void> {

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { assertPlant } from './dto/assert-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
 import type { Plant } from './dto/plant.dto.js';
-import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
+import { IdempotencyKeyReusedError, InvalidIdempotencyKeyError } from './idempotency-key.error.js';
 import { PlantExistsError } from './plant-exists.error.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -13,17 +14,33 @@ export class PlantsService {
   /**
    * Creates a plant, or recognises that this very request has created it before.
    *
-   * @throws PlantExistsError where the id is taken
-   * @throws StorageUnavailableError, StorageOverloadedError where nothing was written, and it may be tried again
-   * @throws StorageTimeoutError where the outcome is unknown
-   * @throws IdempotencyKeyReusedError where this key created a plant of this id with another name or tag
+   * @param plant its id a bigint, the other fields as in a request
+   * @param idempotencyKey 1 to 255 characters; none unless given
+   * @throws ApiError whose `error` is the number of the failure:
+   *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
+   *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with another name or tag;
+   *   - 50300 and 50301 where nothing was written, and it may be tried again;
+   *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged.
    */
-  async create({ id, name, tag }: NewPlant, idempotencyKey?: string): Promise<Plant> {
+  async create(plant: NewPlant, idempotencyKey?: string): Promise<Plant> {
+    assertPlant(plant);
+    assertIdempotencyKey(idempotencyKey);
+    const { id, name, tag } = plant;
     const holder = await this.repository.create({ id, name, tag: tag ?? null, idempotencyKey: idempotencyKey ?? null });
     if (holder) {
       if (idempotencyKey === undefined || holder.idempotencyKey !== idempotencyKey) throw new PlantExistsError(id);
       if (holder.name !== name || holder.tag !== (tag ?? null)) throw new IdempotencyKeyReusedError(id);
     }
     return tag === undefined ? { name } : { name, tag };
+  }
+}
+
+/** The header has passed already; code of the application may say anything. */
+function assertIdempotencyKey(key: unknown): void {
+  if (key === undefined) return;
+  if (typeof key !== 'string') throw new InvalidIdempotencyKeyError('is no string');
+  if (key.length < 1 || key.length > 255) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
+  if (key.includes('\0') || !key.isWellFormed()) {
+    throw new InvalidIdempotencyKeyError('contains U+0000 or half a character, which PostgreSQL cannot store');
   }
 }

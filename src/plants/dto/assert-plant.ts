@@ -1,0 +1,36 @@
+import { validateSync } from 'class-validator';
+import { JsonNumber, JsonStructure, type JsonValue } from '../../http/json-value.js';
+import { InvalidPlantError } from '../invalid-plant.error.js';
+import { INT64_MAX, INT64_MIN } from './int64.js';
+import { NewPlant } from './new-plant.dto.js';
+
+/** @throws InvalidPlantError where code of the application gave no plant; JavaScript has no types, so all is checked */
+export function assertPlant(given: unknown): asserts given is NewPlant {
+  const { id, name, tag } = Object(given) as Record<string, unknown>;
+  const isNumber = typeof id === 'number';
+  const plant = { id: isNumber || isInt64(id) ? 0n : asJson(id), name: asJson(name), tag: asJson(tag) };
+  const faults = validateSync(Object.assign(new NewPlant(), plant)).flatMap(({ constraints }) =>
+    Object.values(constraints ?? {}),
+  );
+  if (isNumber) faults.unshift(`id is the number ${id}, which may have been rounded; it must be a bigint, such as 1n`);
+  if (faults.length > 0) throw new InvalidPlantError(faults);
+}
+
+function isInt64(value: unknown): boolean {
+  return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
+}
+
+/** As a client would have sent it: the rules speak of JSON. */
+function asJson(value: unknown): JsonValue | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'number':
+    case 'bigint':
+      return new JsonNumber(String(value));
+    default:
+      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
+  }
+}

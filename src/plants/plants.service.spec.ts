@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import type { PlantsRepository } from './plants.repository.js';
+import type { PlantRecord } from './plant-record.js';
+import { PlantsService } from './plants.service.js';
+
+const PLANT = { id: 1n, name: 'Rose' };
+
+describe(PlantsService.name, () => {
+  function serviceWith(stored: PlantRecord[]): PlantsService {
+    const create = (plant: PlantRecord): Promise<undefined> => {
+      stored.push(plant);
+      return Promise.resolve(undefined);
+    };
+    return new PlantsService({ create } as unknown as PlantsRepository);
+  }
+
+  it.each([
+    [{ id: 2n ** 63n - 1n, name: '', tag: '🌹' }, 'key'],
+    [{ id: -(2n ** 63n), name: 'Rose' }, 'k'.repeat(255)],
+  ])('should store what a request could have sent (%#)', async (plant, key) => {
+    const stored: PlantRecord[] = [];
+    const answer = await serviceWith(stored).create(plant, key);
+    expect(plant).toMatchObject(answer);
+    expect(answer).not.toHaveProperty('id');
+    expect(stored).toEqual([{ tag: null, ...plant, idempotencyKey: key }]);
+  });
+
+  it.each<[unknown, ...messages: string[]]>([
+    [undefined, 'id is missing', 'name is missing'],
+    [null, 'id is missing'],
+    ['Rose', 'id is missing'],
+    [{ id: 1n }, 'name is missing; it must be a string'],
+    [{ name: 'Rose' }, 'id is missing; it must be an integer from'],
+    [{ ...PLANT, id: 5 }, 'id is the number 5, which may have been rounded; it must be a bigint, such as 1n'],
+    [{ ...PLANT, id: '5' }, 'id is a string'],
+    [{ ...PLANT, id: 2n ** 64n }, 'id is the number 18446744073709551616; it must be an integer from'],
+    [{ ...PLANT, name: '\ud800' }, 'name contains a lone surrogate'],
+    [{ ...PLANT, name: 'Ro\0se' }, 'name contains U+0000'],
+    [{ ...PLANT, name: 7n }, 'name is the number 7'],
+    [{ ...PLANT, tag: null }, 'tag is null; it must be a string'],
+    [{ ...PLANT, tag: [] }, 'tag is an array'],
+    [{ ...PLANT, tag: Symbol('flower') }, 'tag is an object'],
+    [{ id: 1.5, name: 3 }, 'id is the number 1.5', 'name is the number 3'],
+  ])('should refuse what is no plant, and store nothing (%#)', async (plant, ...messages) => {
+    const stored: PlantRecord[] = [];
+    const creating = serviceWith(stored).create(plant as never);
+    await expect(creating).rejects.toMatchObject({ error: 40003 });
+    for (const message of messages) await expect(creating).rejects.toThrow(message);
+    expect(stored).toEqual([]);
+  });
+
+  it.each([
+    ['', 'has 0 characters'],
+    ['k'.repeat(256), 'has 256 characters'],
+    ['\0', 'contains U+0000'],
+    ['\udc00', 'half a character'],
+    [5, 'is no string'],
+    [null, 'is no string'],
+  ])('should refuse a key that no request could have sent (%#)', async (key, message) => {
+    const stored: PlantRecord[] = [];
+    const creating = serviceWith(stored).create(PLANT, key as never);
+    await expect(creating).rejects.toMatchObject({ error: 40004 });
+    await expect(creating).rejects.toThrow(message);
+    expect(stored).toEqual([]);
+  });
+});
