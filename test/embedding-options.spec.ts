@@ -14,7 +14,7 @@ import {
   PlantsModuleOptionsError,
   PlantsService,
 } from '../src/index.js';
-import { PLATFORMS } from './support/host.js';
+import { PLATFORMS } from './support/platforms.js';
 import { rejectionOf } from './support/rejection.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 

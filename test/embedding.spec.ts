@@ -14,11 +14,14 @@ import {
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const TOKENS = { plants: 'the-token-of-the-first-store', trees: 'the-token-of-the-second-store' };
+/** What its verifier can't tell of. */
+const UNDECIDED = 'a-token-of-which-nothing-is-known';
 type Store = keyof typeof TOKENS;
 
 /** A host's own way to tell what a token is worth. */
 class TreesVerifier extends TokenVerifier {
   verify(token: string): Promise<Principal | undefined> {
+    if (token === UNDECIDED) return Promise.reject(new Error('the sessions are away'));
     return Promise.resolve(token === TOKENS.trees ? { name: 'trees', scopes: ['plants:create'] } : undefined);
   }
 }
@@ -89,6 +92,11 @@ describe('an application with two stores as guests', () => {
   it('should take the tokens of the one store only', async () => {
     expect(await post('plants', TOKENS.trees, '[]')).toMatchObject([400, { error: 40101 }]);
     expect(await post('garden/trees', TOKENS.plants, '[]')).toMatchObject([401, { error: 40101 }]);
+  });
+
+  it('should promise that nothing was written where it cannot be told what a token is worth', async () => {
+    expect(await post('garden/trees', UNDECIDED, '{"id": 2, "name": "Oak"}')).toMatchObject([503, { error: 50300 }]);
+    expect(await databases.trees.query('SELECT FROM plants WHERE id = 2')).toEqual([]);
   });
 
   it('should go by the options of the one store only', async () => {

@@ -9,7 +9,9 @@ describe('a schema with tables and no history of migrations', () => {
   beforeEach(async () => {
     database = await openBareDatabase();
   });
-  afterEach(() => database[Symbol.asyncDispose]());
+  afterEach(async () => {
+    await database[Symbol.asyncDispose]();
+  });
 
   it('should be refused where they are of another application, with the advice to take another schema', async () => {
     await database.client.query('CREATE TABLE weeds (id bigint); CREATE TABLE "Thistles" (id bigint)');

@@ -1,7 +1,8 @@
 import { type CanActivate, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { BearerStrategy } from './bearer.strategy.js';
-import { InvalidTokenError } from './credential.error.js';
+import { ApiError } from '../errors/api.error.js';
+import { CredentialUndecidedError, InvalidTokenError } from './credential.error.js';
 
 /** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
 const PassportGuard: Type<CanActivate> = AuthGuard();
@@ -16,7 +17,7 @@ export class BearerAuthGuard extends PassportGuard {
 
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest<Principal>(error: Error | null, principal: Principal | false): Principal {
-    if (error) throw error;
+    if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error);
     if (!principal) throw new InvalidTokenError();
     return principal;
   }

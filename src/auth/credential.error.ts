@@ -25,3 +25,17 @@ export class MalformedAuthorizationError extends ApiError {
     });
   }
 }
+
+/** What decides about tokens can't tell now: its store is away, for example. */
+export class CredentialUndecidedError extends ApiError {
+  constructor(cause: unknown) {
+    super(
+      50300,
+      'Whether the access token is valid cannot be told now. Nothing was written; send the request again later.',
+      {
+        cause,
+        headers: { 'Retry-After': '1' },
+      },
+    );
+  }
+}

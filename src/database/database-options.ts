@@ -45,7 +45,8 @@ export interface AdapterDatabaseOptions {
 }
 
 /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
-export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
+// TypeScript tells of a mistake by the last of them, and most often it is a URL that is undefined.
+export type DatabaseOptions = AdapterDatabaseOptions | PoolDatabaseOptions | UrlDatabaseOptions;
 
 /** What a wait for the database may last, unless the options say otherwise. */
 export const DEFAULT_TIMEOUT = 5000;

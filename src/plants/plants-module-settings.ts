@@ -36,7 +36,7 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
   // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
   const late = Object.keys(EXTRAS).filter((name) => name in given);
   refuse([
-    ...unknownNames(given, [...Object.keys(OPTIONS), ...late]),
+    ...unknownNames(given, [...Object.keys(OPTIONS), ...Object.keys(EXTRAS)]),
     ...late.map((name) => `${name}: comes too late from a factory, should stand beside it, in forRootAsync`),
     ...databaseFaults(database),
     // A longer body could not become a string.
