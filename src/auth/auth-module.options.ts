@@ -1,4 +1,4 @@
-import { describeOption, unknownNames } from '../database/option-faults.js';
+import { describeOption, unknownNames } from '../options/option-faults.js';
 import { asyncFaults } from '../options/async-faults.js';
 import { accessTokensFault } from './access-tokens-fault.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';

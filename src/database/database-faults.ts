@@ -1,5 +1,5 @@
 import { namesSchema, parseDatabaseUrl } from './database-url.js';
-import { describeOption, numberFault, unknownNames } from './option-faults.js';
+import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
 import { schemaFaults, urlFaults } from './url-faults.js';
 
 const SOURCES = ['url', 'pool', 'adapter'] as const;

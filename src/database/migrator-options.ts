@@ -1,5 +1,5 @@
 import { MigratorOptionsError } from './migrator-options.error.js';
-import { describeOption, numberFault, unknownNames } from './option-faults.js';
+import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
 import { schemaFaults, urlFaults } from './url-faults.js';
 
 /** Which database to migrate, and how. */

@@ -1,5 +1,5 @@
 import { checkSchema, parseDatabaseUrl } from './database-url.js';
-import { describeOption } from './option-faults.js';
+import { describeOption } from '../options/option-faults.js';
 import { reasonOf } from './reason-of.js';
 
 /** The faults of a database's URL, and of the password beside it. @param prefix stands before the options' names */

@@ -1,4 +1,4 @@
-import { describeOption, unknownNames } from '../database/option-faults.js';
+import { describeOption, unknownNames } from './option-faults.js';
 
 /** The names that the `forRootAsync` of a module knows, besides Nest's own. */
 export interface AsyncNames {

@@ -1,6 +1,6 @@
 import { VERSION_NEUTRAL } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { unknownNames } from '../database/option-faults.js';
+import { unknownNames } from '../options/option-faults.js';
 import type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants-module.extras.js';
 
 interface Rule {

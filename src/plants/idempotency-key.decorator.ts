@@ -4,8 +4,7 @@ import { headerValues } from '../http/header-values.js';
 import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { OpenPipe, Sealed } from '../http/sealed.js';
 import { InvalidIdempotencyKeyError } from './idempotency-key.error.js';
-
-const MAX_LENGTH = 255;
+import { assertIdempotencyKey } from './idempotency-key.js';
 
 /** The request's `Idempotency-Key`, or undefined where it has none. */
 export const IdempotencyKey = (): ParameterDecorator => SealedKey(OpenPipe);
@@ -19,8 +18,6 @@ function idempotencyKey(request: IncomingMessage): string | undefined {
   const values = headerValues(request, 'idempotency-key');
   if (values.length > 1) throw new InvalidIdempotencyKeyError('is repeated');
   const [key] = values;
-  if (key === '') throw new InvalidIdempotencyKeyError('is empty');
-  if (key !== undefined && key.length > MAX_LENGTH)
-    throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
+  if (key !== undefined) assertIdempotencyKey(key);
   return key;
 }

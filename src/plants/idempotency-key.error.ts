@@ -2,7 +2,7 @@ import { ApiError } from '../errors/api.error.js';
 
 export class InvalidIdempotencyKeyError extends ApiError {
   constructor(found: string) {
-    super(40004, `The Idempotency-Key header ${found}. It must be sent at most once and have 1 to 255 characters.`);
+    super(40004, `The Idempotency-Key ${found}. It must be sent at most once and have 1 to 255 characters.`);
   }
 }
 

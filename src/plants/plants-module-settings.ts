@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import type { DatabaseOptions } from '../database/database-options.js';
 import { databaseFaults } from '../database/database-faults.js';
-import { describeOption, numberFault, unknownNames } from '../database/option-faults.js';
+import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { asyncFaults } from '../options/async-faults.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';

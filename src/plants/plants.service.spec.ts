@@ -50,7 +50,7 @@ describe(PlantsService.name, () => {
   });
 
   it.each([
-    ['', 'has 0 characters'],
+    ['', 'is empty'],
     ['k'.repeat(256), 'has 256 characters'],
     ['\0', 'contains U+0000'],
     ['\udc00', 'half a character'],

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { assertPlant } from './dto/assert-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
 import type { Plant } from './dto/plant.dto.js';
-import { IdempotencyKeyReusedError, InvalidIdempotencyKeyError } from './idempotency-key.error.js';
+import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
+import { assertIdempotencyKey } from './idempotency-key.js';
 import { PlantExistsError } from './plant-exists.error.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -24,7 +25,7 @@ export class PlantsService {
    */
   async create(plant: NewPlant, idempotencyKey?: string): Promise<Plant> {
     assertPlant(plant);
-    assertIdempotencyKey(idempotencyKey);
+    if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
     const { id, name, tag } = plant;
     const holder = await this.repository.create({ id, name, tag: tag ?? null, idempotencyKey: idempotencyKey ?? null });
     if (holder) {
@@ -32,15 +33,5 @@ export class PlantsService {
       if (holder.name !== name || holder.tag !== (tag ?? null)) throw new IdempotencyKeyReusedError(id);
     }
     return tag === undefined ? { name } : { name, tag };
-  }
-}
-
-/** The header has passed already; code of the application may say anything. */
-function assertIdempotencyKey(key: unknown): void {
-  if (key === undefined) return;
-  if (typeof key !== 'string') throw new InvalidIdempotencyKeyError('is no string');
-  if (key.length < 1 || key.length > 255) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
-  if (key.includes('\0') || !key.isWellFormed()) {
-    throw new InvalidIdempotencyKeyError('contains U+0000 or half a character, which PostgreSQL cannot store');
   }
 }
