@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { sendError } from '../errors/send-error.js';
@@ -24,8 +31,10 @@ const KEEP_ALIVE_MS = 65_000;
 export function createHttpServer(
   listener: RequestListener,
   { errorStatus, requestTimeout }: HttpServerOptions,
+  classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {},
 ): Server {
   const server = createServer({
+    ...classes,
     // Checked below: Node's own check answers with an empty body.
     requireHostHeader: false,
     requestTimeout,

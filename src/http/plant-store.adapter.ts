@@ -1,5 +1,6 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
+import { expressClasses } from './express-classes.js';
 import { GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 
@@ -18,7 +19,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const server = createHttpServer(this.getInstance<express.Express>(), this.serverOptions);
+    const app = this.getInstance<express.Express>();
+    const server = createHttpServer(app, this.serverOptions, expressClasses(app));
     this.gracefulClose = new GracefulClose(server, this.serverOptions.closeTimeout);
     this.httpServer = server;
   }
