@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -102,6 +102,8 @@ describe(expressClasses.name, () => {
   const servers: Server[] = [];
 
   beforeAll(async () => {
+    // Express prints the failures that it answers.
+    jest.spyOn(console, 'error').mockReturnValue(undefined);
     const [plain, own] = [application(), application()];
     servers.push(createServer(plain), createServer(expressClasses(own), own));
     // Behind the classes, as an application's own code does it.
@@ -109,6 +111,7 @@ describe(expressClasses.name, () => {
     for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening');
   });
   afterAll(() => {
+    jest.restoreAllMocks();
     for (const server of servers) {
       server.closeAllConnections();
       server.close();
