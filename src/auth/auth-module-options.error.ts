@@ -1,11 +1,13 @@
+import { OptionsError } from '../options/options.error.js';
+
 /**
  * An `AuthModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be
  * right, never a token.
  */
-export class AuthModuleOptionsError extends Error {
+export class AuthModuleOptionsError extends OptionsError {
   override readonly name = 'AuthModuleOptionsError';
 
   constructor(faults: readonly string[]) {
-    super(`The options of AuthModule cannot be used:\n${faults.join('\n')}`);
+    super('AuthModule', faults);
   }
 }

@@ -1,4 +1,4 @@
-import { describeOption, unknownNames } from '../options/option-faults.js';
+import { describeOption, givenOptions, unknownNames } from '../options/option-faults.js';
 import { asyncFaults } from '../options/async-faults.js';
 import { accessTokensFault } from './access-tokens-fault.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
@@ -17,7 +17,7 @@ const OPTIONS = ['accessTokens', 'verifier'] satisfies (keyof AuthModuleOptions)
 
 /** @throws AuthModuleOptionsError where the options can't work; JavaScript has no types, so all is checked */
 export function verifierOf(options: unknown): TokenVerifier {
-  const given = (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
+  const given = givenOptions(options);
   const { accessTokens, verifier } = given;
   refuse([...unknownNames(given, OPTIONS), ...faultsOf(accessTokens, verifier)]);
   return (verifier as TokenVerifier | undefined) ?? new StaticTokenVerifier(accessTokens as string[]);

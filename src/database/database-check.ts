@@ -1,12 +1,11 @@
 import type { DatabaseOptions } from './database-options.js';
 import type { Database } from './database.js';
-import { assertNoForeignTables } from './foreign-tables.js';
 import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.js';
-import { assertMigrated, type MigrationPlace } from './migration-history.js';
-import { readMigrationStatus } from './migration-status.js';
+import type { MigrationPlace } from './migration-history.js';
 import { MigrationError } from './migration.error.js';
 import { Migrator } from './migrator.js';
 import { reasonOf } from './reason-of.js';
+import { assertTables } from './tables-check.js';
 
 /** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */
 export async function assertDatabaseReady(
@@ -15,13 +14,10 @@ export async function assertDatabaseReady(
 ): Promise<void> {
   // On a connection of its own, which does not outlast the start.
   if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent();
-  const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
-  const known = migrationDirectories.map(({ path }) => path);
+  const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema: own, query } = database;
   const place = { schema: own, place: `schema ${own} of database ${await nameOf(database)}` };
-  const status = await refusable(readMigrationStatus(query, own, known), place);
-  await refusable(assertNoForeignTables(query, place), place);
-  assertMigrated(status, place);
+  await refusable(assertTables(query, place, migrations), place);
 }
 
 async function nameOf({ query }: Database): Promise<string> {
@@ -34,9 +30,9 @@ async function nameOf({ query }: Database): Promise<string> {
   }
 }
 
-async function refusable<T>(work: Promise<T>, { place }: MigrationPlace): Promise<T> {
+async function refusable(work: Promise<void>, { place }: MigrationPlace): Promise<void> {
   try {
-    return await work;
+    await work;
   } catch (cause) {
     if (cause instanceof MigrationError) throw cause;
     throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });

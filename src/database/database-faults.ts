@@ -1,5 +1,5 @@
 import { namesSchema, parseDatabaseUrl } from './database-url.js';
-import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
+import { DAY_MS, describeOption, numberFault, unknownNames } from '../options/option-faults.js';
 import { schemaFaults, urlFaults } from './url-faults.js';
 
 const SOURCES = ['url', 'pool', 'adapter'] as const;
@@ -15,7 +15,6 @@ const STRANGERS = {
   },
 };
 const LARGEST_SIZE = 1000;
-const DAY_MS = 86_400_000;
 
 /** Everything that is wrong with the option `database`, one line each. JavaScript has no types, so all is checked. */
 export function databaseFaults(database: unknown): string[] {

@@ -1,5 +1,5 @@
 import { MigratorOptionsError } from './migrator-options.error.js';
-import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
+import { DAY_MS, describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';
 import { schemaFaults, urlFaults } from './url-faults.js';
 
 /** Which database to migrate, and how. */
@@ -22,11 +22,10 @@ export interface MigratorOptions {
 }
 
 const NAMES = ['url', 'password', 'schema', 'timeout', 'folder', 'size'] satisfies (keyof MigratorOptions)[];
-const DAY_MS = 86_400_000;
 
 /** Throws a MigratorOptionsError that names every fault. JavaScript has no types, so all is checked. */
 export function checkMigratorOptions(options: unknown): MigratorOptions {
-  const given = (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
+  const given = givenOptions(options);
   const { schema, timeout, folder } = given;
   const faults = [
     ...unknownNames(given, NAMES),

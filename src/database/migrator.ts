@@ -5,13 +5,14 @@ import { parseDatabaseUrl, type DatabaseUrl } from './database-url.js';
 import { assertNoForeignTables } from './foreign-tables.js';
 import { withConnection } from './migration-connection.js';
 import { readMigrations, MIGRATIONS_FOLDER } from './migration-files.js';
-import { assertHistoryUsable, assertMigrated, resolution } from './migration-history.js';
+import { assertHistoryUsable, resolution } from './migration-history.js';
 import { acquireMigrationLock } from './migration-lock.js';
 import { type MigrationStatus, type Query, readMigrationStatus } from './migration-status.js';
 import { MigrationError } from './migration.error.js';
 import { checkMigratorOptions, type MigratorOptions } from './migrator-options.js';
 import { reasonOf } from './reason-of.js';
 import { withSchemaEngine } from './schema-engine.js';
+import { assertTables } from './tables-check.js';
 
 const DEFAULT_TIMEOUT = 60_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
@@ -51,11 +52,7 @@ export class Migrator {
   /** Throws unless the database has the migrations of this build, finished, and no others. */
   async assertCurrent(): Promise<void> {
     const migrations = await readMigrations(this.folder);
-    await this.connected(async (client) => {
-      const status = await this.readStatus(client, migrations);
-      await assertNoForeignTables(queryOf(client), this);
-      assertMigrated(status, this);
-    });
+    await this.connected((client) => assertTables(queryOf(client), this, migrations));
   }
 
   /** The schema that holds, or shall hold, the tables. */

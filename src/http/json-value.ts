@@ -14,3 +14,17 @@ export class JsonStructure {
 
 export type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
+
+/** A value of JavaScript as JSON would have it. */
+export function toJsonValue(value: unknown): JsonValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+    case 'bigint':
+      return new JsonNumber(String(value));
+    default:
+      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
+  }
+}

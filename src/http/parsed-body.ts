@@ -1,4 +1,4 @@
-import { JsonNumber, type JsonObject, JsonStructure, type JsonValue } from './json-value.js';
+import { JsonNumber, type JsonObject, type JsonValue, toJsonValue } from './json-value.js';
 
 /**
  * What an application's own parser made of a body, as far as it is still exact. Of a number that JavaScript may have rounded
@@ -9,15 +9,6 @@ export function exactObject(body: object): JsonObject {
 }
 
 function exactValue(value: unknown): JsonValue {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value;
-    case 'bigint':
-      return new JsonNumber(String(value));
-    case 'number':
-      return new JsonNumber(String(value), Math.abs(value) <= Number.MAX_SAFE_INTEGER);
-    default:
-      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
-  }
+  const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return isRounded ? new JsonNumber(String(value), false) : toJsonValue(value);
 }

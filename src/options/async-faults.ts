@@ -1,4 +1,4 @@
-import { describeOption, unknownNames } from './option-faults.js';
+import { describeOption, givenOptions, unknownNames } from './option-faults.js';
 
 /** The names that the `forRootAsync` of a module knows, besides Nest's own. */
 export interface AsyncNames {
@@ -13,7 +13,7 @@ const NAMES = [...SOURCES, 'inject', 'provideInjectionTokensFrom', 'imports'];
 
 /** Everything that Nest would ignore, or stumble over, in what `forRootAsync` was given: one line each. */
 export function asyncFaults(given: unknown, { extras, options }: AsyncNames): string[] {
-  const values = (typeof given === 'object' ? (given ?? {}) : {}) as Record<string, unknown>;
+  const values = givenOptions(given);
   const late = Object.keys(values).filter((name) => options.includes(name));
   const sources = SOURCES.filter((name) => values[name] !== undefined);
   return [

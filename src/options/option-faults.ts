@@ -1,3 +1,8 @@
+/** The options that were given, by name: none where what was given is no object. JavaScript has no types. */
+export function givenOptions(options: unknown): Record<string, unknown> {
+  return (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
+}
+
 /** What stands in place of an option, in words that repeat no text: it may be a secret. */
 export function describeOption(value: unknown): string {
   if (value === undefined) return 'is missing';
@@ -16,3 +21,6 @@ export function numberFault(name: string, value: unknown, most: number): string[
   if (value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most)) return [];
   return [`${name}: ${describeOption(value)}, should be a whole number from 1 to ${most}`];
 }
+
+/** The longest that a wait may be asked for. */
+export const DAY_MS = 86_400_000;

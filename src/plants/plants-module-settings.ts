@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import type { DatabaseOptions } from '../database/database-options.js';
 import { databaseFaults } from '../database/database-faults.js';
-import { describeOption, numberFault, unknownNames } from '../options/option-faults.js';
+import { describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { asyncFaults } from '../options/async-faults.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
@@ -31,7 +31,7 @@ const MEBIBYTE = 1_048_576;
 
 /** Throws a PlantsModuleOptionsError that names every fault. JavaScript has no types, so all is checked. */
 export function settingsOf(options: unknown): PlantsModuleSettings {
-  const given = (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
+  const given = givenOptions(options);
   const { database, bodyLimit = MEBIBYTE, errorStatus = 'contract' } = given;
   // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
   const late = Object.keys(EXTRAS).filter((name) => name in given);

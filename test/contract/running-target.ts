@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import pg from 'pg';
+import { openTestConnection, type TestConnection } from '../support/test-connection.js';
 import type { TestDatabase } from '../support/test-database.js';
 import type { ContractTarget } from './contract-target.js';
 
@@ -13,21 +13,15 @@ export interface StartedTarget extends ContractTarget {
 export function runningTarget(start: () => Promise<StartedTarget>): () => ContractTarget {
   let started: StartedTarget;
   let target: ContractTarget;
-  // Hundreds of tests look into the database and empty it: a connection for each, and a wait for the disk, would take
-  // longer than the tests.
-  let client: pg.Client;
+  let connection: TestConnection;
 
   beforeAll(async () => {
     started = await start();
-    client = new pg.Client(started.database.url);
-    await client.connect();
-    await client.query('SET synchronous_commit TO off');
-    const query = async <Row>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
-      (await client.query(sql, parameters)).rows as Row[];
-    target = { ...started, database: { query } };
+    connection = await openTestConnection(started.database.url);
+    target = { ...started, database: connection };
   });
   afterAll(async () => {
-    await client.end();
+    await connection.end();
     await started.stop();
   });
   return () => target;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { ContractTarget } from '../contract/contract-target.js';
 import { PlantStoreProcess } from '../support/process.js';
 import { TOKEN } from '../support/request.js';
 import { connectTo } from '../support/store.js';
+import { openTestConnection, type TestConnection } from '../support/test-connection.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { COMMAND_LIMIT_MS } from './run-command.js';
 
@@ -28,7 +28,7 @@ export function describeWithHost(
 ): void {
   let database: TestDatabase | undefined;
   let host: PlantStoreProcess | undefined;
-  let client: pg.Client | undefined;
+  let connection: TestConnection | undefined;
   let target: ContractTarget;
 
   beforeAll(async () => {
@@ -39,15 +39,11 @@ export function describeWithHost(
       variables: { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PORT: '0', ...variables },
     });
     await host.listening();
-    const connection = (client = new pg.Client(database.url));
-    await connection.connect();
-    await connection.query('SET search_path TO plants, public; SET synchronous_commit TO off');
-    const query = async <Row>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
-      (await connection.query(sql, parameters)).rows as Row[];
-    target = { ...connectTo(host.port, basePath), errorStatus: 'contract', database: { query } };
+    connection = await openTestConnection(database.url);
+    target = { ...connectTo(host.port, basePath), errorStatus: 'contract', database: connection };
   }, COMMAND_LIMIT_MS);
   afterAll(async () => {
-    await client?.end();
+    await connection?.end();
     await host?.[Symbol.asyncDispose]();
     await database?.drop();
   });

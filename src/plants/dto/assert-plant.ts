@@ -1,5 +1,5 @@
 import { validateSync } from 'class-validator';
-import { JsonNumber, JsonStructure, type JsonValue } from '../../http/json-value.js';
+import { type JsonValue, toJsonValue } from '../../http/json-value.js';
 import { InvalidPlantError } from '../invalid-plant.error.js';
 import { INT64_MAX, INT64_MIN } from './int64.js';
 import { NewPlant } from './new-plant.dto.js';
@@ -22,15 +22,5 @@ function isInt64(value: unknown): boolean {
 
 /** As a client would have sent it: the rules speak of JSON. */
 function asJson(value: unknown): JsonValue | undefined {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-    case 'undefined':
-      return value;
-    case 'number':
-    case 'bigint':
-      return new JsonNumber(String(value));
-    default:
-      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
-  }
+  return value === undefined ? undefined : toJsonValue(value);
 }

@@ -1,11 +1,9 @@
-import { ValidationPipe, VersioningType } from '@nestjs/common';
-import { HttpAdapterHost, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { exemptPlantsFromBodyParser } from 'plant-store';
-import { DataInterceptor } from './data.interceptor.js';
+import { configureHost } from './configure-host.js';
 import { HostModule } from './host.module.js';
-import { TeapotFilter } from './teapot.filter.js';
 
 const { PLATFORM, BODY, PORT = '3000' } = process.env;
 
@@ -20,18 +18,7 @@ async function main(): Promise<void> {
   if (BODY === 'exempt') exemptPlantsFromBodyParser(app);
   // As much as Fastify's own parser takes.
   if (PLATFORM === 'express') app.useBodyParser('json', { limit: '1mb' });
-  app.setGlobalPrefix('api');
-  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  app.useGlobalPipes(
-    new ValidationPipe({
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      transform: true,
-      validateCustomDecorators: true,
-    }),
-  );
-  app.useGlobalInterceptors(new DataInterceptor());
-  app.useGlobalFilters(new TeapotFilter(app.get(HttpAdapterHost)));
+  configureHost(app);
   app.enableShutdownHooks([], { useProcessExit: true });
   await app.listen(PORT, '127.0.0.1');
   console.log(`Listening on ${await app.getUrl()}`);
