@@ -30,3 +30,4 @@ export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants-m
 export type { PlantsModuleOptions } from './plants/plants-module.options.js';
 export { PlantsModule } from './plants/plants.module.js';
 export { PlantsService } from './plants/plants.service.js';
+export { PlantsStatistics } from './plants/plants-statistics.js';

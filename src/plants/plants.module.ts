@@ -21,6 +21,7 @@ import {
 import { assertPathFree } from './plants-path.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
+import { PlantsStatistics } from './plants-statistics.js';
 
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
@@ -36,6 +37,7 @@ import { PlantsService } from './plants.service.js';
     PlantsService,
     PlantsHealth,
     PlantsRepository,
+    PlantsStatistics,
     PrismaService,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [PLANTS_MODULE_OPTIONS] },
     {
@@ -54,7 +56,7 @@ import { PlantsService } from './plants.service.js';
       inject: [PLANTS_MODULE_SETTINGS],
     },
   ],
-  exports: [PlantsService, PlantsHealth],
+  exports: [PlantsService, PlantsHealth, PlantsStatistics],
 })
 export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
   constructor(
