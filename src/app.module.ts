@@ -4,11 +4,15 @@ import { StaticTokenVerifier } from './auth/static-token-verifier.js';
 import type { Environment } from './config/environment.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
 import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule } from './index.js';
-import { DatabaseReadinessModule } from './management/database-readiness.module.js';
 import { ManagementModule } from './management/management.module.js';
+import { StoreObservationModule } from './management/store-observation.module.js';
 
 /** What the standalone application needs to know: the environment, with a database for certain. */
-export type AppOptions = Environment & { databaseUrl: string };
+export type AppOptions = Environment & {
+  databaseUrl: string;
+  /** Whether this is one of several processes: the one that started them has the management listener. */
+  worker?: boolean;
+};
 
 /** The standalone application: a host of the store like any other, which guards it and answers all else. */
 @Module({})
@@ -34,9 +38,8 @@ export class AppModule {
         AuthModule.forRoot({ verifier: new StaticTokenVerifier(options.accessTokens) }),
         plants,
         ManagementModule.forRoot({
-          host: options.managementHost,
-          port: options.managementPort,
-          imports: [DatabaseReadinessModule.forRoot(plants)],
+          listener: options.worker ? undefined : { host: options.managementHost, port: options.managementPort },
+          imports: [StoreObservationModule.forRoot(plants)],
         }),
         UnknownPathModule,
       ],

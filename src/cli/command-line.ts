@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { describeFailure } from './describe-failure.js';
-import { packageVersion } from './package-version.js';
+import { packageVersion } from '../package-version.js';
 
 const USAGE = `plant-store: a service that stores plants
 

@@ -3,7 +3,7 @@ import { ConfigurableModuleBuilder, type ModuleMetadata } from '@nestjs/common';
 import type { ManagementOptions } from './management-options.js';
 
 interface ManagementExtras {
-  /** Modules that export the `ReadinessCheck`. */
+  /** Modules that export the `ReadinessCheck` and the `MetricsSource`. */
   imports?: NonNullable<ModuleMetadata['imports']>;
 }
 

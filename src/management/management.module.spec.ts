@@ -8,7 +8,9 @@ import { Test } from '@nestjs/testing';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { ManagementModule } from './management.module.js';
 import { ManagementServer } from './management.server.js';
+import { type MetricsPage, MetricsSource } from './metrics-source.js';
 import { ReadinessCheck } from './readiness-check.js';
+import { Readiness } from './readiness.js';
 
 class PassingCheck extends ReadinessCheck {
   check(): Promise<void> {
@@ -16,14 +18,26 @@ class PassingCheck extends ReadinessCheck {
   }
 }
 
-@Module({ providers: [{ provide: ReadinessCheck, useClass: PassingCheck }], exports: [ReadinessCheck] })
+class EmptyMetrics extends MetricsSource {
+  page(): Promise<MetricsPage> {
+    return Promise.resolve({ contentType: 'text/plain', content: '' });
+  }
+}
+
+@Module({
+  providers: [
+    { provide: ReadinessCheck, useClass: PassingCheck },
+    { provide: MetricsSource, useClass: EmptyMetrics },
+  ],
+  exports: [ReadinessCheck, MetricsSource],
+})
 class CheckModule {}
 
 describe(ManagementModule.name, () => {
   let app: INestApplication | undefined;
 
   async function create({ port = 0, host = '127.0.0.1' } = {}, other: Type[] = []) {
-    const management = ManagementModule.forRoot({ host, port, imports: [CheckModule] });
+    const management = ManagementModule.forRoot({ listener: { host, port }, imports: [CheckModule] });
     const built = await Test.createTestingModule({ imports: [...other, management] }).compile();
     app = built.createNestApplication();
     app.useLogger(false);
@@ -84,6 +98,16 @@ describe(ManagementModule.name, () => {
 
     expect(boundPort()).toBeGreaterThan(0);
     expect(servers()).toBe(before);
+  });
+
+  it('should listen nowhere where another process answers for this one', async () => {
+    const management = ManagementModule.forRoot({ imports: [CheckModule] });
+    const built = await Test.createTestingModule({ imports: [management] }).compile();
+    app = built.createNestApplication();
+    await app.listen(0, '127.0.0.1');
+
+    expect(boundPort()).toBe(0);
+    await expect(app.get(Readiness).findObstacle()).resolves.toBeUndefined();
   });
 
   it('should not start on a port that is taken, and name the variable', async () => {

@@ -4,6 +4,6 @@ import { ConfigurableModuleClass } from './management.module-definition.js';
 import { ManagementServer } from './management.server.js';
 import { Readiness } from './readiness.js';
 
-/** Answers an operator's questions on a listener of its own, never on the public port. Wants a `ReadinessCheck`. */
-@Module({ providers: [ManagementServer, Readiness], exports: [ManagementServer] })
+/** Answers an operator's questions on a listener of its own, never on the public port. Wants a `ReadinessCheck` and a `MetricsSource`. */
+@Module({ providers: [ManagementServer, Readiness], exports: [ManagementServer, Readiness] })
 export class ManagementModule extends ConfigurableModuleClass {}

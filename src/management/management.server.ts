@@ -2,22 +2,25 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { listenError } from '../config/listen-error.js';
 import type { ManagementOptions } from './management-options.js';
 import { MANAGEMENT_OPTIONS } from './management.module-definition.js';
+import { MetricsSource } from './metrics-source.js';
 import { Readiness } from './readiness.js';
 
 interface Answer {
   status: number;
-  body: object;
+  /** Sent as JSON, but for text, whose type the headers tell. */
+  body: object | string;
   headers?: Record<string, string>;
 }
 
 /** The management listener: a plain server, so that it answers whatever becomes of the public one. */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(ManagementServer.name);
   private readonly server = createServer({ requestTimeout: 10_000 }, (request, response) => {
     void this.handle(request, response);
   });
@@ -25,11 +28,13 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   private readonly routes = new Map<string, () => Answer | Promise<Answer>>([
     ['/livez', () => this.answerLiveness()],
     ['/readyz', () => this.answerReadiness()],
+    ['/metrics', () => this.answerMetrics()],
   ]);
 
   constructor(
     @Inject(MANAGEMENT_OPTIONS) private readonly options: ManagementOptions,
     private readonly readiness: Readiness,
+    private readonly metrics: MetricsSource,
   ) {}
 
   /** Where the listener is bound, nothing while it is closed. */
@@ -39,12 +44,13 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { host, port } = this.options;
+    const { listener } = this.options;
+    if (listener === undefined) return;
     try {
-      this.server.listen({ host, port });
+      this.server.listen(listener);
       await once(this.server, 'listening');
     } catch (error) {
-      throw listenError(error, { port: 'MANAGEMENT_PORT', host: 'MANAGEMENT_HOST' }, this.options);
+      throw listenError(error, { port: 'MANAGEMENT_PORT', host: 'MANAGEMENT_HOST' }, listener);
     }
     // A process whose start fails elsewhere, or that has nothing else to do, must not be kept alive by its own probes.
     this.server.unref();
@@ -61,7 +67,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, body, headers } = await this.answer(request);
-    const content = JSON.stringify(body);
+    const content = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(status, {
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(content),
@@ -71,16 +77,22 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     response.end(content);
   }
 
-  private answer({ method = '', url = '' }: IncomingMessage): Answer | Promise<Answer> {
+  private async answer({ method = '', url = '' }: IncomingMessage): Promise<Answer> {
     const [path = ''] = url.split('?');
     const route = this.routes.get(path);
     if (!route) {
-      return { status: 404, body: { message: `No such path; there are ${[...this.routes.keys()].join(' and ')}.` } };
+      const paths = [...this.routes.keys()];
+      return { status: 404, body: { message: `No such path; there are ${paths.join(', ')}.` } };
     }
     if (method !== 'GET' && method !== 'HEAD') {
       return { status: 405, body: { message: `Use GET, not ${method}.` }, headers: { Allow: 'GET, HEAD' } };
     }
-    return route();
+    try {
+      return await route();
+    } catch (error) {
+      this.logger.error(error);
+      return { status: 500, body: { message: 'This could not be found out; the log says why.' } };
+    }
   }
 
   private answerLiveness(): Answer {
@@ -89,8 +101,14 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   private async answerReadiness(): Promise<Answer> {
     const reason = await this.readiness.findObstacle();
+    const details = this.readiness.details();
     return reason === undefined
-      ? { status: 200, body: { status: 'ok' } }
-      : { status: 503, body: { status: 'unavailable', reason } };
+      ? { status: 200, body: { status: 'ok', ...details } }
+      : { status: 503, body: { status: 'unavailable', reason, ...details } };
+  }
+
+  private async answerMetrics(): Promise<Answer> {
+    const { contentType, content } = await this.metrics.page();
+    return { status: 200, body: content, headers: { 'Content-Type': contentType } };
   }
 }

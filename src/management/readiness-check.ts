@@ -5,4 +5,9 @@ export abstract class ReadinessCheck {
    * It must settle some time: no second check starts before it has.
    */
   abstract check(): Promise<void>;
+
+  /** What else an answer tells, ready or not. */
+  details(): object {
+    return {};
+  }
 }

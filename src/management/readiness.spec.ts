@@ -25,7 +25,7 @@ function setUp({ checkTimeout = 30_000, listening = true } = {}) {
   const check = new ToldCheck();
   const host = new HttpAdapterHost();
   host.listening = listening;
-  return { check, host, readiness: new Readiness({ host: '', port: 0, checkTimeout }, check, host) };
+  return { check, host, readiness: new Readiness({ checkTimeout }, check, host) };
 }
 
 describe(Readiness.name, () => {

@@ -30,6 +30,11 @@ export class Readiness implements OnModuleDestroy {
     return this.findOwnObstacle();
   }
 
+  /** What else there is to tell, ready or not. */
+  details(): object {
+    return this.readinessCheck.details();
+  }
+
   onModuleDestroy(): void {
     this.stopping = true;
   }
