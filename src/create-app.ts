@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule, type AppOptions } from './app.module.js';
+import { closeTimeout } from './close-timeout.js';
 import { ServiceLogger } from './config/service.logger.js';
 import { corsFor } from './http/cors.js';
 import { createOpenApiDocument } from './http/openapi-document.js';
@@ -9,12 +10,10 @@ import { serveSwaggerUi } from './http/swagger-ui.js';
 
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { errorStatus, requestTimeout, storageTimeout } = options;
-  // A request arrives, waits for the database, and is answered.
-  const closeTimeout = requestTimeout + 2 * storageTimeout;
+  const { errorStatus, requestTimeout } = options;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter({ errorStatus, requestTimeout, closeTimeout }),
+    new PlantStoreAdapter({ errorStatus, requestTimeout, closeTimeout: closeTimeout(options) }),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
   );

@@ -1,3 +1,4 @@
+import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';
 import { MigrationError } from '../database/migration.error.js';
@@ -5,6 +6,8 @@ import { MigrationError } from '../database/migration.error.js';
 /** What the console tells of a failure: the message alone where it says all, else the stack too. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // What the worker has told is what is told.
+  if (error instanceof WorkerStartError) return error.message;
   const explained = [ConfigurationError, EmbeddedPostgresError, MigrationError].some((known) => error instanceof known);
   return explained ? `plant-store: ${error.message}` : (error.stack ?? error.message);
 }

@@ -42,6 +42,7 @@ describe(Environment.name, () => {
     ['MANAGEMENT_PORT', '0', 'managementPort', 0],
     ['MANAGEMENT_HOST', '0.0.0.0', 'managementHost', '0.0.0.0'],
     ['WORKERS', '1', 'workers', 1],
+    ['WORKERS', '64', 'workers', 64],
     ['LOG_LEVEL', 'INFO', 'logLevel', 'log'],
     ['LOG_LEVEL', 'trace', 'logLevel', 'verbose'],
     ['LOG_LEVEL', 'fatal', 'logLevel', 'fatal'],
@@ -76,7 +77,7 @@ describe(Environment.name, () => {
     ['ERROR_STATUS', ['400', '__proto__']],
     ['MANAGEMENT_PORT', ['65536']],
     ['MANAGEMENT_HOST', ['*']],
-    ['WORKERS', ['0', 'auto']],
+    ['WORKERS', ['0', '65', '-1', '1.5', 'auto']],
     ['LOG_LEVEL', ['loud']],
     ['LOG_FORMAT', ['xml']],
     ['DOCS', ['maybe']],
@@ -105,12 +106,6 @@ describe(Environment.name, () => {
 
     if (refused) load.toThrow(refusal(expect.stringMatching(/^MANAGEMENT_PORT: .+another port$/)));
     else load.not.toThrow();
-  });
-
-  it.each(['2', '65'])('should say that %s workers are not offered yet', (workers) => {
-    expect(() => loadEnvironment({ WORKERS: workers })).toThrow(
-      refusal(`WORKERS: is ${workers}, should be 1: several processes sharing the port are not offered yet`),
-    );
   });
 
   it('should say why every origin at once is refused', () => {

@@ -96,13 +96,8 @@ export class Environment {
   @Host()
   managementHost = '127.0.0.1';
 
-  @Variable('WORKERS', 'Processes sharing the port; only 1 is offered so far.')
+  @Variable('WORKERS', 'Processes sharing the port, each with DATABASE_POOL_SIZE connections to the database.')
   @WholeNumber(1, 64)
-  @Check('oneWorker', (workers) =>
-    Number(workers) > 1
-      ? `is ${String(workers)}, should be 1: several processes sharing the port are not offered yet`
-      : undefined,
-  )
   workers = 1;
 
   @Variable('LOG_LEVEL', 'Least level that is logged: fatal, error, warn, info, debug or trace.', { default: 'info' })

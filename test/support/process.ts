@@ -13,6 +13,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** What Node.js runs: this package's command line, as built into dist/, unless given. */
   script?: string;
+  /** Leads a process group of its own, as what a terminal runs does. */
+  detached?: boolean;
 }
 
 /** A `plant-store`, or a host of it, in a process of its own. Nothing of this process's configuration reaches it. */
@@ -27,9 +29,12 @@ export class PlantStoreProcess implements AsyncDisposable {
   private running = true;
   private wake: () => void = () => undefined;
 
-  constructor(args: string[], { variables = {}, cwd = tmpdir(), script = MAIN }: ProcessOptions = {}) {
+  constructor(
+    args: string[],
+    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false }: ProcessOptions = {},
+  ) {
     const { PATH, HOME } = process.env;
-    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables } });
+    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables }, detached });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.wake();
@@ -46,8 +51,13 @@ export class PlantStoreProcess implements AsyncDisposable {
   }
 
   /** Starts the service on a database, and resolves when it listens. */
-  static async serve(databaseUrl: string, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
+  static async serve(
+    databaseUrl: string,
+    variables: Record<string, string> = {},
+    options: ProcessOptions = {},
+  ): Promise<PlantStoreProcess> {
     return new PlantStoreProcess(['serve'], {
+      ...options,
       variables: {
         DATABASE_URL: databaseUrl,
         ACCESS_TOKENS: TOKEN,
@@ -93,6 +103,10 @@ export class PlantStoreProcess implements AsyncDisposable {
   get log(): Record<string, unknown>[] {
     const lines = this.output.split('\n').filter((line) => line !== '');
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
   }
 
   signal(signal: NodeJS.Signals): void {

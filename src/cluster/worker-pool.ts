@@ -1,0 +1,108 @@
+import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { setTimeout } from 'node:timers/promises';
+import type { AppOptions } from '../app.module.js';
+import { closeTimeout } from '../close-timeout.js';
+import { RestartBackoff } from './restart-backoff.js';
+import { WorkerProcess } from './worker-process.js';
+
+/** Longer than a worker takes to end when all its requests are answered or given up. */
+const STOP_MARGIN_MS = 5000;
+/** A timer takes a longer time for none. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Keeps as many workers running as there are to be. */
+export class WorkerPool implements BeforeApplicationShutdown {
+  /** How many workers were started in the place of another. */
+  restarts = 0;
+  private readonly logger = new Logger('Workers');
+  private readonly stopping = new AbortController();
+  private readonly workers: WorkerProcess[] = [];
+  private watches: Promise<void>[] = [];
+
+  /** @param publicListener told when all workers listen: what it stands for is theirs */
+  constructor(
+    private readonly options: AppOptions,
+    private readonly publicListener: HttpAdapterHost,
+  ) {}
+
+  /** How many workers there are to be. */
+  get size(): number {
+    return this.options.workers;
+  }
+
+  get serving(): WorkerProcess[] {
+    return this.workers.filter((worker) => worker.serves);
+  }
+
+  /** Resolves to their URL when all listen, and rejects with a WorkerStartError when the first of them can't. */
+  async start(): Promise<string> {
+    const workers = Array.from({ length: this.size }, (_, index) => this.fork(index + 1));
+    const [url = ''] = await Promise.all(workers.map(({ listening }) => listening));
+    this.watches = workers.map((worker) => this.watch(worker));
+    this.publicListener.listening = true;
+    return url;
+  }
+
+  /** Lets all of them answer their requests in flight, and resolves when they have ended. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    const stopped = new AbortController();
+    void this.killLate(stopped.signal);
+    for (const worker of this.workers) worker.stop();
+    await Promise.all([...this.workers.map(({ ended }) => ended), ...this.watches]);
+    stopped.abort();
+  }
+
+  /** Ends all of them at once. */
+  kill(): void {
+    for (const worker of this.workers) worker.kill();
+  }
+
+  private fork(place: number): WorkerProcess {
+    const worker = WorkerProcess.start(place, this.options);
+    this.workers[place - 1] = worker;
+    return worker;
+  }
+
+  /** Replaces a worker that ends, and the one that replaced it, until the service stops. */
+  private async watch(worker: WorkerProcess): Promise<void> {
+    const { signal } = this.stopping;
+    const backoff = new RestartBackoff();
+    for (;;) {
+      const { clean, how } = await worker.ended;
+      if (signal.aborted) {
+        if (!clean) this.logger.warn(`While stopping, ${worker.name} ${how}`);
+        return;
+      }
+      const pause = backoff.pause(worker.served);
+      this.logger.warn(`${capitalized(worker.name)} ${how}; the next one starts in ${pause} ms`);
+      if (!(await passed(pause, signal))) return;
+      this.restarts += 1;
+      worker = this.fork(worker.place);
+      const { name } = worker;
+      // Where it does not come to listen, it ends.
+      worker.listening.then(
+        (url) => {
+          this.logger.log(`${capitalized(name)} listens on ${url}`);
+        },
+        () => undefined,
+      );
+    }
+  }
+
+  private async killLate(stopped: AbortSignal): Promise<void> {
+    if (!(await passed(Math.min(closeTimeout(this.options) + STOP_MARGIN_MS, LONGEST_TIMER), stopped))) return;
+    for (const worker of this.workers) {
+      if (!worker.isGone) this.logger.warn(`${capitalized(worker.name)} does not stop, and is killed`);
+    }
+    this.kill();
+  }
+}
+
+/** Resolves to whether the time passed before the signal came. */
+function passed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  return setTimeout(milliseconds, true, { signal }).catch(() => false);
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
