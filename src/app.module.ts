@@ -27,6 +27,7 @@ export class AppModule {
         timeout: options.storageTimeout,
       },
       bodyLimit: options.bodyLimit,
+      writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
       // Its document requires the credential of every operation.
       openApi: { securityScheme: false },

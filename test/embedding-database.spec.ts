@@ -91,6 +91,8 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
         const id = LARGEST - (parse === Number ? 1n : 2n);
         await guest.expectCreated(id, { key: 'parsed' });
         await guest.expectCreated(id, { key: 'parsed' });
+        const near = Array.from({ length: 10 }, (_, index) => id - 100n * BigInt(index + 1));
+        await Promise.all(near.map((each) => guest.expectCreated(each)));
         expect(await ids(SCHEMA)).toContain(String(id));
       } finally {
         pg.types.setTypeParser(INT8, usual);

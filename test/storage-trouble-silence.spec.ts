@@ -4,6 +4,7 @@ import { ProxiedStore } from './support/proxied-store.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { TableLock } from './support/table-lock.js';
+import { until } from './support/until.js';
 
 // Long enough for a busy machine to create a plant.
 const STORAGE_TIMEOUT = 1500;
@@ -63,8 +64,13 @@ describe('Silent storage', () => {
     store.proxy.freeze();
     using connection = await RawConnection.open(store.port);
     const plant = (id: number): string => JSON.stringify({ id, name: 'Rose' });
-    // In one piece, so that all of them wait while the first one has the only connection.
-    connection.send([2, 3, 4].map((id) => postHead('', plant(id)) + plant(id)).join(''));
+    const send = (id: number): void => {
+      connection.send(postHead('', plant(id)), plant(id));
+    };
+    send(2);
+    await until(() => store.statistics.inFlight === 1);
+    send(3);
+    send(4);
     store.expectUnknown(await expectTimeout(connection.response()));
     store.expectNothingWritten(await connection.response(), 50301);
     store.expectNothingWritten(await connection.response(), 50301);

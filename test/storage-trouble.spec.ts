@@ -38,9 +38,10 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
   });
 
   it('should answer 50300 where a taken id cannot be looked up, for its own write was refused', async () => {
-    await store.expectCreated(1);
+    const key = { 'Idempotency-Key': 'one' };
+    await store.expectCreated(1, key);
     store.proxy.loseAnswerTo('SELECT');
-    store.expectNothingWritten(await store.create(1));
+    store.expectNothingWritten(await store.create(1, key));
   });
 
   it('should answer 50400 where the session is ended under a statement', async () => {

@@ -77,6 +77,10 @@ export class Environment {
   @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
   bodyLimit = 1_048_576;
 
+  @Variable('WRITE_QUEUE_LIMIT', 'Creates that wait for the database at most; more are answered with 50301.')
+  @WholeNumber(1, 1_000_000)
+  writeQueueLimit = 10_000;
+
   @Variable(
     'ERROR_STATUS',
     'Status of failures: "contract" answers 400 for every one, "semantic" the one plain HTTP would use.',

@@ -42,6 +42,7 @@ describe(describeVariables.name, () => {
       ['STORAGE_TIMEOUT', '5000'],
       ['ACCESS_TOKENS', ''],
       ['BODY_LIMIT', '1048576'],
+      ['WRITE_QUEUE_LIMIT', '10000'],
       ['ERROR_STATUS', 'contract'],
       ['MANAGEMENT_PORT', '9464'],
       ['MANAGEMENT_HOST', '127.0.0.1'],

@@ -14,12 +14,13 @@ import { parseDatabaseUrl } from './database-url.js';
  */
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
+  readonly keepsStatements: boolean;
   readonly timeout: number;
   private readonly logger = new Logger(ConnectionPool.name);
   private inUse = 0;
 
   constructor({ url, password, schema: ownSchema, size = 10, timeout = DEFAULT_TIMEOUT }: UrlDatabaseOptions) {
-    const { connectionString, schema } = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, keepsStatements } = parseDatabaseUrl(url, password, ownSchema);
     super({
       connectionString,
       max: size,
@@ -35,6 +36,7 @@ export class ConnectionPool extends pg.Pool {
       },
     });
     this.schema = schema;
+    this.keepsStatements = keepsStatements;
     this.timeout = timeout;
     // An idle connection that the server closes is replaced when it is next needed; unheard, the event ends the process.
     this.on('error', (error) => {

@@ -6,6 +6,8 @@ export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. */
   readonly connectionString: string;
   readonly schema: string;
+  /** Whether a connection keeps what was prepared on it: behind a pooler that is told of, as Prisma is, it may not. */
+  readonly keepsStatements: boolean;
   /** For people: database, host, port and user, never the password. */
   readonly description: string;
 }
@@ -43,6 +45,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   parsed.password = encodeURIComponent(
     onlyPassword([decode(parsed.password), parameters.get('password') ?? '', password ?? '']),
   );
+  const keepsStatements = parameters.get('pgbouncer') !== 'true' && parameters.get('statement_cache_size') !== '0';
   for (const name of [...PRISMA_PARAMETERS, 'password']) parameters.delete(name);
   checkSslMode(parameters);
   selectSchema(parameters, effectiveSchema);
@@ -53,6 +56,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   return {
     connectionString: parsed.href,
     schema: effectiveSchema,
+    keepsStatements,
     description: `${database} at ${host}:${port}${user && ` as ${user}`}`,
   };
 }

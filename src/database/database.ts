@@ -12,8 +12,12 @@ import {
 } from './database-options.js';
 import { GuardedAdapter } from './guarded-adapter.js';
 import { LentPool } from './lent-pool.js';
-import type { Query } from './migration-status.js';
+import { statementNames } from './statement-names.js';
+import type { Query, QueryValue } from './migration-status.js';
 import { escapeSchema, overPool } from './prisma-adapter.js';
+
+const TEXT = { scalarType: 'string', arity: 'scalar' } as const;
+const TEXTS = { scalarType: 'string', arity: 'list' } as const;
 
 /** The database that the store keeps its plants in, by whichever way it is reached. */
 export class Database {
@@ -34,7 +38,8 @@ export class Database {
 
   private static async ofUrl(options: UrlDatabaseOptions): Promise<Database> {
     const pool = new ConnectionPool(options);
-    const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema) });
+    const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
+    const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
     const adapter = await overPool(factory, pool).connect();
     return new Database(pool.schema, pool.timeout, adapter, pool);
   }
@@ -60,8 +65,8 @@ export class Database {
   }
 
   /** Runs one statement. The tables' names have to be qualified: the connection may have any `search_path`. */
-  readonly query: Query = async <Row>(sql: string, values: string[] = []): Promise<Row[]> => {
-    const argTypes = values.map(() => ({ scalarType: 'string', arity: 'scalar' }) as const);
+  readonly query: Query = async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
+    const argTypes = values.map((value) => (Array.isArray(value) ? TEXTS : TEXT));
     const { columnNames, rows } = await this.adapter.queryRaw({ sql, args: values, argTypes });
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };

@@ -12,8 +12,11 @@ export interface MigrationStatus {
   readonly failed: readonly string[];
 }
 
+/** A parameter of a statement: a text, a list of texts, or nothing. */
+export type QueryValue = string | null | (string | null)[];
+
 /** Runs one statement, by whichever connection there is. */
-export type Query = <Row>(sql: string, values?: string[]) => Promise<Row[]>;
+export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 
 interface Migration {
   name: string;

@@ -7,7 +7,7 @@ import { withConnection } from './migration-connection.js';
 import { readMigrations, MIGRATIONS_FOLDER } from './migration-files.js';
 import { assertHistoryUsable, resolution } from './migration-history.js';
 import { acquireMigrationLock } from './migration-lock.js';
-import { type MigrationStatus, type Query, readMigrationStatus } from './migration-status.js';
+import { type MigrationStatus, type Query, type QueryValue, readMigrationStatus } from './migration-status.js';
 import { MigrationError } from './migration.error.js';
 import { checkMigratorOptions, type MigratorOptions } from './migrator-options.js';
 import { reasonOf } from './reason-of.js';
@@ -122,5 +122,5 @@ export class Migrator {
 }
 
 function queryOf(client: pg.Client): Query {
-  return async <Row>(sql: string, values?: string[]) => (await client.query(sql, values)).rows as Row[];
+  return async <Row>(sql: string, values?: QueryValue[]) => (await client.query(sql, values)).rows as Row[];
 }

@@ -20,12 +20,13 @@ const containing = (parts: string[]): unknown[] => parts.map((part) => expect.st
 
 describe(settingsOf.name, () => {
   it('should have the defaults in place of what is not given', () => {
-    const settings = { database, bodyLimit: 1_048_576, errorStatus: 'contract' };
+    const settings = { database, bodyLimit: 1_048_576, writeQueueLimit: 10_000, errorStatus: 'contract' };
     expect(settingsOf({ database })).toEqual(settings);
     expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
-    expect(settingsOf({ database, bodyLimit: 1, errorStatus: 'semantic' })).toEqual({
+    expect(settingsOf({ database, bodyLimit: 1, writeQueueLimit: 2, errorStatus: 'semantic' })).toEqual({
       database,
       bodyLimit: 1,
+      writeQueueLimit: 2,
       errorStatus: 'semantic',
     });
   });
@@ -34,11 +35,15 @@ describe(settingsOf.name, () => {
     [undefined, 'database: is missing'],
     ['postgresql://gardener:secret@db/plants', 'database: is missing'],
     [{}, 'database: is missing'],
-    [{ database, bodylimit: 5 }, 'bodylimit: is no option, should be one of database, bodyLimit, errorStatus'],
+    [
+      { database, bodylimit: 5 },
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus',
+    ],
     [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number from 1 to '],
     [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
     [{ database, bodyLimit: null }, 'bodyLimit: is null'],
     [{ database, bodyLimit: 2 ** 40 }, 'bodyLimit: is 1099511627776'],
+    [{ database, writeQueueLimit: 0 }, 'writeQueueLimit: is 0, should be a whole number from 1 to 1000000'],
     [{ database, errorStatus: 'Semantic' }, 'errorStatus: is a string, should be contract or semantic'],
     [{ database, errorStatus: 400 }, 'errorStatus: is 400'],
     [

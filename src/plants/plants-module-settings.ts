@@ -15,10 +15,11 @@ export const PLANTS_MODULE_SETTINGS = Symbol('PLANTS_MODULE_SETTINGS');
 export interface PlantsModuleSettings {
   database: DatabaseOptions;
   bodyLimit: number;
+  writeQueueLimit: number;
   errorStatus: ErrorStatus;
 }
 
-const OPTIONS = { database: true, bodyLimit: true, errorStatus: true } satisfies Record<
+const OPTIONS = { database: true, bodyLimit: true, writeQueueLimit: true, errorStatus: true } satisfies Record<
   keyof PlantsModuleOptions,
   true
 >;
@@ -28,11 +29,12 @@ const EXTRAS = { path: true, version: true, guards: true, imports: true, openApi
 >;
 const ERROR_STATUSES: readonly ErrorStatus[] = ['contract', 'semantic'];
 const MEBIBYTE = 1_048_576;
+const MILLION = 1_000_000;
 
 /** Throws a PlantsModuleOptionsError that names every fault. JavaScript has no types, so all is checked. */
 export function settingsOf(options: unknown): PlantsModuleSettings {
   const given = givenOptions(options);
-  const { database, bodyLimit = MEBIBYTE, errorStatus = 'contract' } = given;
+  const { database, bodyLimit = MEBIBYTE, writeQueueLimit = 10_000, errorStatus = 'contract' } = given;
   // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
   const late = Object.keys(EXTRAS).filter((name) => name in given);
   refuse([
@@ -41,11 +43,12 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
     ...databaseFaults(database),
     // A longer body could not become a string.
     ...numberFault('bodyLimit', bodyLimit, constants.MAX_STRING_LENGTH),
+    ...numberFault('writeQueueLimit', writeQueueLimit, MILLION),
     ...(ERROR_STATUSES.includes(errorStatus as ErrorStatus)
       ? []
       : [`errorStatus: ${describeOption(errorStatus)}, should be ${ERROR_STATUSES.join(' or ')}`]),
   ]);
-  return { database, bodyLimit, errorStatus } as PlantsModuleSettings;
+  return { database, bodyLimit, writeQueueLimit, errorStatus } as PlantsModuleSettings;
 }
 
 /** Throws a PlantsModuleOptionsError where something beside the factory would be ignored, guards with a typo for example. */

@@ -5,7 +5,9 @@ import { Database } from '../database/database.js';
 import { PrismaService } from '../database/prisma.service.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
+import { BatchWriter } from './batch-writer.js';
 import { refuseOtherMethods } from './other-methods.controller.js';
+import { PlantStatements } from './plant-statements.js';
 import { PlantsHealth } from './plants-health.js';
 import {
   assertAsyncOptions,
@@ -34,8 +36,10 @@ import { PlantsStatistics } from './plants-statistics.js';
  */
 @Module({
   providers: [
+    BatchWriter,
     PlantsService,
     PlantsHealth,
+    PlantStatements,
     PlantsRepository,
     PlantsStatistics,
     PrismaService,

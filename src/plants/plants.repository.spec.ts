@@ -1,32 +1,29 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { Database } from '../database/database.js';
-import { Prisma } from '../database/generated/client.js';
-import type { PrismaService } from '../database/prisma.service.js';
+import { describe, expect, it } from '@jest/globals';
+import { DatabaseUnreachableError } from '../database/connection-pool.error.js';
+import type { BatchWriter } from './batch-writer.js';
 import { PlantsRepository } from './plants.repository.js';
 
-const TIMEOUT = 60_000;
 const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: null };
 
-const taken = new Prisma.PrismaClientKnownRequestError('', { code: 'P2002', clientVersion: '7' });
-
-function repository(findUniqueOrThrow: () => Promise<unknown>): PlantsRepository {
-  const plant = { create: () => Promise.reject(taken), findUniqueOrThrow };
-  return new PlantsRepository({ plant } as unknown as PrismaService, { timeout: TIMEOUT } as Database);
-}
-
 describe(PlantsRepository.name, () => {
-  afterEach(() => {
-    jest.restoreAllMocks();
+  function repository(create: BatchWriter['create']): PlantsRepository {
+    return new PlantsRepository({ create } as BatchWriter);
+  }
+
+  it('should tell what became of a create', async () => {
+    const result = { stored: false, holder: PLANT };
+    await expect(repository(() => Promise.resolve(result)).create(PLANT)).resolves.toBe(result);
   });
 
-  it('should find the plant that holds the id', async () => {
-    await expect(repository(() => Promise.resolve(PLANT)).create(PLANT)).resolves.toEqual(PLANT);
-  });
-
-  it('should look for the plant that holds the id only as long as the write left of the time', async () => {
-    jest.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(TIMEOUT);
-    const silent = repository(() => new Promise(() => undefined));
-
-    await expect(silent.create(PLANT)).rejects.toMatchObject({ error: 50300 });
+  it.each([
+    ['failed', () => Promise.reject(new DatabaseUnreachableError())],
+    [
+      'could not begin',
+      () => {
+        throw new DatabaseUnreachableError();
+      },
+    ],
+  ])('should tell what a create that %s means to a client', async (_, create) => {
+    await expect(repository(create).create(PLANT)).rejects.toMatchObject({ error: 50300 });
   });
 });

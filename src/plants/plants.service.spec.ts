@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { CreateResult } from './create-result.js';
 import type { PlantsRepository } from './plants.repository.js';
 import type { PlantRecord } from './plant-record.js';
 import { PlantsService } from './plants.service.js';
@@ -7,9 +8,9 @@ const PLANT = { id: 1n, name: 'Rose' };
 
 describe(PlantsService.name, () => {
   function serviceWith(stored: PlantRecord[]): PlantsService {
-    const create = (plant: PlantRecord): Promise<undefined> => {
+    const create = (plant: PlantRecord): Promise<CreateResult> => {
       stored.push(plant);
-      return Promise.resolve(undefined);
+      return Promise.resolve({ stored: true });
     };
     return new PlantsService({ create } as unknown as PlantsRepository);
   }

@@ -27,10 +27,11 @@ export class PlantsService {
     assertPlant(plant);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
     const { id, name, tag } = plant;
-    const holder = await this.repository.create({ id, name, tag: tag ?? null, idempotencyKey: idempotencyKey ?? null });
-    if (holder) {
-      if (idempotencyKey === undefined || holder.idempotencyKey !== idempotencyKey) throw new PlantExistsError(id);
-      if (holder.name !== name || holder.tag !== (tag ?? null)) throw new IdempotencyKeyReusedError(id);
+    const record = { id, name, tag: tag ?? null, idempotencyKey: idempotencyKey ?? null };
+    const { stored, holder } = await this.repository.create(record);
+    if (!stored) {
+      if (holder?.idempotencyKey !== record.idempotencyKey) throw new PlantExistsError(id);
+      if (holder.name !== name || holder.tag !== record.tag) throw new IdempotencyKeyReusedError(id);
     }
     return tag === undefined ? { name } : { name, tag };
   }

@@ -1,7 +1,9 @@
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ApiError } from '../errors/api.error.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/connection-pool.error.js';
-import { Prisma } from '../database/generated/client.js';
+import { HolderLookupError } from './holder-lookup.error.js';
 import { StorageOverloadedError, StorageTimeoutError, StorageUnavailableError } from './storage.error.js';
+import { WriteQueueFullError } from './write-queue-full.error.js';
 
 /** What `@prisma/adapter-pg` tells of an error that PostgreSQL itself reported. */
 interface ServerError {
@@ -9,7 +11,6 @@ interface ServerError {
   severity?: string;
 }
 
-const UNIQUE_VIOLATION = 'P2002';
 /**
  * SQLSTATEs that leave open whether the statement came through: a connection lost on the way, by a pooler between us and
  * the server for example; a statement completion that is unknown by its name; a statement that was cancelled.
@@ -21,32 +22,37 @@ const UNDECIDED = /^08|^40003$|^57014$/;
  */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 
-export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === UNIQUE_VIOLATION;
-}
-
-/** What a failed write means to the client: above all, whether something may have been written. */
-export function writeError(error: unknown): ApiError {
+/** What a failed create means to the client: above all, whether something may have been written. */
+export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return new StorageUnavailableError(error);
-  if (error instanceof ConnectionPoolExhaustedError) return new StorageOverloadedError(error);
-  const state = rejection(error);
-  // Anything but a plain rejection leaves open whether the commit came through before it.
-  if (state === undefined || UNDECIDED.test(state)) return new StorageTimeoutError(error);
-  if (TRANSIENT.test(state)) return new StorageUnavailableError(error);
+  if (isOverload(error)) return new StorageOverloadedError(error);
+  // Its own write was refused, so nothing was written.
+  if (error instanceof HolderLookupError) {
+    return isOverload(error.cause) ? new StorageOverloadedError(error) : new StorageUnavailableError(error);
+  }
+  if (isUndecided(error)) return new StorageTimeoutError(error);
+  if (TRANSIENT.test(rejection(error) ?? '')) return new StorageUnavailableError(error);
   return new ApiError(50000, 'The storage rejected the plant in a way the service did not foresee.', { cause: error });
 }
 
-/** What a failed look-up of the plant that holds an id means: the write before it was refused, so nothing was written. */
-export function lookupError(error: unknown): ApiError {
-  return error instanceof ConnectionPoolExhaustedError
-    ? new StorageOverloadedError(error)
-    : new StorageUnavailableError(error);
+/** Whether PostgreSQL itself rejected a statement, on a connection that is as good as before. */
+export function isRejection(error: unknown): boolean {
+  return rejection(error) !== undefined;
 }
 
-/** The SQLSTATE with which PostgreSQL rejected a statement and rolled it back; undefined for any other failure. */
+/** Whether a statement may have been carried out although it failed: nothing but a plain rejection says that it was not. */
+export function isUndecided(error: unknown): boolean {
+  const state = rejection(error);
+  return state === undefined || UNDECIDED.test(state);
+}
+
+function isOverload(error: unknown): boolean {
+  return error instanceof ConnectionPoolExhaustedError || error instanceof WriteQueueFullError;
+}
+
+/** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
 function rejection(error: unknown): string | undefined {
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return undefined;
-  const { cause } = (error.meta?.driverAdapterError ?? {}) as { cause?: ServerError };
-  if (cause?.severity !== undefined && cause.severity !== 'ERROR') return undefined;
-  return cause?.originalCode;
+  if (!(error instanceof Error && isDriverAdapterError(error))) return undefined;
+  const { originalCode, severity = 'ERROR' } = error.cause as ServerError;
+  return severity === 'ERROR' ? originalCode : undefined;
 }

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import type { PlantsStatistics } from '../../src/index.js';
 import type { RawResponse } from './raw-connection.js';
 import { expectRefusal } from './refusal.js';
 import { startStore, type Store } from './store.js';
@@ -26,6 +27,10 @@ export class ProxiedStore {
 
   get managementPort(): number {
     return this.store.managementPort;
+  }
+
+  get statistics(): PlantsStatistics {
+    return this.store.statistics;
   }
 
   async stop(): Promise<void> {

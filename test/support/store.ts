@@ -3,6 +3,7 @@ import type { AppOptions } from '../../src/app.module.js';
 import { loadEnvironment } from '../../src/config/load-environment.js';
 import { createApp } from '../../src/create-app.js';
 import type { ErrorStatus } from '../../src/errors/error-status.js';
+import { PlantsStatistics } from '../../src/index.js';
 import { ManagementServer } from '../../src/management/management.server.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from './request.js';
@@ -17,6 +18,7 @@ export interface Store {
   readonly errorStatus: ErrorStatus;
   readonly basePath: string;
   readonly database: TestDatabase;
+  readonly statistics: PlantsStatistics;
   /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
   raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
   /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
@@ -45,6 +47,7 @@ export async function startStore(variables: Record<string, string> = {}): Promis
     managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
     errorStatus: environment.errorStatus,
     database,
+    statistics: app.get(PlantsStatistics, { strict: false }),
     stop: async () => {
       await app.close();
       await database.drop();

@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { DriverAdapterError } from '@prisma/driver-adapter-utils';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/connection-pool.error.js';
+import type { Database } from '../database/database.js';
+import { BatchWriter } from './batch-writer.js';
+import type { CreateResult } from './create-result.js';
+import { HolderLookupError } from './holder-lookup.error.js';
+import type { PlantRecord } from './plant-record.js';
+import type { PlantStatements } from './plant-statements.js';
+import type { PlantsModuleSettings } from './plants-module-settings.js';
+import { PlantsStatistics } from './plants-statistics.js';
+import { WriteQueueFullError } from './write-queue-full.error.js';
+
+const TIMEOUT = 5000;
+const LIMIT = 3;
+
+const plant = (id: number, idempotencyKey: string | null = null): PlantRecord => ({
+  id: BigInt(id),
+  name: 'Rose',
+  tag: null,
+  idempotencyKey,
+});
+
+/** A statement that was sent, to be answered by the test. */
+interface Sent {
+  ids: number[];
+  answer(...stored: number[]): void;
+  fail(error: unknown): void;
+}
+
+describe(BatchWriter.name, () => {
+  let sent: Sent[];
+  let statistics: PlantsStatistics;
+  let writer: BatchWriter;
+  let findHolders: (ids: readonly bigint[]) => Promise<Map<bigint, PlantRecord>>;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'performance'] });
+    sent = [];
+    statistics = new PlantsStatistics();
+    findHolders = () => Promise.reject(new Error('no look-up was to be made'));
+    const statements = {
+      insert: (plants: readonly PlantRecord[]) =>
+        new Promise<string[]>((resolve, reject) => {
+          const answer = (...stored: number[]): void => {
+            resolve(stored.map(String));
+          };
+          sent.push({ ids: plants.map(({ id }) => Number(id)), answer, fail: reject });
+        }),
+      findHolders: (ids: readonly bigint[]) => findHolders(ids),
+    } as unknown as PlantStatements;
+    const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
+    writer = new BatchWriter(statements, { timeout: TIMEOUT } as Database, statistics, settings);
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Begins creates that arrive together, and returns when they had the chance to be sent. */
+  async function create(...plants: PlantRecord[]): Promise<{ results: Promise<CreateResult>[] }> {
+    const results = plants.map((each) => writer.create(each));
+    for (const result of results) result.catch(() => undefined);
+    await turn();
+    return { results };
+  }
+
+  const turn = (): Promise<void> => jest.advanceTimersByTimeAsync(0);
+  const rejected = (originalCode: string): Error =>
+    new DriverAdapterError({ originalCode, severity: 'ERROR' } as never);
+  const stored = { stored: true };
+
+  it('should send a lone create at once', async () => {
+    const {
+      results: [result],
+    } = await create(plant(1));
+    expect(sent).toMatchObject([{ ids: [1] }]);
+    sent[0]?.answer(1);
+    await expect(result).resolves.toEqual(stored);
+  });
+
+  it('should send together what arrives together, and tell each only after the answer', async () => {
+    const { results } = await create(plant(1), plant(2), plant(3));
+    expect(sent).toMatchObject([{ ids: [1, 2, 3] }]);
+    const settled = jest.fn();
+    for (const result of results) void result.then(settled);
+    await turn();
+    expect(settled).not.toHaveBeenCalled();
+    expect(statistics).toEqual({ created: 0, statements: 1, waiting: 0, inFlight: 3 });
+
+    sent[0]?.answer(1, 2, 3);
+    await expect(Promise.all(results)).resolves.toEqual([stored, stored, stored]);
+    expect(statistics).toEqual({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
+  });
+
+  it('should gather what comes while a statement is under way, and send it after that', async () => {
+    await create(plant(1));
+    await create(plant(2));
+    await create(plant(3));
+    expect(sent).toHaveLength(1);
+    expect(statistics).toMatchObject({ waiting: 2, inFlight: 1 });
+    sent[0]?.answer(1);
+    await turn();
+    expect(sent[1]).toMatchObject({ ids: [2, 3] });
+  });
+
+  it('should gather no more once a statement takes long, and send no more than some at a time', async () => {
+    for (let id = 1; id <= 10; id++) {
+      await create(plant(id));
+      await jest.advanceTimersByTimeAsync(200);
+    }
+    expect(sent.map(({ ids }) => ids)).toEqual([[1], [2], [3], [4], [5], [6], [7], [8]]);
+    sent[3]?.answer(4);
+    await turn();
+    expect(sent[8]).toMatchObject({ ids: [9, 10] });
+  });
+
+  it('should give an id to the first of several', async () => {
+    const { results } = await create(plant(1), plant(1), plant(1));
+    sent[0]?.answer(1);
+    await expect(Promise.all(results)).resolves.toEqual([stored, { stored: false }, { stored: false }]);
+  });
+
+  it('should look up together the holders for creates with a key, and make nobody else wait for it', async () => {
+    let found: (holders: Map<bigint, PlantRecord>) => void = () => undefined;
+    const lookedUp = jest.fn();
+    findHolders = (ids) => {
+      lookedUp(ids);
+      return new Promise((resolve) => (found = resolve));
+    };
+    const {
+      results: [first, second, keyless, fresh],
+    } = await create(plant(1, 'a'), plant(2, 'b'), plant(3), plant(4));
+    sent[0]?.answer(4);
+    await expect(keyless).resolves.toEqual({ stored: false });
+    await expect(fresh).resolves.toEqual(stored);
+    expect(lookedUp.mock.calls).toEqual([[[1n, 2n]]]);
+    await create(plant(5));
+    expect(sent[1]).toMatchObject({ ids: [5] });
+
+    found(new Map([[1n, plant(1, 'a')]]));
+    await expect(first).resolves.toEqual({ stored: false, holder: plant(1, 'a') });
+    await expect(second).rejects.toThrow(HolderLookupError);
+  });
+
+  it('should tell those who know that nothing was written of a look-up that fails or takes too long', async () => {
+    findHolders = (ids) => (ids[0] === 1n ? Promise.reject(new Error('lost')) : new Promise(() => undefined));
+    const {
+      results: [failing],
+    } = await create(plant(1, 'a'));
+    sent[0]?.answer();
+    await expect(failing).rejects.toMatchObject({ name: 'HolderLookupError', cause: new Error('lost') });
+    const {
+      results: [late],
+    } = await create(plant(2, 'b'));
+    sent[1]?.answer();
+    await jest.advanceTimersByTimeAsync(2 * TIMEOUT);
+    await expect(late).rejects.toThrow(HolderLookupError);
+  });
+
+  it('should try each alone where one of many was rejected', async () => {
+    const { results } = await create(plant(1), plant(2), plant(3));
+    sent[0]?.fail(rejected('23514'));
+    await turn();
+    expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[1], [2], [3]]);
+    // They hold up nobody.
+    await create(plant(4));
+    expect(sent[4]).toMatchObject({ ids: [4] });
+    sent[1]?.answer(1);
+    sent[2]?.fail(rejected('23514'));
+    sent[3]?.answer();
+    await expect(results[0]).resolves.toEqual(stored);
+    await expect(results[1]).rejects.toEqual(rejected('23514'));
+    await expect(results[2]).resolves.toEqual({ stored: false });
+  });
+
+  it('should not repeat what failed in any other way', async () => {
+    const lost = new Error('Connection terminated unexpectedly');
+    const { results } = await create(plant(1), plant(2));
+    sent[0]?.fail(lost);
+    for (const result of results) await expect(result).rejects.toBe(lost);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('should not tell of a taken id, or that nothing was written, where an earlier statement may have stored the plant', async () => {
+    findHolders = () => Promise.resolve(new Map([[4n, plant(4, 'key')]]));
+    const { results } = await create(plant(1), plant(2), plant(3), plant(4, 'key'));
+    sent[0]?.fail(rejected('57014'));
+    await turn();
+    const [, taken, failing, storing, keyed] = sent;
+    taken?.answer();
+    failing?.fail(rejected('53100'));
+    storing?.answer(3);
+    keyed?.answer();
+    await expect(results[0]).rejects.toThrow(DatabaseTimeoutError);
+    await expect(results[1]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('53100') });
+    await expect(results[2]).resolves.toEqual(stored);
+    await expect(results[3]).resolves.toEqual({ stored: false, holder: plant(4, 'key') });
+  });
+
+  it('should refuse more than may wait, and lose none of those that wait', async () => {
+    await create(plant(1));
+    const { results: waiting } = await create(plant(2), plant(3), plant(4));
+    expect(() => writer.create(plant(5))).toThrow(WriteQueueFullError);
+    sent[0]?.answer(1);
+    await turn();
+    sent[1]?.answer(2, 3, 4);
+    await expect(Promise.all(waiting)).resolves.toEqual([stored, stored, stored]);
+    await create(plant(6));
+    expect(sent[2]).toMatchObject({ ids: [6] });
+  });
+
+  it('should refuse nothing that comes while nothing is under way', async () => {
+    await create(...[1, 2, 3, 4, 5].map((id) => plant(id)));
+    expect(sent).toMatchObject([{ ids: [1, 2, 3, 4, 5] }]);
+  });
+
+  it('should give up what waits too long for a statement, and not send it any more', async () => {
+    // All that go at a time.
+    for (let id = 1; id <= 8; id++) {
+      await create(plant(id));
+      await jest.advanceTimersByTimeAsync(100);
+    }
+    const {
+      results: [late],
+    } = await create(plant(9));
+    await jest.advanceTimersByTimeAsync(TIMEOUT);
+    await expect(late).rejects.toThrow(ConnectionPoolExhaustedError);
+    expect(statistics.waiting).toBe(0);
+    for (const statement of sent) statement.answer();
+    await turn();
+    expect(sent).toHaveLength(8);
+  });
+
+  it('should give up what is not answered in time, and not try it again', async () => {
+    const { results } = await create(plant(1), plant(2));
+    await jest.advanceTimersByTimeAsync(2 * TIMEOUT);
+    for (const result of results) await expect(result).rejects.toThrow(DatabaseTimeoutError);
+    sent[0]?.fail(rejected('57014'));
+    await turn();
+    expect(sent).toHaveLength(1);
+  });
+});

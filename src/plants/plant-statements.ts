@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.js';
+import { Prisma } from '../database/generated/client.js';
+import { escapeSchema } from '../database/prisma-adapter.js';
+import { PrismaService } from '../database/prisma.service.js';
+import type { PlantRecord } from './plant-record.js';
+
+/** The part of the time that the rows of one statement may together wait for a lock. */
+const LOCK_SHARE = 0.2;
+
+interface StoredId {
+  id: string;
+}
+
+/** The SQL of the store. Ids go to and fro as text: pg turns numbers into whatever the application has told it to. */
+@Injectable()
+export class PlantStatements {
+  private readonly table: string;
+  private readonly insertOneSql: string;
+  private readonly insertManySql: string;
+  private readonly lockTimeout: string;
+
+  constructor(
+    private readonly database: Database,
+    private readonly prisma: PrismaService,
+  ) {
+    this.table = `"${escapeSchema(database.schema)}"."plants"`;
+    const insert = `INSERT INTO ${this.table} (id, name, tag, idempotency_key)`;
+    this.insertOneSql = `${insert} VALUES ($1::bigint, $2, $3, $4) ON CONFLICT (id) DO NOTHING RETURNING id::text`;
+    // In the order of their ids, or two statements could each wait for a row of the other. The lock timeout is set before
+    // the first row goes in, and for this statement alone.
+    this.insertManySql = `${insert}
+      SELECT id, name, tag, idempotency_key
+      FROM (SELECT set_config('lock_timeout', $5, true)) AS setting,
+        unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
+          WITH ORDINALITY AS plant (id, name, tag, idempotency_key, position)
+      ORDER BY id, position
+      ON CONFLICT (id) DO NOTHING RETURNING id::text`;
+    this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
+  }
+
+  /**
+   * Inserts plants in one statement: all of them or, where it fails, none. Returns the ids that were not taken; of several
+   * plants with one id the first is inserted.
+   */
+  async insert(plants: readonly PlantRecord[]): Promise<string[]> {
+    const [only, ...others] = plants;
+    const rows = await (only && others.length === 0 ? this.insertOne(only) : this.insertMany(plants));
+    return rows.map(({ id }) => id);
+  }
+
+  private insertOne({ id, name, tag, idempotencyKey }: PlantRecord): Promise<StoredId[]> {
+    return this.database.query(this.insertOneSql, [String(id), name, tag, idempotencyKey]);
+  }
+
+  private insertMany(plants: readonly PlantRecord[]): Promise<StoredId[]> {
+    return this.database.query(this.insertManySql, [
+      plants.map(({ id }) => String(id)),
+      plants.map(({ name }) => name),
+      plants.map(({ tag }) => tag),
+      plants.map(({ idempotencyKey }) => idempotencyKey),
+      this.lockTimeout,
+    ]);
+  }
+
+  /** The plants that hold these ids, by id. */
+  async findHolders(ids: readonly bigint[]): Promise<Map<bigint, PlantRecord>> {
+    const rows = await this.prisma.$queryRaw<(Omit<PlantRecord, 'id'> & { id: string })[]>`
+      SELECT id::text, name, tag, idempotency_key AS "idempotencyKey"
+      FROM ${Prisma.raw(this.table)} WHERE id = ANY(${ids.map(String)}::bigint[])`;
+    return new Map(rows.map(({ id, ...plant }) => [BigInt(id), { id: BigInt(id), ...plant }]));
+  }
+}

@@ -1,0 +1,49 @@
+import type { PendingCreate } from './pending-create.js';
+import { WriteQueueFullError } from './write-queue-full.error.js';
+
+/** The most plants, and characters of them, in one statement; a longer plant has a statement to itself. */
+const LARGEST_BATCH = 500;
+const LONGEST_BATCH = 2 ** 20;
+/** The most characters that wait, however few plants they are: they are in memory. */
+const LONGEST_QUEUE = 2 ** 26;
+
+/** Creates that wait for a statement, in the order in which they came. */
+export class WriteQueue {
+  private readonly entries: PendingCreate[] = [];
+  private size = 0;
+
+  get length(): number {
+    return this.entries.length;
+  }
+
+  /** @throws WriteQueueFullError where so many wait already, or so long ones that they take too much memory */
+  add(entry: PendingCreate, limit: number): void {
+    if (this.length >= limit || (this.length > 0 && this.size + entry.size > LONGEST_QUEUE)) {
+      throw new WriteQueueFullError(`${this.length} creates wait for the database`);
+    }
+    this.entries.push(entry);
+    this.size += entry.size;
+  }
+
+  /** Takes one out of the queue, and tells whether it was in there. */
+  remove(entry: PendingCreate): boolean {
+    const index = this.entries.indexOf(entry);
+    if (index === -1) return false;
+    this.entries.splice(index, 1);
+    this.size -= entry.size;
+    return true;
+  }
+
+  /** Takes as many of the first ones as one statement takes. */
+  takeBatch(): PendingCreate[] {
+    let count = 0;
+    let size = 0;
+    for (const entry of this.entries) {
+      if (count === LARGEST_BATCH || (count > 0 && size + entry.size > LONGEST_BATCH)) break;
+      count += 1;
+      size += entry.size;
+    }
+    this.size -= size;
+    return this.entries.splice(0, count);
+  }
+}

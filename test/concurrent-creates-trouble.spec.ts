@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createTogether, type PipelinedCreate } from './support/pipelined.js';
+import { ProxiedStore } from './support/proxied-store.js';
+import { TableLock } from './support/table-lock.js';
+import { until } from './support/until.js';
+
+const STORAGE_TIMEOUT = 2000;
+const NEIGHBOURS = [1, 2, 3, 4, 5, 6, 7, 8];
+
+const create = (id: number, tag?: string, key?: string): PipelinedCreate => ({
+  body: JSON.stringify({ id, name: 'Rose', tag }),
+  ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
+});
+
+describe('Creates that come together, in trouble', () => {
+  let store: ProxiedStore;
+
+  beforeEach(async () => {
+    store = await ProxiedStore.start({ STORAGE_TIMEOUT: String(STORAGE_TIMEOUT), ERROR_STATUS: 'semantic' });
+    // A plant with a tag is rejected with the tag as its SQLSTATE.
+    await store.database.query(`
+      CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.tag IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = NEW.tag; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER reject BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION reject()`);
+  });
+  afterEach(() => store.stop());
+
+  it.each([
+    [50000, '23514'],
+    [50000, 'XX000'],
+    [50300, '40P01'],
+    [50300, '53100'],
+    [50300, '55P03'],
+    [50400, '57014'],
+    [50400, '40003'],
+    [50400, '08006'],
+  ])(
+    'should answer %d to the one that is rejected with the SQLSTATE %s, and create its neighbours',
+    async (error, state) => {
+      const responses = await createTogether(store.port, [
+        ...NEIGHBOURS.map((id) => create(id)),
+        create(100, state),
+        ...NEIGHBOURS.map((id) => create(-id, undefined, 'key')),
+      ]);
+      const [culprit] = responses.splice(NEIGHBOURS.length, 1);
+      store.expectRefused(culprit, error);
+      for (const response of responses) expect(response).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+      const stored = [...NEIGHBOURS.map((id) => -id).reverse(), ...NEIGHBOURS];
+      expect(await store.storedIds()).toEqual(stored);
+      expect(store.statistics).toMatchObject({ created: stored.length, waiting: 0, inFlight: 0 });
+    },
+  );
+
+  it('should create the neighbours of one whose id another transaction holds', async () => {
+    const other = new pg.Client(store.database.url);
+    await other.connect();
+    try {
+      await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (100, 'Lily')`);
+      const together = createTogether(
+        store.port,
+        [100, ...NEIGHBOURS].map((id) => create(id)),
+      );
+      await until(async () => (await store.storedIds()).length === NEIGHBOURS.length);
+      const [culprit, ...neighbours] = await together;
+      for (const response of neighbours) expect(response).toMatchObject({ status: 200 });
+      store.expectUnknown(culprit);
+    } finally {
+      await other.end();
+    }
+    expect(await store.storedIds()).toEqual(NEIGHBOURS);
+  });
+
+  it('should not hold up others behind a lone one that waits for a lock', async () => {
+    const other = new pg.Client(store.database.url);
+    await other.connect();
+    try {
+      await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (100, 'Lily')`);
+      const waiting = store.create(100);
+      await until(() => store.statistics.inFlight === 1);
+      for (const id of NEIGHBOURS) await store.expectCreated(id);
+      expect(store.statistics.inFlight).toBe(1);
+      await other.query('COMMIT');
+      store.expectRefused(await waiting, 40901);
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('should answer 50400 to all of a statement whose answer is lost, and later 200 to each with its key', async () => {
+    const creates = NEIGHBOURS.map((id) => create(id, undefined, `key ${id}`));
+    store.proxy.loseAnswerTo('INSERT');
+    for (const response of await createTogether(store.port, creates)) store.expectUnknown(response);
+    expect(await store.storedIds()).toEqual(NEIGHBOURS);
+
+    for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
+    expect(await store.storedIds()).toEqual(NEIGHBOURS);
+  });
+
+  it('should answer 50300 to all where no connection can be made, and recover', async () => {
+    store.proxy.reset();
+    const creates = NEIGHBOURS.map((id) => create(id));
+    for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
+    store.proxy.restore();
+    for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
+  });
+
+  it('should answer 50400 in time where a statement with many takes too long, and recover', async () => {
+    await using lock = await TableLock.take(store.database);
+    const before = performance.now();
+    const responses = await createTogether(
+      store.port,
+      NEIGHBOURS.map((id) => create(id)),
+    );
+    expect(performance.now() - before).toBeLessThan(1.6 * STORAGE_TIMEOUT);
+    for (const response of responses) store.expectUnknown(response);
+    await lock.release();
+    await store.expectCreated(100);
+  });
+
+  it('should answer 50300 where those that hold the ids cannot be looked up', async () => {
+    const creates = NEIGHBOURS.map((id) => create(id, undefined, 'key'));
+    await createTogether(store.port, creates);
+    store.proxy.loseAnswerTo('ANY(');
+    for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
+    for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
+  });
+});
+
+describe('More creates than WRITE_QUEUE_LIMIT', () => {
+  it('should be answered 50301 while the database is busy, and the others be created', async () => {
+    const store = await ProxiedStore.start({ WRITE_QUEUE_LIMIT: '3', ERROR_STATUS: 'semantic' });
+    try {
+      const lock = await TableLock.take(store.database);
+      // As many statements as go at a time, however long each of them takes.
+      const first = [];
+      for (let id = 1; id <= 8; id++) {
+        first.push(store.create(id));
+        await lock.awaited(id);
+      }
+      const together = createTogether(
+        store.port,
+        [11, 12, 13, 14, 15].map((id) => create(id)),
+      );
+      await until(() => store.statistics.waiting === 3);
+      await lock.release();
+
+      const responses = await together;
+      for (const response of [...(await Promise.all(first)), ...responses.slice(0, 3)]) {
+        expect(response).toMatchObject({ status: 200 });
+      }
+      for (const response of responses.slice(3)) store.expectNothingWritten(response, 50301);
+      expect(await store.storedIds()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13]);
+    } finally {
+      await store.stop();
+    }
+  });
+});
