@@ -5,6 +5,7 @@ import { PlantStoreProcess } from './support/process.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { requestHead } from './support/request.js';
 import { startStore, type Store } from './support/store.js';
+import { TableLock } from './support/table-lock.js';
 
 describe('/metrics', () => {
   let store: Store;
@@ -51,6 +52,22 @@ describe('/metrics', () => {
       expect(body).toContain(`${line}\n`);
     }
     expect(body).not.toContain('plant_store_worker');
+  });
+
+  it('should count what is created, and what waits for it', async () => {
+    for (const id of [1, 2, 2]) await store.post(`{"id":${id},"name":"Rose"}`);
+    expect((await scrape())?.body).toMatch(/^plant_store_plants_created_total 2$/m);
+    expect((await scrape())?.body).toMatch(/^plant_store_statements_total [1-9]\d*$/m);
+
+    await using lock = await TableLock.take(store.database);
+    const answer = store.post('{"id":3,"name":"Rose"}');
+    await lock.awaited();
+    expect((await scrape())?.body).toMatch(/^plant_store_creates_in_flight 1$/m);
+    await lock.release();
+    await answer;
+    const { body } = (await scrape()) ?? {};
+    expect(body).toMatch(/^plant_store_plants_created_total 3$/m);
+    expect(body).toMatch(/^plant_store_creates_in_flight 0$/m);
   });
 
   it('should answer HEAD without a body, and no other method than GET', async () => {

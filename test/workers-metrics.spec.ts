@@ -16,9 +16,21 @@ describe('/metrics of several workers', () => {
     await database.drop();
   });
 
+  const CREATED = 'plant_store_plants_created_total';
+  let id = 0;
+
+  /** Half of them by each worker, as connections are dealt out in turn. */
+  async function create(plants: number): Promise<void> {
+    for (let i = 0; i < plants; i++) {
+      expect(await service.process.post(`{"id":${++id},"name":"Rose"}`)).toMatchObject({ status: 200 });
+    }
+  }
+
   it('should have what they do as sums, and what each process takes for itself', async () => {
+    await create(6);
     const metrics = await service.metrics();
     expect(Object.fromEntries(metrics)).toMatchObject({
+      plant_store_plants_created_total: 6,
       plant_store_workers: 2,
       plant_store_worker_restarts_total: 0,
       plant_store_creates_waiting: 0,
@@ -43,6 +55,7 @@ describe('/metrics of several workers', () => {
       [...metrics.keys()].filter((name) => name.startsWith('process_open_fds')).length;
     expect([places(before), places(meanwhile)]).toEqual([3, 2]);
     expectNoCounterFallen(before, meanwhile);
+    expect(meanwhile.get(CREATED)).toBe(6);
   });
 
   it('should count a worker that is replaced, and let no sum fall', async () => {
@@ -53,7 +66,9 @@ describe('/metrics of several workers', () => {
     const meanwhile = await service.metrics();
     expect(meanwhile.get('plant_store_workers')).toBe(1);
     await until(() => service.logged(' listens on ').length === 1);
+    await create(4);
     const after = await service.metrics();
+    expect([before, meanwhile, after].map((metrics) => metrics.get(CREATED))).toEqual([6, 6, 10]);
 
     expect(after.get('plant_store_workers')).toBe(2);
     expect(after.get('plant_store_worker_restarts_total')).toBe(1);

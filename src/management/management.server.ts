@@ -90,7 +90,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     try {
       return await route();
     } catch (error) {
-      this.logger.error(error);
+      this.logger.error(error instanceof Error ? error.stack : error);
       return { status: 500, body: { message: 'This could not be found out; the log says why.' } };
     }
   }
