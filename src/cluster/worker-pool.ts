@@ -3,8 +3,9 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app.module.js';
 import { closeTimeout } from '../close-timeout.js';
+import { reasonOf } from '../database/reason-of.js';
 import { RestartBackoff } from './restart-backoff.js';
-import { WorkerProcess } from './worker-process.js';
+import { type WorkerEnd, WorkerProcess } from './worker-process.js';
 
 /** Longer than a worker takes to end when all its requests are answered or given up. */
 const STOP_MARGIN_MS = 5000;
@@ -66,28 +67,35 @@ export class WorkerPool implements BeforeApplicationShutdown {
   }
 
   /** Replaces a worker that ends, and the one that replaced it, until the service stops. */
-  private async watch(worker: WorkerProcess): Promise<void> {
+  private async watch({ place, ended }: WorkerProcess): Promise<void> {
     const { signal } = this.stopping;
     const backoff = new RestartBackoff();
-    for (;;) {
-      const { clean, how } = await worker.ended;
-      if (signal.aborted) {
-        if (!clean) this.logger.warn(`While stopping, ${worker.name} ${how}`);
-        return;
-      }
-      const pause = backoff.pause(worker.served);
-      this.logger.warn(`${capitalized(worker.name)} ${how}; the next one starts in ${pause} ms`);
+    let end = await ended;
+    while (!signal.aborted) {
+      const pause = backoff.pause(end.served);
+      this.logger.warn(`${capitalized(end.how)}; the next one starts in ${pause} ms`);
       if (!(await passed(pause, signal))) return;
+      end = await this.replace(place);
+    }
+    if (!end.clean) this.logger.warn(`While stopping, ${end.how}`);
+  }
+
+  /** Starts another one in this place, and resolves to how that one has ended. */
+  private async replace(place: number): Promise<WorkerEnd> {
+    try {
       this.restarts += 1;
-      worker = this.fork(worker.place);
-      const { name } = worker;
+      const { listening, name, ended } = this.fork(place);
       // Where it does not come to listen, it ends.
-      worker.listening.then(
+      listening.then(
         (url) => {
           this.logger.log(`${capitalized(name)} listens on ${url}`);
         },
         () => undefined,
       );
+      return await ended;
+    } catch (error) {
+      // The machine has no room for another process just now.
+      return { clean: false, how: `worker ${place} could not be started (${reasonOf(error)})`, served: 0 };
     }
   }
 

@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { AppOptions } from '../app.module.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
@@ -7,11 +6,15 @@ import { WorkerStartError } from './worker-start.error.js';
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url));
 
+const CLEAN_EXIT = 'ended with code 0';
+
 export interface WorkerEnd {
   /** Whether it ended by itself and without a failure. */
   clean: boolean;
-  /** What became of it, in words. */
+  /** What became of which, in words. */
   how: string;
+  /** For how many milliseconds it had been listening. */
+  served: number;
 }
 
 interface PendingQuestion {
@@ -29,7 +32,7 @@ export class WorkerProcess {
   private failure: string | undefined;
   private stopped = false;
   private listeningSince: number | undefined;
-  /** Whether it has ended, or can no longer be reached. */
+  /** Whether it has ended. */
   isGone = false;
 
   private constructor(
@@ -53,7 +56,7 @@ export class WorkerProcess {
         resolve(message.url);
       });
       void this.ended.then(({ how }) => {
-        reject(new WorkerStartError(this.failure ?? `plant-store: ${this.name} ${how} while it started`));
+        reject(new WorkerStartError(this.failure ?? `plant-store: ${how} while it started`));
       });
     });
     // Not everybody waits for it.
@@ -71,11 +74,6 @@ export class WorkerProcess {
 
   get serves(): boolean {
     return this.listeningSince !== undefined && !this.isGone;
-  }
-
-  /** For how many milliseconds it has been listening. */
-  get served(): number {
-    return this.listeningSince === undefined ? 0 : performance.now() - this.listeningSince;
   }
 
   /** Rejects where it does not answer in time. */
@@ -111,22 +109,26 @@ export class WorkerProcess {
 
   private async end(): Promise<WorkerEnd> {
     const { worker } = this;
-    const gone = (): void => {
-      this.isGone = true;
-      for (const { reject } of this.questions.values()) reject(new Error(`${this.name} has ended`));
-    };
-    worker.on('exit', gone).on('disconnect', gone).on('error', gone);
-    try {
-      // What it said last may arrive after its exit, but not after the end of the connection.
-      const [[code, signal]] = (await Promise.all([once(worker, 'exit'), once(worker, 'disconnect')])) as [
-        [number | null, NodeJS.Signals | null],
-        unknown,
-      ];
-      if (this.failure !== undefined) return { clean: false, how: `could not start (${this.failure})` };
-      return { clean: code === 0, how: signal === null ? `ended with code ${code ?? 0}` : `was ended by ${signal}` };
-    } catch (error) {
-      return { clean: false, how: `could not be started (${(error as Error).message})` };
-    }
+    const disconnected = new Promise<void>((resolve) => {
+      worker.on('disconnect', resolve);
+    });
+    const exit = await new Promise<string>((resolve) => {
+      worker.on('exit', (code, signal) => {
+        // The types promise a signal; there is none where it ended by itself.
+        resolve((signal as string | null) === null ? `ended with code ${code}` : `was ended by ${signal}`);
+      });
+      worker.on('error', ({ message }) => {
+        // Others are of messages to one that is ending just now.
+        if (worker.process.pid === undefined) resolve(`could not be started (${message})`);
+      });
+    });
+    const served = this.listeningSince === undefined ? 0 : performance.now() - this.listeningSince;
+    this.isGone = true;
+    for (const { reject } of this.questions.values()) reject(new Error(`${this.name} has ended`));
+    // What it said last may arrive after its exit, but not after the end of the connection.
+    if (worker.process.pid !== undefined) await disconnected;
+    const how = this.failure === undefined ? exit : `could not start (${this.failure})`;
+    return { clean: exit === CLEAN_EXIT, how: `${this.name} ${how}`, served };
   }
 
   private tell(message: PrimaryMessage): void {
