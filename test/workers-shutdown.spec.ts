@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RawResponse } from './support/raw-connection.js';
+import { RawConnection, type RawResponse } from './support/raw-connection.js';
+import { postHead } from './support/request.js';
 import { TableLock } from './support/table-lock.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
@@ -135,6 +136,25 @@ describe('A service of several workers', () => {
 
     expect(await service.process.ended).toBe(0);
     expect(service.logged(`(process ${worker}) does not stop, and is killed`)).toHaveLength(1);
+  });
+
+  it('should replace a worker that dies while a connection is handed over to it, and end all the same', async () => {
+    const [worker = 0] = await service.workers();
+    process.kill(worker, 'SIGSTOP');
+    // Dealt out in turn, so that one of them is for this worker, which can't take it.
+    const connections = await Promise.all([1, 2].map(() => RawConnection.open(service.port)));
+    for (const connection of connections) connection.send(postHead('', '{}'), '{}');
+    await Promise.race(connections.map((connection) => connection.response()));
+    // So that the primary process hears of its exit and of the end of its connection at once, as under load.
+    service.process.signal('SIGSTOP');
+    process.kill(worker, 'SIGKILL');
+    service.process.signal('SIGCONT');
+    await until(() => service.logged(' listens on ').length === 1);
+
+    service.process.signal('SIGTERM');
+    await refusing();
+    expect(await service.process.ended).toBe(0);
+    for (const connection of connections) connection.close();
   });
 
   it('should stop while a worker waits to be started anew', async () => {

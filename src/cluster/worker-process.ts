@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AppOptions } from '../app.module.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
@@ -6,6 +7,8 @@ import { WorkerStartError } from './worker-start.error.js';
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url));
 
+/** For what a worker said before its end to arrive. */
+const LAST_WORDS_MS = 200;
 const CLEAN_EXIT = 'ended with code 0';
 
 export interface WorkerEnd {
@@ -82,17 +85,20 @@ export class WorkerProcess {
     milliseconds: number,
   ): Promise<WorkerQuestions[Question]> {
     const id = this.asked++;
-    let timer: NodeJS.Timeout | undefined;
+    const answered = new AbortController();
     try {
       return await new Promise((resolve, reject) => {
         this.questions.set(id, { resolve: resolve as PendingQuestion['resolve'], reject });
-        timer = setTimeout(() => {
-          reject(new Error(`${this.name} did not answer within ${milliseconds} ms`));
-        }, milliseconds);
         this.tell({ type: 'ask', id, question });
+        void setTimeout(milliseconds, undefined, { signal: answered.signal }).then(
+          () => {
+            reject(new Error(`${this.name} did not answer within ${milliseconds} ms`));
+          },
+          () => undefined,
+        );
       });
     } finally {
-      clearTimeout(timer);
+      answered.abort();
       this.questions.delete(id);
     }
   }
@@ -126,7 +132,10 @@ export class WorkerProcess {
     this.isGone = true;
     for (const { reject } of this.questions.values()) reject(new Error(`${this.name} has ended`));
     // What it said last may arrive after its exit, but not after the end of the connection.
-    if (worker.process.pid !== undefined) await disconnected;
+    const heard = await Promise.race([disconnected.then(() => true), setTimeout(LAST_WORDS_MS, false)]);
+    // Where it was killed while a connection was handed over to it, Node keeps waiting for its receipt: the worker would count as
+    // connected for ever, and the port would stay open, and this process alive, after the end of all others.
+    if (!heard) worker.disconnect();
     const how = this.failure === undefined ? exit : `could not start (${this.failure})`;
     return { clean: exit === CLEAN_EXIT, how: `${this.name} ${how}`, served };
   }
