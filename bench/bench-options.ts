@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util';
+import { positiveNumber, positiveNumbers } from './option-numbers.js';
+import { allTargets } from './targets/all-targets.js';
+import type { Target } from './targets/target.js';
+
+export interface BenchOptions {
+  readonly targets: readonly Target[];
+  readonly connections: readonly number[];
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly build: string;
+  readonly json: string | undefined;
+  readonly chart: string | undefined;
+}
+
+export const BENCH_USAGE = `npm run bench -- [options]
+
+  --targets a,b          what to measure; everything unless given
+  --connections 1,8,64   how many connections; 1,8,64,256 unless given
+  --rounds N             3 unless given; medians are told
+  --seconds N            how long one round of one target is measured; 4 unless given
+  --warm-up N            seconds of load before that; 2 unless given
+  --workers N            processes of the target plant-store-workers; 2 unless given
+  --build DIR            a build of the store; several are compared; dist unless given
+  --json FILE            writes every round
+  --chart FILE           writes a chart; docs/benchmark.svg in a run of everything`;
+
+export function readBenchOptions(args: string[]): BenchOptions | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      targets: { type: 'string' },
+      connections: { type: 'string', default: '1,8,64,256' },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '4' },
+      'warm-up': { type: 'string', default: '2' },
+      workers: { type: 'string', default: '2' },
+      build: { type: 'string', multiple: true, default: ['dist'] },
+      json: { type: 'string' },
+      chart: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) return undefined;
+  const all = allTargets({ builds: values.build, workers: positiveNumber('--workers', values.workers) });
+  const isWhole = values.targets === undefined;
+  return {
+    targets: values.targets === undefined ? all : chosen(values.targets.split(','), all),
+    connections: positiveNumbers('--connections', values.connections),
+    rounds: positiveNumber('--rounds', values.rounds),
+    seconds: positiveNumber('--seconds', values.seconds),
+    warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
+    build: values.build[0] ?? '',
+    json: values.json,
+    chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),
+  };
+}
+
+/** In their own order; "plant-store" stands for all of its builds. */
+function chosen(names: readonly string[], all: readonly Target[]): Target[] {
+  const known = all.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new RangeError(`There is no target ${unknown.join(', ')}. There are ${known.join(', ')}.`);
+  }
+  return all.filter(
+    ({ name }) => names.includes(name) || (/^plant-store-\d+$/.test(name) && names.includes('plant-store')),
+  );
+}
