@@ -5,6 +5,7 @@ createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(Buffer.concat(chunks));
+    response.setHeader('Content-Type', 'application/json');
+    response.end(Buffer.concat(chunks));
   });
 }).listen(Number(process.env.PORT), '127.0.0.1');

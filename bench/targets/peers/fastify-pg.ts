@@ -4,7 +4,8 @@ import { isAuthorized } from './bearer-token.js';
 import { type NewPlant, PLANT_SCHEMA } from './plant-schema.js';
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
-const app = fastify();
+// What is no string is refused, and not made one.
+const app = fastify({ ajv: { customOptions: { coerceTypes: false } } });
 
 app.addHook('onRequest', async (request, reply) => {
   if (!isAuthorized(request.headers.authorization)) await reply.code(401).send({ message: 'Unauthorized' });

@@ -5,7 +5,8 @@ import { type NewPlant, PLANT_SCHEMA } from './plant-schema.js';
 
 // It prepares statements by itself, and sends several over one connection without waiting for the answers between them.
 const sql = postgres(process.env.DATABASE_URL ?? '', { max: 10 });
-const app = fastify();
+// What is no string is refused, and not made one.
+const app = fastify({ ajv: { customOptions: { coerceTypes: false } } });
 
 app.addHook('onRequest', async (request, reply) => {
   if (!isAuthorized(request.headers.authorization)) await reply.code(401).send({ message: 'Unauthorized' });
