@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { positiveNumber, positiveNumbers } from './option-numbers.js';
 import { allTargets } from './targets/all-targets.js';
+import { chosenTargets } from './targets/chosen-targets.js';
 import type { Target } from './targets/target.js';
 
 export interface BenchOptions {
@@ -26,6 +27,7 @@ export const BENCH_USAGE = `npm run bench -- [options]
   --json FILE            writes every round
   --chart FILE           writes a chart; docs/benchmark.svg in a run of everything`;
 
+/** Undefined where only help was asked for. */
 export function readBenchOptions(args: string[]): BenchOptions | undefined {
   const { values } = parseArgs({
     args,
@@ -46,7 +48,7 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
   const all = allTargets({ builds: values.build, workers: positiveNumber('--workers', values.workers) });
   const isWhole = values.targets === undefined;
   return {
-    targets: values.targets === undefined ? all : chosen(values.targets.split(','), all),
+    targets: values.targets === undefined ? all : chosenTargets(values.targets.split(','), all),
     connections: positiveNumbers('--connections', values.connections),
     rounds: positiveNumber('--rounds', values.rounds),
     seconds: positiveNumber('--seconds', values.seconds),
@@ -55,16 +57,4 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
     json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),
   };
-}
-
-/** In their own order; "plant-store" stands for all of its builds. */
-function chosen(names: readonly string[], all: readonly Target[]): Target[] {
-  const known = all.map(({ name }) => name);
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    throw new RangeError(`There is no target ${unknown.join(', ')}. There are ${known.join(', ')}.`);
-  }
-  return all.filter(
-    ({ name }) => names.includes(name) || (/^plant-store-\d+$/.test(name) && names.includes('plant-store')),
-  );
 }

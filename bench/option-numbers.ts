@@ -8,3 +8,8 @@ export function positiveNumber(option: string, text: string): number {
 export function positiveNumbers(option: string, text: string): number[] {
   return text.split(',').map((part) => positiveNumber(option, part));
 }
+
+/** Several that may be 0 as well. */
+export function wholeNumbers(option: string, text: string): number[] {
+  return text.split(',').map((part) => (part === '0' ? 0 : positiveNumber(option, part)));
+}

@@ -1,12 +1,12 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
 import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
 import type { LoadGenerator } from '../load/load.js';
-import { Pgbench } from '../load/pgbench.js';
 import type { Target } from '../targets/target.js';
 import { alternate } from './alternate.js';
-import { type Contender, databaseContender, startServerContender } from './contender.js';
+import type { Contender } from './contender.js';
 import type { Measurement } from './measurement.js';
-import type { Round } from './round.js';
+import { startContender } from './start-contender.js';
+import { describeOutcome } from './describe-outcome.js';
 
 export interface TargetsOptions {
   readonly targets: readonly Target[];
@@ -60,30 +60,13 @@ async function measureAt(
         const measurement = measurements.get(name);
         if (outcome instanceof Error) measurement?.faults.push(outcome.message);
         else measurement?.rounds.push(outcome);
-        log(`  ${String(connections).padStart(4)} connections  ${name.padEnd(20)} ${tell(outcome)}`);
+        log(`  ${String(connections).padStart(4)} connections  ${name.padEnd(20)} ${describeOutcome(outcome)}`);
       },
     });
   } finally {
     await Promise.all(contenders.map((contender) => contender[Symbol.asyncDispose]()));
   }
   return [...measurements.values()];
-}
-
-async function startContender(
-  target: Target,
-  database: BenchmarkDatabase,
-  generator: LoadGenerator,
-): Promise<Contender> {
-  if (target.kind === 'server') return startServerContender(target, database, generator);
-  const pgbench = await Pgbench.find();
-  if (!pgbench) throw new Error('pgbench is not installed (on Debian: apt-get install postgresql-contrib)');
-  return databaseContender(target, database, pgbench);
-}
-
-export function tell(outcome: Round | Error): string {
-  if (outcome instanceof Error) return `invalid: ${outcome.message}`;
-  const { createsPerSecond, p50, p99 } = outcome;
-  return `${createsPerSecond.toFixed(0).padStart(6)}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms`;
 }
 
 /** A database for each target. */
@@ -94,10 +77,7 @@ export async function createDatabases(
 ): Promise<Map<string, BenchmarkDatabase>> {
   const databases = new Map<string, BenchmarkDatabase>();
   for (const target of targets) {
-    databases.set(
-      target.name,
-      await postgres.createDatabase(target.name, (target.kind === 'server' ? target.build : undefined) ?? build),
-    );
+    databases.set(target.name, await postgres.createDatabase(target.name, target.build ?? build));
   }
   return databases;
 }

@@ -23,6 +23,7 @@ export interface DatabaseTarget {
   readonly kind: 'database';
   readonly name: string;
   readonly title: string;
+  readonly build?: never;
 }
 
 export type Target = ServerTarget | DatabaseTarget;
