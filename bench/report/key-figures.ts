@@ -1,4 +1,4 @@
-import { megabytes, numberText } from './number-text.js';
+import { megabytes, NOT_MEASURED, numberText } from './number-text.js';
 import { figure, ratio, type Report } from './report.js';
 import { table } from './table.js';
 
@@ -21,10 +21,12 @@ const KEY_FIGURES: readonly (readonly [title: string, aim: string, measured: (re
   ],
 ];
 
+/** Those of them that this run has measured. */
 export function keyFigures(report: Report): string {
+  const rows = KEY_FIGURES.map(([title, aim, measured]) => [title, aim, measured(report)]);
   return table(
     ['figure', 'aim', 'measured'],
-    KEY_FIGURES.map(([title, aim, measured]) => [title, aim, measured(report)]),
+    rows.filter(([, , measured]) => measured !== NOT_MEASURED),
   );
 }
 

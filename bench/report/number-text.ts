@@ -1,6 +1,8 @@
+export const NOT_MEASURED = '–';
+
 /** With three significant digits; a dash where there is no number. */
 export function numberText(value: number | undefined): string {
-  if (value === undefined || !Number.isFinite(value)) return '–';
+  if (value === undefined || !Number.isFinite(value)) return NOT_MEASURED;
   if (value >= 100) return Math.round(value).toLocaleString('en-US');
   return value.toPrecision(3);
 }
