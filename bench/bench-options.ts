@@ -13,6 +13,7 @@ export interface BenchOptions {
   readonly build: string;
   readonly json: string | undefined;
   readonly chart: string | undefined;
+  readonly report: string | undefined;
 }
 
 export const BENCH_USAGE = `npm run bench -- [options]
@@ -25,7 +26,8 @@ export const BENCH_USAGE = `npm run bench -- [options]
   --workers N            processes of the target plant-store-workers; 2 unless given
   --build DIR            a build of the store; several are compared; dist unless given
   --json FILE            writes every round
-  --chart FILE           writes a chart; docs/benchmark.svg in a run of everything`;
+  --chart FILE           writes a chart; docs/benchmark.svg in a run of everything
+  --report FILE          writes what is printed; docs/benchmark.md in a run of everything`;
 
 /** Undefined where only help was asked for. */
 export function readBenchOptions(args: string[]): BenchOptions | undefined {
@@ -41,6 +43,7 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
       build: { type: 'string', multiple: true, default: ['dist'] },
       json: { type: 'string' },
       chart: { type: 'string' },
+      report: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -56,5 +59,6 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
     build: values.build[0] ?? '',
     json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),
+    report: values.report ?? (isWhole ? 'docs/benchmark.md' : undefined),
   };
 }

@@ -10,6 +10,11 @@ import { renderReport } from './report/render-report.js';
 import type { Report } from './report/report.js';
 import { runBenchmark } from './run-benchmark.js';
 
+const PREFACE = `![Creates a second and latencies](benchmark.svg)
+
+Written by \`npm run bench\`; [bench/README.md](../bench/README.md) says what is measured, and how. Server, PostgreSQL and load share one
+machine: compare the figures with each other, and not with those of another machine.`;
+
 await runBenchmark(async (signal) => {
   const options = readBenchOptions(process.argv.slice(2));
   if (!options) {
@@ -17,8 +22,10 @@ await runBenchmark(async (signal) => {
     return;
   }
   const report = await measure(options, signal);
-  console.log(renderReport(report));
+  const text = renderReport(report);
+  console.log(text);
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  if (options.report !== undefined) await writeFile(options.report, `# Benchmark\n\n${PREFACE}\n\n${text}\n`);
   if (options.chart !== undefined) await writeFile(options.chart, drawChart(report));
 });
 

@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os';
 import type { Contender } from './contender.js';
+import { type CpuTimes, difference, readCpuTimes } from './cpu-times.js';
 import { IDS_OF_A_PREFIX, nextIdPrefix } from './id-prefix.js';
 import { InvalidRoundError } from './invalid-round.error.js';
-import { ProcessTree } from './process-tree.js';
 import type { Round } from './round.js';
 
 export interface RoundOptions {
@@ -24,41 +25,32 @@ export async function measureRound(contender: Contender, options: RoundOptions):
 
   const idPrefix = nextIdPrefix();
   const before = await database.progress();
-  const [serverBefore, databaseBefore] = [processes?.cpuSeconds(), database.processes.cpuSeconds()];
-  const generatorBefore = generatorCpu();
-  const {
-    creates,
-    seconds: taken,
-    p50,
-    p99,
-    failures,
-  } = await contender.load({ connections, seconds, idPrefix, signal });
-  const generatorAfter = generatorCpu();
-  const [serverAfter, databaseAfter] = [processes?.cpuSeconds(), database.processes.cpuSeconds()];
+  const timesBefore = readCpuTimes(contender);
+  const result = await contender.load({ connections, seconds, idPrefix, signal });
+  const cpu = difference(readCpuTimes(contender), timesBefore);
   const after = await database.progress();
 
+  const { creates, seconds: taken, p50, p99, failures } = result;
   if (failures > 0) throw new InvalidRoundError(`${failures} requests were not answered with 200`);
   if (creates === 0) throw new InvalidRoundError('nothing was created');
   const stored = storesPlants ? await database.countFrom(idPrefix) : 0;
   if (storesPlants && stored < creates) throw new InvalidRoundError(`of ${creates} plants ${stored} are stored`);
-  const perThousand = (before?: number, after?: number): number | undefined =>
-    before === undefined || after === undefined ? undefined : ((after - before) / creates) * 1000;
   return {
     createsPerSecond: creates / taken,
     p50,
     p99,
-    serverCpu: perThousand(serverBefore, serverAfter),
-    databaseCpu: storesPlants ? perThousand(databaseBefore, databaseAfter) : undefined,
+    serverCpu: cpu.server && (cpu.server / creates) * 1000,
+    databaseCpu: storesPlants ? cpu.database && (cpu.database / creates) * 1000 : undefined,
     plantsPerCommit: storesPlants ? (after.plants - before.plants) / (after.commits - before.commits) : undefined,
     peakMemory: processes?.peakMemory(),
-    generatorLoad:
-      generatorBefore === undefined || generatorAfter === undefined
-        ? undefined
-        : (generatorAfter - generatorBefore) / taken,
+    generatorLoad: cpu.generator && cpu.generator / taken,
+    otherLoad: otherLoad(cpu, taken),
   };
 }
 
-/** Programs that ended count with this process, which started them. */
-function generatorCpu(): number | undefined {
-  return ProcessTree.cpuSecondsOf(process.pid);
+function otherLoad(
+  { server = 0, database = 0, generator = 0, machine }: CpuTimes,
+  seconds: number,
+): number | undefined {
+  return machine && Math.max(0, machine - server - database - generator) / seconds / availableParallelism();
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** What Linux counts CPU time in for every program, whatever the kernel's own clock. */
-const TICKS_PER_SECOND = 100;
+export const TICKS_PER_SECOND = 100;
 
 interface ProcessTimes {
   readonly parent: number;

@@ -11,4 +11,6 @@ export interface Round {
   readonly peakMemory?: number | undefined;
   /** Share of one core that the load generator took. */
   readonly generatorLoad?: number | undefined;
+  /** Share of the machine that was taken by what has nothing to do with it. */
+  readonly otherLoad?: number | undefined;
 }

@@ -1,3 +1,4 @@
+import { median } from '../measure/median.js';
 import { connectionsTable } from './connections-table.js';
 import { keyFigures } from './key-figures.js';
 import { numberText } from './number-text.js';
@@ -11,6 +12,7 @@ export function renderReport(report: Report): string {
   return [
     machine,
     `Load: ${generator}.${againstEcho(report, connections)}`,
+    disturbance(report),
     ...connections.map((count) =>
       connectionsTable(
         count,
@@ -22,7 +24,15 @@ export function renderReport(report: Report): string {
       starts.map(({ title, milliseconds }) => [title, numberText(milliseconds)]),
     ),
     keyFigures(report),
-  ].join('\n\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Whether the machine had time for it. */
+function disturbance({ measurements }: Report): string {
+  const load = median(measurements.flatMap(({ rounds }) => rounds.map(({ otherLoad }) => otherLoad)));
+  return load === undefined ? '' : `Meanwhile other programs took ${Math.round(load * 100)} % of the machine.`;
 }
 
 /** Whether the generator could have asked for more. */
