@@ -35,12 +35,12 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
     args,
     options: {
       targets: { type: 'string' },
-      connections: { type: 'string', default: '1,8,64,256' },
+      connections: { type: 'string' },
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '4' },
       'warm-up': { type: 'string', default: '2' },
       workers: { type: 'string', default: '2' },
-      build: { type: 'string', multiple: true, default: ['dist'] },
+      build: { type: 'string', multiple: true },
       json: { type: 'string' },
       chart: { type: 'string' },
       report: { type: 'string' },
@@ -48,15 +48,16 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
     },
   });
   if (values.help) return undefined;
-  const all = allTargets({ builds: values.build, workers: positiveNumber('--workers', values.workers) });
-  const isWhole = values.targets === undefined;
+  const { targets, connections = '1,8,64,256', build = ['dist'] } = values;
+  const isWhole = [targets, values.connections, values.build].every((choice) => choice === undefined);
+  const all = allTargets({ builds: build, workers: positiveNumber('--workers', values.workers) });
   return {
-    targets: values.targets === undefined ? all : chosenTargets(values.targets.split(','), all),
-    connections: positiveNumbers('--connections', values.connections),
+    targets: targets === undefined ? all : chosenTargets(targets.split(','), all),
+    connections: positiveNumbers('--connections', connections),
     rounds: positiveNumber('--rounds', values.rounds),
     seconds: positiveNumber('--seconds', values.seconds),
     warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
-    build: values.build[0] ?? '',
+    build: build[0] ?? '',
     json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),
     report: values.report ?? (isWhole ? 'docs/benchmark.md' : undefined),

@@ -11,7 +11,9 @@ const LABELS = 220;
 const BARS = 230;
 const GAP = 90;
 // Each is told apart from a white background as well as from a black one.
-const [TEXT, OURS, OTHERS] = ['#6e7781', '#2da44e', '#8c959f'];
+const [TEXT, OURS, OTHERS] = ['#7d8590', '#2da44e', '#8c959f'];
+/** They do less than the others: drawn hollow. */
+const LIMITS = ['echo', 'pgbench'];
 
 /** Two bars for each target: how much it does, and how long it takes. An SVG on a transparent background. */
 export function drawChart({ measurements }: Report): string {
@@ -39,8 +41,10 @@ function bars(x: number, measurements: readonly Measurement[], name: 'createsPer
   return values
     .map((value, index) => {
       const width = Math.max(1, (value / longest) * BARS);
-      const colour = measurements[index]?.target.startsWith('plant-store') ? OURS : OTHERS;
-      const bar = `<rect x="${x}" y="${middle(index) - 9}" width="${width.toFixed(1)}" height="18" rx="2" fill="${colour}"/>`;
+      const target = measurements[index]?.target ?? '';
+      const colour = target.startsWith('plant-store') ? OURS : OTHERS;
+      const paint = `stroke="${colour}" fill="${LIMITS.includes(target) ? 'none' : colour}"`;
+      const bar = `<rect x="${x}" y="${middle(index) - 9}" width="${width.toFixed(1)}" height="18" rx="2" ${paint}/>`;
       return `${bar}\n${text(x + width + 6, middle(index), numberText(value))}`;
     })
     .join('\n');
