@@ -14,7 +14,12 @@ export interface AlternationOptions extends RoundOptions {
 export async function alternate(contenders: readonly Contender[], options: AlternationOptions): Promise<void> {
   const { rounds, prepare, onRound, signal, connections, seconds } = options;
   // A server that has just been started compiles its code under its first load.
-  for (const contender of contenders) await contender.load({ connections, seconds, idPrefix: nextIdPrefix(), signal });
+  for (const contender of contenders) {
+    await contender.load({ connections, seconds, idPrefix: nextIdPrefix(), signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      onRound(contender, error as Error);
+    });
+  }
   for (let round = 0; round < rounds; round++) {
     // Every other round goes backwards: none is always measured behind the same other.
     for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {

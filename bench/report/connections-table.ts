@@ -31,8 +31,10 @@ export function connectionsTable(connections: number, measurements: readonly Mea
       numberText(figureOf(measurement, 'plantsPerCommit')),
     ];
   });
-  const faults = measurements.flatMap(({ title, faults }) =>
-    faults.map((fault) => `- ${title}, not measured: ${fault}`),
+  const faults = measurements.flatMap(({ title, rounds, faults }) =>
+    faults.map(
+      (fault) => `- ${title}, ${rounds.length === 0 ? 'not measured' : 'a round that does not count'}: ${fault}`,
+    ),
   );
   const told = table([`${connections} connection${connections === 1 ? '' : 's'}`, ...HEADER], rows);
   return faults.length === 0 ? told : `${told}\n\n${faults.join('\n')}`;
