@@ -12,7 +12,9 @@ import { createTestDatabase, type TestDatabase } from './support/test-database.j
 
 const targets = allTargets({ builds: [join(ROOT, 'dist')], workers: 2 });
 // The store with several processes has suites of its own; here it would be the same build once more.
-const servers = targets.filter((target) => target.kind === 'server' && target.name !== 'plant-store-workers');
+const servers = targets
+  .filter((target) => target.kind === 'server')
+  .filter(({ name }) => name !== 'plant-store-workers');
 
 beforeAll(async () => {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');

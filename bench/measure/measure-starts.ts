@@ -20,7 +20,7 @@ export async function measureStarts(
   databases: ReadonlyMap<string, BenchmarkDatabase>,
   signal: AbortSignal,
 ): Promise<StartTime[]> {
-  const servers = targets.filter((target) => target.kind === 'server' && STARTED.test(target.name)) as ServerTarget[];
+  const servers = targets.filter((target) => target.kind === 'server').filter(({ name }) => STARTED.test(name));
   const times = new Map<string, (number | undefined)[]>(servers.map(({ name }) => [name, []]));
   for (let start = 0; start < STARTS; start++) {
     for (const target of servers) {
