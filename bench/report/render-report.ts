@@ -12,7 +12,7 @@ export function renderReport(report: Report): string {
   return [
     machine,
     `Load: ${generator}.${againstEcho(report, connections)}`,
-    disturbance(report),
+    disturbance(report, connections),
     ...connections.map((count) =>
       connectionsTable(
         count,
@@ -30,9 +30,14 @@ export function renderReport(report: Report): string {
 }
 
 /** Whether the machine had time for it. */
-function disturbance({ measurements }: Report): string {
-  const load = median(measurements.flatMap(({ rounds }) => rounds.map(({ otherLoad }) => otherLoad)));
-  return load === undefined ? '' : `Meanwhile other programs took ${Math.round(load * 100)} % of the machine.`;
+function disturbance({ measurements }: Report, connections: readonly number[]): string {
+  const told = connections.map((count) => {
+    const rounds = measurements.filter((one) => one.connections === count).flatMap((one) => one.rounds);
+    const load = median(rounds.map(({ otherLoad }) => otherLoad));
+    return load === undefined ? undefined : `${Math.round(load * 100)} % at ${count}`;
+  });
+  const known = told.filter((one) => one !== undefined);
+  return known.length === 0 ? '' : `Meanwhile other programs took of the machine: ${known.join('; ')}.`;
 }
 
 /** Whether the generator could have asked for more. */
