@@ -92,15 +92,13 @@ describe(BatchWriter.name, () => {
     expect(statistics).toEqual({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
   });
 
-  it('should gather what comes while a statement is under way, and send it after that', async () => {
-    await create(plant(1));
-    await create(plant(2));
-    await create(plant(3));
-    expect(sent).toHaveLength(1);
-    expect(statistics).toMatchObject({ waiting: 2, inFlight: 1 });
+  it('should gather what comes while two statements are under way, and send it after one of them', async () => {
+    for (const id of [1, 2, 3, 4]) await create(plant(id));
+    expect(sent.map(({ ids }) => ids)).toEqual([[1], [2]]);
+    expect(statistics).toMatchObject({ waiting: 2, inFlight: 2 });
     sent[0]?.answer(1);
     await turn();
-    expect(sent[1]).toMatchObject({ ids: [2, 3] });
+    expect(sent[2]).toMatchObject({ ids: [3, 4] });
   });
 
   it('should gather no more once a statement takes long, and send no more than some at a time', async () => {
@@ -199,17 +197,18 @@ describe(BatchWriter.name, () => {
 
   it('should refuse more than may wait, and lose none of those that wait', async () => {
     await create(plant(1));
-    const { results: waiting } = await create(plant(2), plant(3), plant(4));
-    expect(() => writer.create(plant(5))).toThrow(WriteQueueFullError);
+    await create(plant(2));
+    const { results: waiting } = await create(plant(3), plant(4), plant(5));
+    expect(() => writer.create(plant(6))).toThrow(WriteQueueFullError);
     sent[0]?.answer(1);
     await turn();
-    sent[1]?.answer(2, 3, 4);
+    sent[2]?.answer(3, 4, 5);
     await expect(Promise.all(waiting)).resolves.toEqual([stored, stored, stored]);
-    await create(plant(6));
-    expect(sent[2]).toMatchObject({ ids: [6] });
+    await create(plant(7));
+    expect(sent[3]).toMatchObject({ ids: [7] });
   });
 
-  it('should refuse nothing that comes while nothing is under way', async () => {
+  it('should refuse nothing that can be sent at once', async () => {
     await create(...[1, 2, 3, 4, 5].map((id) => plant(id)));
     expect(sent).toMatchObject([{ ids: [1, 2, 3, 4, 5] }]);
   });

@@ -15,7 +15,7 @@ import { WriteQueue } from './write-queue.js';
 
 /**
  * Creates plants that come at the same time in one statement and one commit. A create that comes alone goes at once; those
- * that come while a statement is under way form the next one.
+ * that come while statements are under way form the next one.
  */
 @Injectable()
 export class BatchWriter {
@@ -35,7 +35,7 @@ export class BatchWriter {
   /** Resolves when the statement with the plant is committed; rejects with what became of it instead. */
   create(plant: PlantRecord): Promise<CreateResult> {
     const pending = new PendingCreate(plant);
-    // What comes while nothing is under way is on its way at once, and need not be kept small.
+    // What comes while a statement can be sent is on its way at once, and need not be kept small.
     this.queue.add(pending, this.pace.isOpen ? Infinity : this.settings.writeQueueLimit);
     this.statistics.waiting = this.queue.length;
     pending.timer = setTimeout(() => {

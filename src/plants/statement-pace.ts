@@ -1,30 +1,30 @@
-/** A statement that takes longer waits for what others need not wait for: a lock on a row, for example. */
+/** While one waits for the disk, another is on its way there; with more at a time, fewer plants would share each commit. */
+const AT_A_TIME = 2;
+/** A statement that takes longer waits for what others need not wait for, a lock on a row for example, and counts no more. */
 const PATIENCE_MS = 100;
 /** However long they take. The pool has more connections, for look-ups and for plants that are tried again alone. */
 const MOST_UNDER_WAY = 8;
 
-/**
- * Says when the next statement may be sent: when the one before has been answered, so that meanwhile many creates gather, or
- * when that takes long.
- */
+/** Says when the next statement may be sent, so that creates gather for it while those before are under way. */
 export class StatementPace {
   private underWay = 0;
-  private isAwaited = false;
+  /** Those of them that have not taken long yet. */
+  private awaited = 0;
 
   /** @param onOpen called when `isOpen` may have become true */
   constructor(private readonly onOpen: () => void) {}
 
   get isOpen(): boolean {
-    return !this.isAwaited && this.underWay < MOST_UNDER_WAY;
+    return this.awaited < AT_A_TIME && this.underWay < MOST_UNDER_WAY;
   }
 
-  /** Begins a statement, and returns what ends it. There is no more than one that the next one waits for. */
+  /** Begins a statement, and returns what ends it. */
   begin(): () => void {
     this.underWay += 1;
-    this.isAwaited = true;
+    this.awaited += 1;
     let isAwaited = true;
     const letNextGo = (): void => {
-      if (isAwaited) this.isAwaited = false;
+      if (isAwaited) this.awaited -= 1;
       isAwaited = false;
       this.onOpen();
     };

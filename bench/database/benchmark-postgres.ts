@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { BenchmarkDatabase } from './benchmark-database.js';
+
+const run = promisify(execFile);
+
+/** The one setting that is not PostgreSQL's default: pgbench needs a connection for each of its clients, beside those of the servers. */
+const MAX_CONNECTIONS = 500;
+
+/** A PostgreSQL of the benchmark's own, gone with all of its data afterwards. */
+export class BenchmarkPostgres implements AsyncDisposable {
+  private readonly databases: BenchmarkDatabase[] = [];
+
+  private constructor(
+    private readonly directory: string,
+    private readonly postgres: EmbeddedPostgres,
+  ) {}
+
+  static async start(): Promise<BenchmarkPostgres> {
+    const directory = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(directory, 0o755);
+    try {
+      const draft = await EmbeddedPostgres.start({ directory });
+      try {
+        await withClient(draft.url, (client) => client.query(`ALTER SYSTEM SET max_connections = ${MAX_CONNECTIONS}`));
+      } finally {
+        await draft.stop();
+      }
+      return new BenchmarkPostgres(directory, await EmbeddedPostgres.start({ directory }));
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** A new database with the tables of a build, made by its own `migrate`. */
+  async createDatabase(name: string, build: string): Promise<BenchmarkDatabase> {
+    await withClient(this.postgres.url, (client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`));
+    const url = new URL(this.postgres.url);
+    url.pathname = `/${name}`;
+    const { PATH, HOME } = process.env;
+    await run(process.execPath, [join(resolve(build), 'main.js'), 'migrate'], {
+      env: { PATH, HOME, DATABASE_URL: url.href },
+    });
+    const database = await BenchmarkDatabase.open(url.href);
+    this.databases.push(database);
+    return database;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const database of this.databases) await database[Symbol.asyncDispose]();
+    await this.postgres.stop();
+    await rm(dirname(this.postgres.location), { recursive: true, force: true });
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import { positiveNumber, wholeNumbers } from '../option-numbers.js';
+import { allTargets } from '../targets/all-targets.js';
+import { chosenTargets } from '../targets/chosen-targets.js';
+import type { Target } from '../targets/target.js';
+
+export interface GrowthOptions {
+  readonly targets: readonly Target[];
+  /** How many plants are stored before. */
+  readonly sizes: readonly number[];
+  readonly connections: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly build: string;
+}
+
+export const GROWTH_USAGE = `npm run bench:growth -- [options]
+
+  --sizes 0,1000000      how many plants are stored before; 0,1000000,10000000 unless given
+  --targets a,b          what to measure; plant-store unless given
+  --connections N        64 unless given
+  --rounds N             5 unless given; medians are told
+  --seconds N            how long one round is measured; 4 unless given
+  --warm-up N            seconds of load before that; 2 unless given
+  --build DIR            a build of the store; several are compared; dist unless given`;
+
+/** Undefined where only help was asked for. */
+export function readGrowthOptions(args: string[]): GrowthOptions | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      sizes: { type: 'string', default: '0,1000000,10000000' },
+      targets: { type: 'string', default: 'plant-store' },
+      connections: { type: 'string', default: '64' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '4' },
+      'warm-up': { type: 'string', default: '2' },
+      build: { type: 'string', multiple: true, default: ['dist'] },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) return undefined;
+  const all = allTargets({ builds: values.build, workers: 2 });
+  return {
+    targets: chosenTargets(values.targets.split(','), all),
+    sizes: wholeNumbers('--sizes', values.sizes),
+    connections: positiveNumber('--connections', values.connections),
+    rounds: positiveNumber('--rounds', values.rounds),
+    seconds: positiveNumber('--seconds', values.seconds),
+    warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
+    build: values.build[0] ?? '',
+  };
+}

@@ -1,0 +1,55 @@
+import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
+import { findLoadGenerator } from '../load/load-generator.js';
+import { alternate } from '../measure/alternate.js';
+import type { Contender } from '../measure/contender.js';
+import { describeOutcome } from '../measure/describe-outcome.js';
+import type { Measurement } from '../measure/measurement.js';
+import { startContender } from '../measure/start-contender.js';
+import type { GrowthOptions } from './growth-options.js';
+
+/** A measurement with so many plants stored before. */
+export interface GrowthMeasurement extends Measurement {
+  readonly size: number;
+}
+
+/** Measures each target with each number of plants stored, every one on a database of its own, in turn. */
+export async function measureGrowth(
+  postgres: BenchmarkPostgres,
+  options: GrowthOptions,
+  signal: AbortSignal,
+): Promise<GrowthMeasurement[]> {
+  const { targets, sizes, connections } = options;
+  const generator = await findLoadGenerator();
+  const measurements = new Map<Contender, GrowthMeasurement>();
+  try {
+    for (const target of targets) {
+      for (const size of sizes) {
+        signal.throwIfAborted();
+        const database = await postgres.createDatabase(`${target.name}_${size}`, target.build ?? options.build);
+        if (size > 0) {
+          console.error(`  storing ${size} plants for ${target.name}`);
+          await database.fill(size);
+        }
+        const { name, title } = target;
+        const contender = await startContender(target, database, generator);
+        measurements.set(contender, { target: name, title, connections, size, rounds: [], faults: [] });
+      }
+    }
+    await alternate([...measurements.keys()], {
+      ...options,
+      signal,
+      // What rounds add to a full table stays, as it is little beside what was there.
+      prepare: (contender) =>
+        measurements.get(contender)?.size === 0 ? contender.database.empty() : contender.database.settle(),
+      onRound: (contender, outcome) => {
+        const measurement = measurements.get(contender);
+        if (outcome instanceof Error) measurement?.faults.push(outcome.message);
+        else measurement?.rounds.push(outcome);
+        console.error(`  ${contender.name} with ${measurement?.size ?? 0} plants  ${describeOutcome(outcome)}`);
+      },
+    });
+  } finally {
+    await Promise.all([...measurements.keys()].map((contender) => contender[Symbol.asyncDispose]()));
+  }
+  return [...measurements.values()];
+}

@@ -1,0 +1,83 @@
+import type { BenchmarkDatabase } from '../database/benchmark-database.js';
+import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
+import type { LoadGenerator } from '../load/load.js';
+import type { Target } from '../targets/target.js';
+import { alternate } from './alternate.js';
+import type { Contender } from './contender.js';
+import type { Measurement } from './measurement.js';
+import { startContender } from './start-contender.js';
+import { describeOutcome } from './describe-outcome.js';
+
+export interface TargetsOptions {
+  readonly targets: readonly Target[];
+  readonly connections: readonly number[];
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly generator: LoadGenerator;
+  readonly signal: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+/** Measures every target at every number of connections. Servers are started anew for each number: so memory is told apart. */
+export async function measureTargets(
+  databases: ReadonlyMap<string, BenchmarkDatabase>,
+  options: TargetsOptions,
+): Promise<Measurement[]> {
+  const measurements: Measurement[] = [];
+  for (const connections of options.connections) {
+    measurements.push(...(await measureAt(connections, databases, options)));
+  }
+  return measurements;
+}
+
+async function measureAt(
+  connections: number,
+  databases: ReadonlyMap<string, BenchmarkDatabase>,
+  options: TargetsOptions,
+): Promise<Measurement[]> {
+  const { targets, log } = options;
+  const contenders: Contender[] = [];
+  const measurements = new Map<string, Measurement>();
+  try {
+    for (const target of targets) {
+      options.signal.throwIfAborted();
+      const measurement = { target: target.name, title: target.title, connections, rounds: [], faults: [] as string[] };
+      measurements.set(target.name, measurement);
+      try {
+        const database = databases.get(target.name);
+        if (database) contenders.push(await startContender(target, database, options.generator));
+      } catch (error) {
+        measurement.faults.push((error as Error).message);
+        log(`  ${(error as Error).message}`);
+      }
+    }
+    await alternate(contenders, {
+      ...options,
+      connections,
+      prepare: ({ database }) => database.empty(),
+      onRound: ({ name }, outcome) => {
+        const measurement = measurements.get(name);
+        if (outcome instanceof Error) measurement?.faults.push(outcome.message);
+        else measurement?.rounds.push(outcome);
+        log(`  ${String(connections).padStart(4)} connections  ${name.padEnd(20)} ${describeOutcome(outcome)}`);
+      },
+    });
+  } finally {
+    await Promise.all(contenders.map((contender) => contender[Symbol.asyncDispose]()));
+  }
+  return [...measurements.values()];
+}
+
+/** A database for each target. */
+export async function createDatabases(
+  postgres: BenchmarkPostgres,
+  targets: readonly Target[],
+  build: string,
+): Promise<Map<string, BenchmarkDatabase>> {
+  const databases = new Map<string, BenchmarkDatabase>();
+  for (const target of targets) {
+    databases.set(target.name, await postgres.createDatabase(target.name, target.build ?? build));
+  }
+  return databases;
+}

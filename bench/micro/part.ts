@@ -1,0 +1,7 @@
+/** A part of the way of a request, measured alone. */
+export interface Part {
+  readonly title: string;
+  readonly run: () => unknown;
+  /** How many are under way at a time where `run` is asynchronous; unless given, it is not. */
+  readonly concurrency?: number;
+}

@@ -1,0 +1,13 @@
+export const NOT_MEASURED = '–';
+
+/** With three significant digits; a dash where there is no number. */
+export function numberText(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return NOT_MEASURED;
+  if (value >= 100) return Math.round(value).toLocaleString('en-US');
+  return value.toPrecision(3);
+}
+
+/** Bytes as MB. */
+export function megabytes(bytes: number | undefined): string {
+  return numberText(bytes === undefined ? undefined : bytes / 1e6);
+}

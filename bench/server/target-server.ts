@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import type { ServerTarget } from '../targets/target.js';
+import { freePort } from './free-port.js';
+import { TargetServerError } from './target-server.error.js';
+
+export const ACCESS_TOKEN = 'a-token-for-the-benchmark-0123456789';
+
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 10_000;
+
+/** A target in a process of its own. */
+export class TargetServer implements AsyncDisposable {
+  private output = '';
+  private readonly ended: Promise<unknown>;
+
+  private constructor(
+    readonly target: ServerTarget,
+    readonly port: number,
+    private readonly child: ChildProcess,
+    private readonly startedAt: number,
+    /** Milliseconds from the start of the process until it accepted a connection. */
+    public startTime = 0,
+  ) {
+    this.ended = once(child, 'close');
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        // What it says last explains most.
+        this.output = (this.output + text).slice(-4000);
+      });
+    }
+  }
+
+  /** @throws TargetServerError where the process ends, or does not listen in time */
+  static async start(target: ServerTarget, databaseUrl: string): Promise<TargetServer> {
+    const port = await freePort();
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, target.command, {
+      // In production, as in the measurements of anybody else; everything else is each one's default.
+      env: {
+        PATH,
+        HOME,
+        NODE_ENV: 'production',
+        DATABASE_URL: databaseUrl,
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        MANAGEMENT_PORT: '0',
+        ACCESS_TOKEN,
+        ACCESS_TOKENS: ACCESS_TOKEN,
+        ...target.variables,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Not in the terminal's process group: on Ctrl-C the benchmark ends it.
+      detached: true,
+    });
+    const server = new TargetServer(target, port, child, performance.now());
+    try {
+      await server.listening();
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+    return server;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/plants`;
+  }
+
+  /** It has to run, and to answer in the one way that counts as a create. */
+  async check(id: number): Promise<void> {
+    if (this.hasEnded()) throw new TargetServerError(this.target.name, 'has ended', this.output);
+    const response = await fetch(this.url, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${ACCESS_TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ id, name: 'Rose', tag: 'flower' }),
+    });
+    const body = await response.text();
+    if (response.status !== 200) throw new Error(`${this.target.name} answers ${response.status}: ${body}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.hasEnded()) return;
+    this.child.kill('SIGTERM');
+    const timer = setTimeout(STOP_LIMIT_MS, 'late', { ref: false });
+    if ((await Promise.race([this.ended, timer])) === 'late') this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  private async listening(): Promise<void> {
+    while (!(await accepts(this.port))) {
+      if (this.hasEnded()) {
+        await this.ended;
+        throw new TargetServerError(this.target.name, 'ended', this.output);
+      }
+      if (performance.now() - this.startedAt > START_LIMIT_MS) {
+        throw new TargetServerError(this.target.name, `did not listen within ${START_LIMIT_MS} ms`, this.output);
+      }
+      await setTimeout(5);
+    }
+    this.startTime = performance.now() - this.startedAt;
+  }
+
+  private hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,50 @@
+import { basename, dirname, join, resolve } from 'node:path';
+import { scriptTarget, type ServerTarget, type Target } from './target.js';
+
+export interface TargetOptions {
+  /** Folders with a build of the store; the first is the one that others are compared with. */
+  readonly builds: readonly string[];
+  /** Processes of the target that has several. */
+  readonly workers: number;
+}
+
+/** Everything that can be measured, in the order in which it is told. */
+export function allTargets({ builds, workers }: TargetOptions): Target[] {
+  const [build = '', ...others] = builds;
+  return [
+    storeTarget('plant-store', 'plant store', build),
+    ...others.map((other, index) => storeTarget(`plant-store-${index + 2}`, `plant store, ${nameOf(other)}`, other)),
+    storeTarget('plant-store-workers', `plant store, ${workers} workers`, build, { WORKERS: String(workers) }),
+    withBuild(scriptTarget('plant-store-express', 'plant store, Express only', 'express-only.js'), build),
+    ...PEERS,
+    { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },
+    { kind: 'database', name: 'pgbench', title: 'pgbench, one insert a commit' },
+  ];
+}
+
+/** Services that do the same as the store, as they are usually written. */
+export const PEERS: readonly ServerTarget[] = [
+  scriptTarget('fastify-postgres', 'Fastify + postgres.js', 'peers/fastify-postgres.js'),
+  scriptTarget('fastify-pg', 'Fastify + pg', 'peers/fastify-pg.js'),
+  scriptTarget('express-pg', 'Express + pg', 'peers/express-pg.js'),
+  scriptTarget('nest-prisma', 'Nest + Prisma, as documented', 'peers/nest-prisma/main.js'),
+];
+
+function storeTarget(
+  name: string,
+  title: string,
+  build: string,
+  variables: Readonly<Record<string, string>> = {},
+): ServerTarget {
+  const command = [join(resolve(build), 'main.js'), 'serve'];
+  return { kind: 'server', name, title, command, variables, build, storesPlants: true };
+}
+
+function withBuild(target: ServerTarget, build: string): ServerTarget {
+  return { ...target, variables: { BUILD: resolve(build) } };
+}
+
+/** A build is usually called "dist": what tells two apart is the folder around it. */
+function nameOf(build: string): string {
+  return basename(build) === 'dist' ? basename(dirname(resolve(build))) : basename(build);
+}

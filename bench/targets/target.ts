@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { ROOT } from '../root.js';
+
+/** What is measured: a server that creates plants, or that only answers. */
+export interface ServerTarget {
+  readonly kind: 'server';
+  /** By which `--targets` chooses it. */
+  readonly name: string;
+  /** For people. */
+  readonly title: string;
+  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`. */
+  readonly command: readonly string[];
+  /** In addition to the environment that every server gets. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Whose `migrate` makes its tables; the one that is measured first unless given. */
+  readonly build?: string;
+  /** Not the echo. */
+  readonly storesPlants: boolean;
+}
+
+/** PostgreSQL on its own, called by pgbench. */
+export interface DatabaseTarget {
+  readonly kind: 'database';
+  readonly name: string;
+  readonly title: string;
+  readonly build?: never;
+}
+
+export type Target = ServerTarget | DatabaseTarget;
+
+/** A server that is a script of this benchmark's own, in `targets/`. */
+export function scriptTarget(name: string, title: string, script: string): ServerTarget {
+  return { kind: 'server', name, title, command: [join(ROOT, 'bench/dist/bench/targets', script)], storesPlants: true };
+}
