@@ -14,6 +14,6 @@ export async function createTogether(
   using connection = await RawConnection.open(port);
   connection.send(creates.map(({ body, headers }) => postHead('', body, headers) + body).join(''));
   const responses = [];
-  for (const _ of creates) responses.push(await connection.response());
+  while (responses.length < creates.length) responses.push(await connection.response());
   return responses;
 }
