@@ -5,16 +5,15 @@ import type { JsonObject } from './json-value.js';
 import { nodeRequest, nodeResponse } from './platform.js';
 import type { Exchange } from './sealed-exchange.decorator.js';
 
-const bodies = new WeakMap<IncomingMessage, Promise<JsonObject>>();
+const BODY = Symbol('exact body');
+
+/** At the request itself: a WeakMap that gets an entry for each request costs the garbage collector more than all else here. */
+type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> };
 
 /** The body of a request, read once for all who ask. It stands at the request too, as a parser would have left it. */
 export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
-  const received = nodeRequest(request);
-  const known = bodies.get(received);
-  if (known !== undefined) return known;
-  const reading = read({ request, response }, limit);
-  bodies.set(received, reading);
-  return reading;
+  const received: ReadRequest = nodeRequest(request);
+  return (received[BODY] ??= read({ request, response }, limit));
 }
 
 async function read({ request, response }: Exchange, limit: number): Promise<JsonObject> {
