@@ -18,16 +18,12 @@ export class BearerStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
   }
 
   override authenticate(this: StrategyCreated<BearerStrategy>, request: PlatformRequest): void {
-    // Given a strategy and not its name, passport leaves on it what is to become of this request. The next request overwrites
-    // that, maybe before the verifier has decided about this one: each gets the verdict on its own token only if it keeps its own.
-    const { success, fail, error } = this;
-    const attempt = Object.assign(Object.create(this) as this, { success, fail, error });
     try {
       // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
       const headers = { authorization: `Bearer ${bearerToken(nodeRequest(request))}` };
-      super.authenticate.call(attempt, { headers } as Request);
+      super.authenticate({ headers } as Request);
     } catch (error) {
-      attempt.error(error);
+      this.error(error);
     }
   }
 
