@@ -7,8 +7,8 @@ import type { Exchange } from './sealed-exchange.decorator.js';
 
 const BODY = Symbol('exact body');
 
-/** At the request itself: a WeakMap that gets an entry for each request costs the garbage collector more than all else here. */
-type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> };
+/** At the request itself: an entry in a WeakMap for each request is work for every garbage collection. */
+type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> | undefined };
 
 /** The body of a request, read once for all who ask. It stands at the request too, as a parser would have left it. */
 export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
