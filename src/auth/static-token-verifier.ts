@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -23,5 +23,5 @@ export class StaticTokenVerifier extends TokenVerifier {
 }
 
 function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

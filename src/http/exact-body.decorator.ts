@@ -1,9 +1,12 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { PipeTransform, Type } from '@nestjs/common';
+import { ExactBodyPipe } from './exact-body.pipe.js';
 import type { JsonObject } from './json-value.js';
-import { Sealed } from './sealed.js';
+import type { Sealed } from './sealed.js';
+import { SealedExchange } from './sealed-exchange.decorator.js';
 
-/** The body that `ExactBodyInterceptor` has read. Unlike that of `@Body()`, an application's global pipes can't touch it. */
-export const ExactBody = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) =>
-    new Sealed(context.switchToHttp().getRequest<{ body: JsonObject }>().body),
-);
+/**
+ * What this pipe makes of the body, whose numbers are as they were written. Unlike that of `@Body()`, an application's global
+ * pipes can't touch it.
+ */
+export const ExactBody = (pipe: Type<PipeTransform<Sealed<JsonObject>>>): ParameterDecorator =>
+  SealedExchange(ExactBodyPipe, pipe);

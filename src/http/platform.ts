@@ -38,8 +38,10 @@ export function sendJson(
   headers: OutgoingHttpHeaders = {},
 ): void {
   if ('raw' in response ? response.sent : response.headersSent) return;
-  const body = Buffer.from(JSON.stringify(value));
-  const fields = { 'Content-Type': 'application/json', 'Content-Length': body.length, ...headers };
-  if ('raw' in response) response.code(status).headers(fields).send(body);
+  const body = JSON.stringify(value);
+  const fields = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers };
+  // Bytes to Fastify, which may take a string for something to serialize. A string to Node, which writes it and the headers
+  // as one; bytes it would write apart.
+  if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
   else response.writeHead(status, fields).end(body);
 }

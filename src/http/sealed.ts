@@ -1,5 +1,3 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
-
 /** A parameter of a handler on its way through an application's global pipes, which see every parameter: none can change it. */
 export class Sealed<T> {
   readonly #value: T;
@@ -10,13 +8,5 @@ export class Sealed<T> {
 
   open(): T {
     return this.#value;
-  }
-}
-
-/** The last pipe of such a parameter. */
-@Injectable()
-export class OpenPipe<T> implements PipeTransform<Sealed<T>, T> {
-  transform(value: Sealed<T>): T {
-    return value.open();
   }
 }

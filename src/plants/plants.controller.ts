@@ -8,12 +8,10 @@ import {
   type Type,
   UseFilters,
   UseGuards,
-  UseInterceptors,
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
-import { ExactBodyInterceptor } from '../http/exact-body.interceptor.js';
 import { type PlatformResponse, sendJson } from '../http/platform.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
 import { describeCreatePlant } from './describe-create-plant.js';
@@ -30,7 +28,6 @@ export abstract class PlantsController {
   @Post()
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
-  @UseInterceptors(ExactBodyInterceptor)
   async create(
     // Not the class itself: of a class that is imported as a type, tsc tells Nest `Function`, which a ValidationPipe of a host
     // takes for a class to validate.

@@ -9,6 +9,7 @@ import { expectNothingWritten } from './expect-nothing-written.js';
 import { removePlants } from './stored-plants.js';
 
 const GIGABYTE = '1000000000';
+const NO_KEY = { 'Idempotency-Key': '' };
 const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
 
 /** Requests with every other kind of fault. */
@@ -32,11 +33,12 @@ const CREDENTIALS: [credential: string, authorization: string | undefined, error
 
 /** Faults in the order in which they are to be found: each request has its own and all that come after. */
 const IN_ORDER: [error: number, body: string, headers: RequestHeaders][] = [
-  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Type': 'text/plain' }],
-  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Encoding': 'zstd' }],
-  [41300, '{"id": "x",'.padEnd(2 * 1024 * 1024), {}],
-  [40002, '{"id": "x",', {}],
-  [40001, '[]', {}],
+  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Type': 'text/plain', ...NO_KEY }],
+  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Encoding': 'zstd', ...NO_KEY }],
+  [41300, '{"id": "x",'.padEnd(2 * 1024 * 1024), NO_KEY],
+  [40002, '{"id": "x",', NO_KEY],
+  [40001, '[]', NO_KEY],
+  [40004, '{"id": 1, "name": null}', NO_KEY],
   [40003, '{"id": 1, "name": null}', {}],
 ];
 

@@ -2,13 +2,21 @@ export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
 const MAX_DIGITS = 19;
+/** What most ids are: as it stands, and within the range for certain. */
+const PLAIN = /^-?\d{1,18}$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Whether this is an int64, as a bigint. */
+export function isInt64(value: unknown): value is bigint {
+  return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
+}
 
 /**
  * The int64 that a JSON number stands for: `5`, `5.0` and `50e-1` are the same one. Returns undefined where the number
  * has a fraction or lies outside of int64. Its size is judged before it is expanded, so `1e999999999` costs nothing.
  */
 export function parseInt64(source: string): bigint | undefined {
+  if (PLAIN.test(source)) return BigInt(source);
   const match = NUMBER.exec(source);
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
@@ -25,5 +33,5 @@ export function parseInt64(source: string): bigint | undefined {
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
   if (zeros < 0 || end - first + zeros > MAX_DIGITS) return undefined;
   const value = BigInt(`${sign}${digits.slice(first, end)}${'0'.repeat(zeros)}`);
-  return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
+  return isInt64(value) ? value : undefined;
 }

@@ -1,13 +1,14 @@
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import type { JsonValue } from '../../http/json-value.js';
 import { describeValue } from './describe-value.js';
+import { isStorableText } from './storable-text.js';
 
 /** Holds for every string that PostgreSQL can store. */
 export function IsStorableText(): PropertyDecorator {
   return ValidateBy({
     name: 'isStorableText',
     validator: {
-      validate: (value: unknown) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+      validate: isStorableText,
       defaultMessage: (args) => message(args),
     },
   });

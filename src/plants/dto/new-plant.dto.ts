@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Expose, Transform } from 'class-transformer';
-import { JsonNumber } from '../../http/json-value.js';
 import { AsSent } from './as-sent.decorator.js';
-import { parseInt64 } from './int64.js';
+import { exactId } from './exact-id.js';
 import { IsInt64 } from './is-int64.decorator.js';
 import { IsStorableText } from './is-storable-text.decorator.js';
 import { Optional } from './optional.decorator.js';
@@ -34,8 +33,4 @@ export class NewPlant {
   @Optional()
   @IsStorableText()
   tag?: string;
-}
-
-function exactId(value: unknown): unknown {
-  return value instanceof JsonNumber && value.isExact ? (parseInt64(value.source) ?? value) : value;
 }
