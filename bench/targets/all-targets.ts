@@ -15,7 +15,6 @@ export function allTargets({ builds, workers }: TargetOptions): Target[] {
     storeTarget('plant-store', 'plant store', build),
     ...others.map((other, index) => storeTarget(`plant-store-${index + 2}`, `plant store, ${nameOf(other)}`, other)),
     storeTarget('plant-store-workers', `plant store, ${workers} workers`, build, { WORKERS: String(workers) }),
-    withBuild(scriptTarget('plant-store-express', 'plant store, Express only', 'express-only.js'), build),
     ...PEERS,
     { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },
     { kind: 'database', name: 'pgbench', title: 'pgbench, one insert a commit' },
@@ -38,10 +37,6 @@ function storeTarget(
 ): ServerTarget {
   const command = [join(resolve(build), 'main.js'), 'serve'];
   return { kind: 'server', name, title, command, variables, build, storesPlants: true };
-}
-
-function withBuild(target: ServerTarget, build: string): ServerTarget {
-  return { ...target, variables: { BUILD: resolve(build) } };
 }
 
 /** A build is usually called "dist": what tells two apart is the folder around it. */
