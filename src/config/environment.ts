@@ -91,7 +91,7 @@ export class Environment {
   ])
   errorStatus: 'contract' | 'semantic' = 'contract';
 
-  @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz); 0 takes any free one.')
+  @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
   @WholeNumber(0, 65535)
   @SeparatePort()
   managementPort = 9464;
