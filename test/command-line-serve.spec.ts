@@ -1,22 +1,20 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
+import { TakenPort } from './support/taken-port.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 describe('plant-store serve', () => {
   let migrated: TestDatabase;
-  let taken: Server;
+  let taken: TakenPort;
 
   beforeAll(async () => {
     migrated = await createTestDatabase();
-    taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
+    taken = await TakenPort.take();
   });
   afterAll(async () => {
-    taken.close();
+    taken[Symbol.dispose]();
     await migrated.drop();
   });
 
@@ -56,9 +54,8 @@ describe('plant-store serve', () => {
   });
 
   it.each(['PORT', 'MANAGEMENT_PORT'])('should say that the %s is taken', async (name) => {
-    const { port } = taken.address() as AddressInfo;
-    const fault = new RegExp(`^${name}: ${port} on "127\\.0\\.0\\.1" is taken by another program`, 'm');
-    await expectFailure('serve', { ...variables(migrated), [name]: String(port) }, fault);
+    const fault = new RegExp(`^${name}: ${taken.number} on "127\\.0\\.0\\.1" is taken by another program`, 'm');
+    await expectFailure('serve', { ...variables(migrated), [name]: String(taken.number) }, fault);
   });
 
   it('should log lines of JSON, and nothing of its secrets', async () => {

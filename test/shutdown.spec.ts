@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { accepts } from './support/accepts.js';
 import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { RawConnection } from './support/raw-connection.js';
@@ -36,18 +36,6 @@ describe('Shutdown', () => {
     return [response.status, await response.json()];
   }
 
-  async function accepts(): Promise<boolean> {
-    const socket = connect(service.port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return true;
-    } catch {
-      return false;
-    } finally {
-      socket.destroy();
-    }
-  }
-
   /** Gives up in time for the test to end, and with it a process that does not. */
   async function exitCode(ending: PlantStoreProcess): Promise<number | NodeJS.Signals | undefined> {
     let code: number | NodeJS.Signals | undefined;
@@ -56,7 +44,7 @@ describe('Shutdown', () => {
     return code;
   }
 
-  const refusing = (): Promise<void> => until(async () => !(await accepts()));
+  const refusing = (): Promise<void> => until(async () => !(await accepts(service.port)));
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'should, at %s, let the requests in flight finish and nothing else begin',

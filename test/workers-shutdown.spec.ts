@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { accepts } from './support/accepts.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { TableLock } from './support/table-lock.js';
@@ -26,18 +25,6 @@ describe('A service of several workers', () => {
   function start(variables: Record<string, string> = {}): Promise<WorkersService> {
     const patient = { STORAGE_TIMEOUT: '20000', REQUEST_TIMEOUT: '60000' };
     return WorkersService.start(database.url, { ...patient, ...variables }, { detached: true });
-  }
-
-  async function accepts(port: number): Promise<boolean> {
-    const socket = connect(port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return true;
-    } catch {
-      return false;
-    } finally {
-      socket.destroy();
-    }
   }
 
   const refusing = (): Promise<void> => until(async () => !(await accepts(service.port)));

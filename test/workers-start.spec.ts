@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
+import { TakenPort } from './support/taken-port.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 import { workersOf } from './support/worker-processes.js';
@@ -16,15 +15,14 @@ const SCRIPT = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url));
 
 describe('plant-store serve with several workers', () => {
   let migrated: TestDatabase;
-  let taken: Server;
+  let taken: TakenPort;
 
   beforeAll(async () => {
     migrated = await createTestDatabase();
-    taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
+    taken = await TakenPort.take();
   });
   afterAll(async () => {
-    taken.close();
+    taken[Symbol.dispose]();
     await migrated.drop();
   });
 
@@ -49,9 +47,8 @@ describe('plant-store serve with several workers', () => {
     expectSameFailure({ ...variables(migrated), PORT: 'many', BODY_LIMIT: '-1' }, /^PORT: /m, /^BODY_LIMIT: /m));
 
   it.each(['PORT', 'MANAGEMENT_PORT'])('should say, once, that the %s is taken', async (name) => {
-    const { port } = taken.address() as AddressInfo;
-    const fault = new RegExp(`^${name}: ${port} on "127\\.0\\.0\\.1" is taken by another program`, 'm');
-    await expectSameFailure({ ...variables(migrated), [name]: String(port) }, fault);
+    const fault = new RegExp(`^${name}: ${taken.number} on "127\\.0\\.0\\.1" is taken by another program`, 'm');
+    await expectSameFailure({ ...variables(migrated), [name]: String(taken.number) }, fault);
   });
 
   it('should say, once, that the address is of another machine', () =>
