@@ -9,8 +9,8 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
   // V8 allocates for good, in the old generation, what it has often seen survive: here, what every request makes that waits for
   // the storage, and is garbage a moment later. A full collection of that costs far more memory and time than many small ones.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // And it lets the heap grow fourfold before it collects it: for a small one, far more memory than a collection is worth.
-  setFlagsFromString('--heap-growing-percent=100');
+  // And it lets the heap grow fourfold before it collects it: of a small one, far more than a collection costs.
+  setFlagsFromString('--heap-growing-percent=60');
   const { host, port } = options;
   const app = await createApp(options);
   try {

@@ -51,6 +51,7 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
         CREATE TABLE told (synchronous_commit text);
         CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
+          IF NEW.name = 'Weed' THEN RAISE EXCEPTION USING ERRCODE = '23514'; END IF;
           INSERT INTO public.told VALUES (current_setting('synchronous_commit'));
           RETURN NEW;
         END $$;
@@ -101,6 +102,15 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
 
     it('should create many at once, with fewer connections than plants', async () => {
       await Promise.all(Array.from({ length: 30 }, (_, index) => guest.expectCreated(index)));
+    });
+
+    it('should create the neighbours of one that is rejected', async () => {
+      const near = Array.from({ length: 20 }, (_, index) => 1000 + index);
+      const answers = await Promise.all(near.map((id) => guest.create(id, { name: id === 1010 ? 'Weed' : 'Rose' })));
+      expect(answers[10]).toMatchObject({ status: 500, body: { error: 50000 } });
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
+      const stored = await ids(SCHEMA);
+      expect(near.filter((id) => stored.includes(String(id)))).toEqual(near.filter((id) => id !== 1010));
     });
 
     it('should leave the sessions as they were, and the pool open when the application stops', async () => {

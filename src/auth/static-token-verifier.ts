@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
 
-const PRINCIPAL: Principal = { name: 'static', scopes: ['plants:create'] };
+const PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze(['plants:create']) });
 
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {

@@ -40,6 +40,13 @@ export class RunningTotals {
     const last = this.latest.get(worker) ?? [];
     this.settled.add(worker);
     this.latest.delete(worker);
-    this.past = this.past.then((past) => AggregatorRegistry.aggregate([past, last]).getMetricsAsJSON());
+    this.past = this.past.then(async (past) => {
+      try {
+        return await AggregatorRegistry.aggregate([past, last]).getMetricsAsJSON();
+      } catch {
+        // What one worker has counted is lost, and not what all of them have.
+        return past;
+      }
+    });
   }
 }

@@ -4,13 +4,12 @@ import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app.module.js';
 import { closeTimeout } from '../close-timeout.js';
 import { reasonOf } from '../database/reason-of.js';
+import { LONGEST_TIMER } from '../http/graceful-close.js';
 import { RestartBackoff } from './restart-backoff.js';
 import { type WorkerEnd, WorkerProcess } from './worker-process.js';
 
 /** Longer than a worker takes to end when all its requests are answered or given up. */
 const STOP_MARGIN_MS = 5000;
-/** A timer takes a longer time for none. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Keeps as many workers running as there are to be. */
 export class WorkerPool implements BeforeApplicationShutdown {
@@ -109,8 +108,9 @@ export class WorkerPool implements BeforeApplicationShutdown {
 }
 
 /** Resolves to whether the time passed before the signal came. */
-function passed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  return setTimeout(milliseconds, true, { signal }).catch(() => false);
+async function passed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
+  return !signal.aborted;
 }
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

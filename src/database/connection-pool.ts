@@ -7,6 +7,7 @@ import {
 } from './connection-pool.error.js';
 import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database-options.js';
 import { parseDatabaseUrl } from './database-url.js';
+import { isRejection } from './rejection.js';
 
 /**
  * A pg pool that tells apart, by the class of the error, whether a failed statement was ever sent: only then can a
@@ -77,7 +78,7 @@ export class ConnectionPool extends pg.Pool {
       }
       const giveBack: typeof release = (reason) => {
         clearTimeout(deadline);
-        release(isRejection(reason) ? undefined : reason);
+        release(wasRejected(reason) ? undefined : reason);
       };
       if (client) {
         lent = client;
@@ -102,8 +103,8 @@ export class ConnectionPool extends pg.Pool {
 }
 
 /** pg.Pool.query() gives up a connection for any error; one on which a statement was merely rejected is as good as before. */
-function isRejection(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
+function wasRejected(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && isRejection(error);
 }
 
 // There is no connection to release.

@@ -26,6 +26,8 @@ export class Database {
     readonly schema: string,
     /** Milliseconds to wait for a connection and the answer to a statement, both together. */
     readonly timeout: number,
+    /** The most connections that there are, as far as that is known. */
+    readonly connections: number,
     private readonly adapter: SqlDriverAdapter,
     private readonly pool?: ConnectionPool,
   ) {}
@@ -41,20 +43,20 @@ export class Database {
     const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
     const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
     const adapter = await overPool(factory, pool).connect();
-    return new Database(pool.schema, pool.timeout, adapter, pool);
+    return new Database(pool.schema, pool.timeout, pool.options.max, adapter, pool);
   }
 
   private static async ofPool(options: PoolDatabaseOptions): Promise<Database> {
     const { pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_TIMEOUT } = options;
     const adapter = await overPool(new PrismaPg({}), new LentPool(pool, timeout, timeout + GRACE_MS)).connect();
-    return new Database(schema, timeout, new GuardedAdapter(adapter, schema, timeout));
+    return new Database(schema, timeout, pool.options?.max ?? Infinity, new GuardedAdapter(adapter, schema, timeout));
   }
 
   private static async ofAdapter(options: AdapterDatabaseOptions): Promise<Database> {
     const { adapter: factory, timeout = DEFAULT_TIMEOUT } = options;
     const adapter = await factory.connect();
     const schema = adapter.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
-    return new Database(schema, timeout, new GuardedAdapter(adapter, schema, timeout));
+    return new Database(schema, timeout, Infinity, new GuardedAdapter(adapter, schema, timeout));
   }
 
   /** For a Prisma client. */

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onArrivalFailure } from './arrival.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './body.error.js';
 import { decompress } from './decompress.js';
+import { detached } from './detached.js';
 import { parseExactJson } from './exact-json.js';
+import { HeldBodies, SMALL_BODY } from './held-bodies.js';
 import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
 import { JsonSyntaxError } from './json-syntax.error.js';
 import { checkMediaType } from './media-type.js';
@@ -15,6 +17,9 @@ import { acceptBody } from './unread-body.js';
 
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
+
+/** Of all requests of the process, whose memory it is. */
+const held = new HeldBodies();
 
 /** What compression may add to a body that does not compress. */
 const COMPRESSION_OVERHEAD = 64 * 1024;
@@ -42,8 +47,11 @@ export async function readJsonObject(
 
   acceptBody(request, response);
   const bytes = await collect(request, wireLimit, limit);
-  const decoded = coding === 'identity' || bytes.length === 0;
-  return parseObject(decoded ? bytes : await decompress(bytes, coding, limit));
+  const isDecoded = coding === 'identity' || bytes.length === 0;
+  const decoded = isDecoded ? bytes : await decompress(bytes, coding, limit);
+  if (decoded.length < SMALL_BODY) return parseObject(decoded);
+  held.hold(decoded.length, response);
+  return detached(parseObject(decoded));
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

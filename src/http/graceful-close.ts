@@ -3,7 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 
 const SWEEP_MS = 50;
 /** A timer takes a longer time for none. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Ends an HTTP server: requests under way are answered if that is possible in time, and nothing else holds it up. */
 export class GracefulClose {

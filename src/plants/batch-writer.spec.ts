@@ -50,7 +50,7 @@ describe(BatchWriter.name, () => {
       findHolders: (ids: readonly bigint[]) => findHolders(ids),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
-    writer = new BatchWriter(statements, { timeout: TIMEOUT } as Database, statistics, settings);
+    writer = new BatchWriter(statements, { timeout: TIMEOUT, connections: 10 } as Database, statistics, settings);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -206,6 +206,27 @@ describe(BatchWriter.name, () => {
     await expect(Promise.all(waiting)).resolves.toEqual([stored, stored, stored]);
     await create(plant(7));
     expect(sent[3]).toMatchObject({ ids: [7] });
+  });
+
+  it('should refuse what two statements could not take either, though none is under way yet', async () => {
+    const fits = 2 * 500 + LIMIT;
+    const { results } = await create(...Array.from({ length: fits }, (_, id) => plant(id)));
+    expect(sent.map(({ ids }) => ids.length)).toEqual([500, 500]);
+    expect(results).toHaveLength(fits);
+    expect(statistics.waiting).toBe(LIMIT);
+    expect(() => writer.create(plant(-1))).toThrow(WriteQueueFullError);
+  });
+
+  it('should refuse what takes too much memory, however few wait', async () => {
+    const long = (id: number): PlantRecord => ({ ...plant(id), name: 'x'.repeat(2 ** 25) });
+    await create(plant(1));
+    await create(plant(2));
+    await create(long(3), long(4));
+    expect(() => writer.create(plant(5))).toThrow(WriteQueueFullError);
+    sent[0]?.answer(1);
+    await turn();
+    // It is too long to share a statement.
+    expect(sent[2]).toMatchObject({ ids: [3] });
   });
 
   it('should refuse nothing that can be sent at once', async () => {

@@ -9,9 +9,16 @@ import { PlantStatements } from './plant-statements.js';
 import type { PlantRecord } from './plant-record.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { isRejection, isUndecided } from './prisma-error.js';
+import { isPlantRejected, isUndecided } from './prisma-error.js';
 import { StatementPace } from './statement-pace.js';
-import { WriteQueue } from './write-queue.js';
+import { MOST_PLANTS, WriteQueue } from './write-queue.js';
+
+/** Statements that are under way, however long they take, unless that left too few connections for all else. */
+const MOST_UNDER_WAY = 8;
+/** Connections for look-ups, the health check, and plants that are tried again alone. */
+const OTHER_CONNECTIONS = 1;
+/** Plants of a statement that was rejected that are tried again at a time. */
+const ALONE_AT_A_TIME = 4;
 
 /**
  * Creates plants that come at the same time in one statement and one commit. A create that comes alone goes at once; those
@@ -20,9 +27,7 @@ import { WriteQueue } from './write-queue.js';
 @Injectable()
 export class BatchWriter {
   private readonly queue = new WriteQueue();
-  private readonly pace = new StatementPace(() => {
-    this.schedule();
-  });
+  private readonly pace: StatementPace;
   private isScheduled = false;
 
   constructor(
@@ -30,13 +35,18 @@ export class BatchWriter {
     private readonly database: Database,
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
-  ) {}
+  ) {
+    const most = Math.max(1, Math.min(MOST_UNDER_WAY, database.connections - OTHER_CONNECTIONS));
+    this.pace = new StatementPace(most, () => {
+      this.schedule();
+    });
+  }
 
   /** Resolves when the statement with the plant is committed; rejects with what became of it instead. */
   create(plant: PlantRecord): Promise<CreateResult> {
     const pending = new PendingCreate(plant);
-    // What comes while a statement can be sent is on its way at once, and need not be kept small.
-    this.queue.add(pending, this.pace.isOpen ? Infinity : this.settings.writeQueueLimit);
+    // What a statement can be sent with now does not wait.
+    this.queue.add(pending, this.settings.writeQueueLimit + this.pace.free * MOST_PLANTS);
     this.statistics.waiting = this.queue.length;
     pending.timer = setTimeout(() => {
       this.timeUp(pending);
@@ -47,11 +57,11 @@ export class BatchWriter {
 
   /** Sends not before the requests that have arrived together have all come to the queue. */
   private schedule(): void {
-    if (this.isScheduled || !this.pace.isOpen || this.queue.length === 0) return;
+    if (this.isScheduled || this.pace.free === 0 || this.queue.length === 0) return;
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      while (this.pace.isOpen && this.queue.length > 0) void this.write(this.queue.takeBatch(), this.pace.begin());
+      while (this.pace.free > 0 && this.queue.length > 0) void this.write(this.queue.takeBatch(), this.pace.begin());
       this.statistics.waiting = this.queue.length;
     });
   }
@@ -62,7 +72,7 @@ export class BatchWriter {
       if (taken.length > 0) await this.judge(taken);
     } catch (error) {
       // Each by itself, so that the one that was rejected fails alone.
-      if (batch.length > 1 && isRejection(error)) await this.writeEach(batch, isUndecided(error));
+      if (batch.length > 1 && isPlantRejected(error)) await this.writeEach(batch, isUndecided(error));
       else for (const pending of batch) pending.fail(error);
     }
   }
@@ -87,13 +97,12 @@ export class BatchWriter {
   }
 
   private async writeEach(batch: readonly PendingCreate[], isUncertain: boolean): Promise<void> {
-    const waiting = batch.filter(({ settled }) => !settled);
-    await Promise.all(
-      waiting.map((pending) => {
-        pending.isUncertain = isUncertain;
-        return this.write([pending]);
-      }),
-    );
+    for (const pending of batch) pending.isUncertain = isUncertain;
+    const waiting = batch.values();
+    const writeNext = async (): Promise<void> => {
+      for (const pending of waiting) if (!pending.settled) await this.write([pending]);
+    };
+    await Promise.all(Array.from({ length: ALONE_AT_A_TIME }, writeNext));
   }
 
   /** What is taken may have been so by this very request, sent before: by its key the plant tells. */

@@ -5,7 +5,7 @@ import { escapeSchema } from '../database/prisma-adapter.js';
 import { PrismaService } from '../database/prisma.service.js';
 import type { PlantRecord } from './plant-record.js';
 
-/** The part of the time that the rows of one statement may together wait for a lock. */
+/** The part of the time that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
 
 interface StoredId {

@@ -6,7 +6,7 @@ import {
   DatabaseUnreachableError,
 } from '../database/connection-pool.error.js';
 import { HolderLookupError } from './holder-lookup.error.js';
-import { isRejection, isUndecided, storageError } from './prisma-error.js';
+import { isPlantRejected, isUndecided, storageError } from './prisma-error.js';
 import { WriteQueueFullError } from './write-queue-full.error.js';
 
 const SECRET = 'INSERT INTO plants';
@@ -35,6 +35,7 @@ describe(storageError.name, () => {
     ['no answer came in time', 50400, new DatabaseTimeoutError()],
     ['pg waited for too long', 50400, new Error('Query read timeout')],
     ['something that is no error was thrown', 50400, undefined],
+    ['a constraint is violated, in another language', 50000, rejected('23514', 'FEHLER')],
     ['the table is missing', 50000, rejected('42P01')],
     ['a privilege is missing', 50000, rejected('42501', 'ERROR')],
     ['the server has a bug', 50000, rejected('XX000', 'ERROR')],
@@ -67,15 +68,18 @@ describe(storageError.name, () => {
   });
 });
 
-describe(isRejection.name, () => {
+describe(isPlantRejected.name, () => {
   it.each([
     [true, 'a plain rejection', rejected('23514', 'ERROR')],
     [true, 'a rejection of a kind that the adapter knows', rejected('23505')],
+    [true, 'a rejection in another language', rejected('23514', 'FEHLER')],
+    [false, 'a server that takes no writes now', rejected('25006', 'ERROR')],
+    [false, 'a privilege that is missing', rejected('42501', 'ERROR')],
     [false, 'the end of the session', rejected('57P01', 'FATAL')],
     [false, 'a lost connection', adapterError({ kind: 'ConnectionClosed' })],
     [false, 'a connection that was never made', new DatabaseUnreachableError()],
   ])('should be %s for %s', (expected, _, error) => {
-    expect(isRejection(error)).toBe(expected);
+    expect(isPlantRejected(error)).toBe(expected);
   });
 });
 

@@ -1,6 +1,7 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ApiError } from '../errors/api.error.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/connection-pool.error.js';
+import { isRejection } from '../database/rejection.js';
 import { HolderLookupError } from './holder-lookup.error.js';
 import { StorageOverloadedError, StorageTimeoutError, StorageUnavailableError } from './storage.error.js';
 import { WriteQueueFullError } from './write-queue-full.error.js';
@@ -21,6 +22,8 @@ const UNDECIDED = /^08|^40003$|^57014$/;
  * resources, operator intervention, system error; and a server that is (for now) a read-only standby.
  */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
+/** What the server tells of any statement now: it is a standby, it shuts down, the table or a privilege is missing. */
+const NO_PLANTS_FAULT = /^25006$|^57P|^42/;
 
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
@@ -35,9 +38,10 @@ export function storageError(error: unknown): ApiError {
   return new ApiError(50000, 'The storage rejected the plant in a way the service did not foresee.', { cause: error });
 }
 
-/** Whether PostgreSQL itself rejected a statement, on a connection that is as good as before. */
-export function isRejection(error: unknown): boolean {
-  return rejection(error) !== undefined;
+/** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */
+export function isPlantRejected(error: unknown): boolean {
+  const state = rejection(error);
+  return state !== undefined && !NO_PLANTS_FAULT.test(state);
 }
 
 /** Whether a statement may have been carried out although it failed: nothing but a plain rejection says that it was not. */
@@ -53,6 +57,6 @@ function isOverload(error: unknown): boolean {
 /** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
 function rejection(error: unknown): string | undefined {
   if (!(error instanceof Error && isDriverAdapterError(error))) return undefined;
-  const { originalCode, severity = 'ERROR' } = error.cause as ServerError;
-  return severity === 'ERROR' ? originalCode : undefined;
+  const { originalCode: code, severity } = error.cause as ServerError;
+  return isRejection({ code, severity }) ? code : undefined;
 }

@@ -2,8 +2,6 @@
 const AT_A_TIME = 2;
 /** A statement that takes longer waits for what others need not wait for, a lock on a row for example, and counts no more. */
 const PATIENCE_MS = 100;
-/** However long they take. The pool has more connections, for look-ups and for plants that are tried again alone. */
-const MOST_UNDER_WAY = 8;
 
 /** Says when the next statement may be sent, so that creates gather for it while those before are under way. */
 export class StatementPace {
@@ -11,11 +9,18 @@ export class StatementPace {
   /** Those of them that have not taken long yet. */
   private awaited = 0;
 
-  /** @param onOpen called when `isOpen` may have become true */
-  constructor(private readonly onOpen: () => void) {}
+  /**
+   * @param most statements that are under way, however long they take
+   * @param onOpen called when one more may have become free
+   */
+  constructor(
+    private readonly most: number,
+    private readonly onOpen: () => void,
+  ) {}
 
-  get isOpen(): boolean {
-    return this.awaited < AT_A_TIME && this.underWay < MOST_UNDER_WAY;
+  /** Statements that may be sent now. */
+  get free(): number {
+    return Math.max(0, Math.min(AT_A_TIME - this.awaited, this.most - this.underWay));
   }
 
   /** Begins a statement, and returns what ends it. */

@@ -1,11 +1,12 @@
 import type { PendingCreate } from './pending-create.js';
 import { WriteQueueFullError } from './write-queue-full.error.js';
 
-/** The most plants, and characters of them, in one statement; a longer plant has a statement to itself. */
-const LARGEST_BATCH = 500;
-const LONGEST_BATCH = 2 ** 20;
-/** The most characters that wait, however few plants they are: they are in memory. */
-const LONGEST_QUEUE = 2 ** 26;
+/** The most plants in one statement. */
+export const MOST_PLANTS = 500;
+/** The most characters of plants in one statement; a longer plant has a statement to itself. */
+const MOST_CHARACTERS = 2 ** 20;
+/** The most characters of plants that wait, however few plants they are. */
+const MOST_CHARACTERS_WAITING = 2 ** 26;
 
 /** Creates that wait for a statement, in the order in which they came. */
 export class WriteQueue {
@@ -18,7 +19,7 @@ export class WriteQueue {
 
   /** @throws WriteQueueFullError where so many wait already, or so long ones that they take too much memory */
   add(entry: PendingCreate, limit: number): void {
-    if (this.length >= limit || (this.length > 0 && this.size + entry.size > LONGEST_QUEUE)) {
+    if (this.length >= limit || (this.length > 0 && this.size + entry.size > MOST_CHARACTERS_WAITING)) {
       throw new WriteQueueFullError(`${this.length} creates wait for the database`);
     }
     this.entries.push(entry);
@@ -39,7 +40,7 @@ export class WriteQueue {
     let count = 0;
     let size = 0;
     for (const entry of this.entries) {
-      if (count === LARGEST_BATCH || (count > 0 && size + entry.size > LONGEST_BATCH)) break;
+      if (count === MOST_PLANTS || (count > 0 && size + entry.size > MOST_CHARACTERS)) break;
       count += 1;
       size += entry.size;
     }

@@ -1,0 +1,16 @@
+/** What PostgreSQL says of an error: its SQLSTATE, and a severity that is in the language of the server's messages. */
+interface ServerError {
+  code?: string | undefined;
+  severity?: string | undefined;
+}
+
+/**
+ * SQLSTATEs of statements that are rejected and rolled back while the session goes on, whatever the language: faults of data, of a
+ * constraint, of the statement, a rolled back transaction, a lock that did not come, a statement that was cancelled.
+ */
+const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
+
+/** Whether PostgreSQL rejected a statement, on a connection that is as good as before. */
+export function isRejection({ code, severity }: ServerError): boolean {
+  return code !== undefined && (severity === undefined || severity === 'ERROR' || STATEMENT_ONLY.test(code));
+}

@@ -1,0 +1,13 @@
+import { describe, expect, it } from '@jest/globals';
+import { detached } from './detached.js';
+import { parseExactJson } from './exact-json.js';
+import type { JsonObject } from './json-value.js';
+
+describe(detached.name, () => {
+  it('should keep every text as it is, and everything else', () => {
+    const text = '{"id":1,"name":"\\ud83c\\udf39 \\ud800 é Rose of some length","__proto__":"a","tag":null,"more":[]}';
+    const object = detached(parseExactJson(text) as JsonObject);
+    expect(object).toEqual(parseExactJson(text));
+    expect(Object.keys(object)).toEqual(['id', 'name', '__proto__', 'tag', 'more']);
+  });
+});
