@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError } from '../src/index.js';
+import { endPool } from './support/end-pool.js';
 import { Guest } from './support/guest.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -14,7 +15,7 @@ describe('a lent database that is not ready', () => {
     pool = new pg.Pool({ connectionString: database.url });
   });
   afterEach(async () => {
-    await pool.end();
+    await endPool(pool);
     await database.drop();
   });
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { DatabaseOptions } from '../src/index.js';
+import { endPool } from './support/end-pool.js';
 import { expectTrouble, Guest } from './support/guest.js';
 import { TableLock } from './support/table-lock.js';
 import { TcpProxy } from './support/tcp-proxy.js';
@@ -29,7 +30,7 @@ async function start(options: (pool: pg.Pool) => DatabaseOptions): Promise<void>
 async function stop(): Promise<void> {
   proxy.restore();
   await guest.stop();
-  await pool.end();
+  await endPool(pool);
   await proxy.close();
   await database.drop();
 }

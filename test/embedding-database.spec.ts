@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type DatabaseOptions, Migrator } from '../src/index.js';
+import { endPool } from './support/end-pool.js';
 import { Guest } from './support/guest.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -61,7 +62,7 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
       expect(pool instanceof pg.Pool).toBe(source !== 'a pool of another copy of pg');
     });
     afterAll(async () => {
-      await pool.end();
+      await endPool(pool);
       await database.drop();
     });
 
@@ -137,7 +138,7 @@ describe('two stores on one pool', () => {
     await guest.stop();
     expect(await database.query('SELECT name FROM public.plants')).toEqual([{ name: 'Rose' }]);
     expect(await database.query('SELECT name FROM trees.plants')).toEqual([{ name: 'Oak' }]);
-    await pool.end();
+    await endPool(pool);
     await database.drop();
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { DatabaseOptions } from '../src/index.js';
+import { endPool } from './support/end-pool.js';
 import { Guest } from './support/guest.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -49,6 +50,6 @@ describe('the statements of a store', () => {
   it('should not be prepared on connections that are lent', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
     expect(await told({ pool })).toEqual([null, null, null]);
-    await pool.end();
+    await endPool(pool);
   });
 });

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { endPool } from '../end-pool.js';
 import pg from 'pg';
 import type { HostPrisma, HostPrismaClient } from './host-prisma.js';
 
@@ -16,6 +17,6 @@ export class HostStorage implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.prisma.$disconnect();
-    await this.pool.end();
+    await endPool(this.pool);
   }
 }

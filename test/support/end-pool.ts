@@ -1,0 +1,10 @@
+import type pg from 'pg';
+
+/**
+ * Ends a pool whose database is dropped next. pg does not wait until its sessions have ended, so the drop may end one
+ * before, and of that the pool would tell, to nobody.
+ */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  pool.on('error', () => undefined);
+  await pool.end();
+}
