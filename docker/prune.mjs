@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** For compilers, debuggers and readers; but licences stay. */
-const UNLOADED = /\.(map|ts|mts|cts|md)$/i;
+/** For compilers, debuggers, readers and packages' own tests; but licences stay. */
+const UNLOADED = /\.(map|ts|mts|cts|md|spec\.[cm]?js)$/i;
 const LICENCE = /^(licen[cs]e|notice|copying)/i;
 
 /** What packages have for browsers and bundlers, beside the build that Node takes. */

@@ -27,7 +27,9 @@ describe('prune.mjs', () => {
   const REMOVED = [
     'dist/main.d.ts',
     'node_modules/@prisma/client/runtime/unused.js',
-    ...['README.md', 'index.d.ts', 'index.js.map', 'isLicensePlate.d.ts'].map((file) => `node_modules/any/${file}`),
+    ...['README.md', 'index.d.ts', 'index.js.map', 'index.spec.js', 'isLicensePlate.d.ts'].map(
+      (file) => `node_modules/any/${file}`,
+    ),
   ];
 
   let folder: string;
