@@ -68,8 +68,8 @@ describe('A service of several workers', () => {
     const worker = await kill(service);
     await until(() => service.logged(`(process ${worker}) was ended by SIGKILL`).length === 1);
     const left = await answers();
-    expect(left.filter((status) => status === 200)).toHaveLength(2);
-    expect(left.filter((status) => status === undefined)).toHaveLength(2);
+    // Each has one at least; the others go to who is ready first.
+    expect(new Set(left)).toEqual(new Set([200, undefined]));
     for (const connection of connections) connection.close();
   });
 
