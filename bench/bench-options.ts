@@ -1,15 +1,13 @@
 import { parseArgs } from 'node:util';
+import { type MeasuringTime, measuringTime } from './measure/measuring-time.js';
 import { positiveNumber, positiveNumbers } from './option-numbers.js';
 import { allTargets } from './targets/all-targets.js';
 import { chosenTargets } from './targets/chosen-targets.js';
 import type { Target } from './targets/target.js';
 
-export interface BenchOptions {
+export interface BenchOptions extends MeasuringTime {
   readonly targets: readonly Target[];
   readonly connections: readonly number[];
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
   readonly build: string;
   readonly json: string | undefined;
   readonly chart: string | undefined;
@@ -54,9 +52,7 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
   return {
     targets: targets === undefined ? all : chosenTargets(targets.split(','), all),
     connections: positiveNumbers('--connections', connections),
-    rounds: positiveNumber('--rounds', values.rounds),
-    seconds: positiveNumber('--seconds', values.seconds),
-    warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
+    ...measuringTime(values),
     build: build[0] ?? '',
     json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),

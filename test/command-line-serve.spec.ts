@@ -3,6 +3,7 @@ import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
 import { TakenPort } from './support/taken-port.js';
+import { serviceVariables } from './support/service-variables.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 describe('plant-store serve', () => {
@@ -18,13 +19,7 @@ describe('plant-store serve', () => {
     await migrated.drop();
   });
 
-  const variables = (database: TestDatabase): Record<string, string> => ({
-    DATABASE_URL: database.url,
-    ACCESS_TOKENS: TOKEN,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
-  });
+  const variables = ({ url }: TestDatabase): Record<string, string> => serviceVariables(url);
 
   it('should name all that is missing in production at once', () =>
     expectFailure('serve', { NODE_ENV: 'production' }, /^DATABASE_URL: /m, /^ACCESS_TOKENS: /m));

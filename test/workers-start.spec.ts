@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure } from './support/process-failure.js';
-import { TOKEN } from './support/request.js';
 import { TakenPort } from './support/taken-port.js';
+import { serviceVariables } from './support/service-variables.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 import { workersOf } from './support/worker-processes.js';
@@ -27,11 +27,7 @@ describe('plant-store serve with several workers', () => {
   });
 
   const variables = ({ url }: TestDatabase): Record<string, string> => ({
-    DATABASE_URL: url,
-    ACCESS_TOKENS: TOKEN,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
+    ...serviceVariables(url),
     WORKERS: '3',
   });
 

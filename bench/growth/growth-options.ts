@@ -1,17 +1,15 @@
 import { parseArgs } from 'node:util';
+import { type MeasuringTime, measuringTime } from '../measure/measuring-time.js';
 import { positiveNumber, wholeNumbers } from '../option-numbers.js';
 import { allTargets } from '../targets/all-targets.js';
 import { chosenTargets } from '../targets/chosen-targets.js';
 import type { Target } from '../targets/target.js';
 
-export interface GrowthOptions {
+export interface GrowthOptions extends MeasuringTime {
   readonly targets: readonly Target[];
   /** How many plants are stored before. */
   readonly sizes: readonly number[];
   readonly connections: number;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
   readonly build: string;
 }
 
@@ -46,9 +44,7 @@ export function readGrowthOptions(args: string[]): GrowthOptions | undefined {
     targets: chosenTargets(values.targets.split(','), all),
     sizes: wholeNumbers('--sizes', values.sizes),
     connections: positiveNumber('--connections', values.connections),
-    rounds: positiveNumber('--rounds', values.rounds),
-    seconds: positiveNumber('--seconds', values.seconds),
-    warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
+    ...measuringTime(values),
     build: values.build[0] ?? '',
   };
 }

@@ -3,12 +3,11 @@ import type { Contender } from './contender.js';
 import { type CpuTimes, difference, readCpuTimes } from './cpu-times.js';
 import { IDS_OF_A_PREFIX, nextIdPrefix } from './id-prefix.js';
 import { InvalidRoundError } from './invalid-round.error.js';
+import type { MeasuringTime } from './measuring-time.js';
 import type { Round } from './round.js';
 
-export interface RoundOptions {
+export interface RoundOptions extends Omit<MeasuringTime, 'rounds'> {
   readonly connections: number;
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
   readonly signal: AbortSignal;
 }
 

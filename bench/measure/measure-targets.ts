@@ -5,15 +5,13 @@ import type { Target } from '../targets/target.js';
 import { alternate } from './alternate.js';
 import type { Contender } from './contender.js';
 import type { Measurement } from './measurement.js';
+import type { MeasuringTime } from './measuring-time.js';
 import { startContender } from './start-contender.js';
 import { describeOutcome } from './describe-outcome.js';
 
-export interface TargetsOptions {
+export interface TargetsOptions extends MeasuringTime {
   readonly targets: readonly Target[];
   readonly connections: readonly number[];
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
   readonly generator: LoadGenerator;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;

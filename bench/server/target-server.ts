@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { accepts } from '../../test/support/accepts.js';
 import { setTimeout } from 'node:timers/promises';
 import type { ServerTarget } from '../targets/target.js';
 import { freePort } from './free-port.js';
@@ -109,17 +109,5 @@ export class TargetServer implements AsyncDisposable {
 
   private hasEnded(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
-  }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }

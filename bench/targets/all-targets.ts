@@ -22,7 +22,7 @@ export function allTargets({ builds, workers }: TargetOptions): Target[] {
 }
 
 /** Services that do the same as the store, as they are usually written. */
-export const PEERS: readonly ServerTarget[] = [
+const PEERS: readonly ServerTarget[] = [
   scriptTarget('fastify-postgres', 'Fastify + postgres.js', 'peers/fastify-postgres.js'),
   scriptTarget('fastify-pg', 'Fastify + pg', 'peers/fastify-pg.js'),
   scriptTarget('express-pg', 'Express + pg', 'peers/express-pg.js'),

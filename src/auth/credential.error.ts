@@ -1,4 +1,5 @@
 import { ApiError } from '../errors/api.error.js';
+import { RETRY_LATER } from '../errors/retry-later.js';
 
 const CHALLENGE = 'Bearer realm="plants"';
 
@@ -34,7 +35,7 @@ export class CredentialUndecidedError extends ApiError {
       'Whether the access token is valid cannot be told now. Nothing was written; send the request again later.',
       {
         cause,
-        headers: { 'Retry-After': '1' },
+        headers: RETRY_LATER,
       },
     );
   }

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AppOptions } from '../app.module.js';
+import { withinTime } from '../database/within-time.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
 import { WorkerStartError } from './worker-start.error.js';
 
@@ -85,20 +86,14 @@ export class WorkerProcess {
     milliseconds: number,
   ): Promise<WorkerQuestions[Question]> {
     const id = this.asked++;
-    const answered = new AbortController();
+    const answer = new Promise<WorkerQuestions[Question]>((resolve, reject) => {
+      this.questions.set(id, { resolve: resolve as PendingQuestion['resolve'], reject });
+      this.tell({ type: 'ask', id, question });
+    });
+    const timeUp = (): Error => new Error(`${this.name} did not answer within ${milliseconds} ms`);
     try {
-      return await new Promise((resolve, reject) => {
-        this.questions.set(id, { resolve: resolve as PendingQuestion['resolve'], reject });
-        this.tell({ type: 'ask', id, question });
-        void setTimeout(milliseconds, undefined, { signal: answered.signal }).then(
-          () => {
-            reject(new Error(`${this.name} did not answer within ${milliseconds} ms`));
-          },
-          () => undefined,
-        );
-      });
+      return await withinTime(answer, milliseconds, timeUp);
     } finally {
-      answered.abort();
       this.questions.delete(id);
     }
   }

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
+import { withinTime } from '../database/within-time.js';
 import type { ManagementOptions } from './management-options.js';
 import { MANAGEMENT_OPTIONS } from './management.module-definition.js';
 import { ReadinessCheck } from './readiness-check.js';
@@ -21,8 +22,10 @@ export class Readiness implements OnModuleDestroy {
   async findObstacle(): Promise<string | undefined> {
     const obstacle = this.findOwnObstacle();
     if (obstacle !== undefined) return obstacle;
+    const { checkTimeout = 2000 } = this.options;
+    const timeUp = (): Error => new Error(`the check did not end within ${checkTimeout} ms`);
     try {
-      await this.withTimeout(this.check());
+      await withinTime(this.check(), checkTimeout, timeUp);
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     }
@@ -51,20 +54,5 @@ export class Readiness implements OnModuleDestroy {
       this.running = undefined;
     });
     return this.running;
-  }
-
-  private async withTimeout(check: Promise<void>): Promise<void> {
-    const { checkTimeout = 2000 } = this.options;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`the check did not end within ${checkTimeout} ms`));
-      }, checkTimeout);
-    });
-    try {
-      await Promise.race([check, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }

@@ -5,7 +5,6 @@ import { PlantsStatistics } from '../index.js';
 import { type MetricsPage, MetricsSource } from './metrics-source.js';
 import type { MetricsSnapshot } from './metrics-snapshot.js';
 import { observeProcess } from './process-metrics.js';
-import { observeService } from './service-metrics.js';
 
 /**
  * The metrics of this process. prom-client is loaded, and the process observed, from the first time that somebody asks: a start
@@ -31,10 +30,12 @@ export class StoreMetrics extends MetricsSource {
   }
 
   private observe(): NonNullable<typeof this.registries> {
-    this.registries ??= Promise.all([observeService(this.statistics), observeProcess()]).then(([service, process]) => ({
-      service,
-      process,
-    }));
+    this.registries ??= this.begin();
     return this.registries;
+  }
+
+  private async begin(): NonNullable<typeof this.registries> {
+    const [{ observeService }, process] = await Promise.all([import('./service-metrics.js'), observeProcess()]);
+    return { service: observeService(this.statistics), process };
   }
 }

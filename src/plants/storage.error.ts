@@ -1,12 +1,11 @@
 import { ApiError } from '../errors/api.error.js';
-
-const RETRY_AFTER = { 'Retry-After': '1' };
+import { RETRY_LATER } from '../errors/retry-later.js';
 
 export class StorageUnavailableError extends ApiError {
   constructor(cause: unknown) {
     super(50300, 'The storage is unavailable. Nothing was written; send the request again later.', {
       cause,
-      headers: RETRY_AFTER,
+      headers: RETRY_LATER,
     });
   }
 }
@@ -15,7 +14,7 @@ export class StorageOverloadedError extends ApiError {
   constructor(cause: unknown) {
     super(50301, 'The storage has more to do than it can. Nothing was written; send the request again later.', {
       cause,
-      headers: RETRY_AFTER,
+      headers: RETRY_LATER,
     });
   }
 }

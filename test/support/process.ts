@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { RawConnection, type RawResponse } from './raw-connection.js';
-import { postHead, type RequestHeaders, TOKEN } from './request.js';
+import { postHead, type RequestHeaders } from './request.js';
+import { serviceVariables } from './service-variables.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -59,11 +60,7 @@ export class PlantStoreProcess implements AsyncDisposable {
     return new PlantStoreProcess(['serve'], {
       ...options,
       variables: {
-        DATABASE_URL: databaseUrl,
-        ACCESS_TOKENS: TOKEN,
-        HOST: '127.0.0.1',
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
+        ...serviceVariables(databaseUrl),
         ...variables,
       },
     }).listening();

@@ -7,6 +7,7 @@ import { PlantsStatistics } from '../../src/index.js';
 import { ManagementServer } from '../../src/management/management.server.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from './request.js';
+import { serviceVariables } from './service-variables.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export { postHead, TOKEN };
@@ -31,11 +32,7 @@ export interface Store {
 export async function startStore(variables: Record<string, string> = {}): Promise<Store> {
   const database = await createTestDatabase();
   const environment = loadEnvironment({
-    DATABASE_URL: database.url,
-    ACCESS_TOKENS: TOKEN,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
+    ...serviceVariables(database.url),
     LOG_LEVEL: 'fatal',
     ...variables,
   });
