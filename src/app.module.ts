@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import { StaticTokenVerifier } from './auth/static-token-verifier.js';
+import type { JwtOptions } from './auth/jwt/jwt-options.js';
 import type { Environment } from './config/environment.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
 import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule } from './index.js';
@@ -18,14 +18,14 @@ export type AppOptions = Environment & {
 @Module({})
 export class AppModule {
   static forRoot(options: AppOptions): DynamicModule {
+    const database = {
+      url: options.databaseUrl,
+      password: options.databasePassword,
+      timeout: options.storageTimeout,
+    };
     const plants = PlantsModule.forRoot({
       path: `${options.basePath}/plants`,
-      database: {
-        url: options.databaseUrl,
-        password: options.databasePassword,
-        size: options.databasePoolSize,
-        timeout: options.storageTimeout,
-      },
+      database: { ...database, size: options.databasePoolSize },
       bodyLimit: options.bodyLimit,
       writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
@@ -35,8 +35,13 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        // Checked with the environment, and none where only the document is made: the option accessTokens would refuse that.
-        AuthModule.forRoot({ verifier: new StaticTokenVerifier(options.accessTokens) }),
+        AuthModule.forRoot({
+          accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
+          issuedTokens: database,
+          jwt: jwtOf(options),
+          wrongTokenLimit: options.wrongTokenLimit,
+          rateLimit: options.rateLimit,
+        }),
         plants,
         ManagementModule.forRoot({
           listener: options.worker ? undefined : { host: options.managementHost, port: options.managementPort },
@@ -50,4 +55,10 @@ export class AppModule {
       ],
     };
   }
+}
+
+function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions | undefined {
+  return jwtIssuer === undefined
+    ? undefined
+    : { issuer: jwtIssuer, audience: jwtAudience, ...(jwtJwksUrl !== undefined && { jwksUrl: jwtJwksUrl }) };
 }

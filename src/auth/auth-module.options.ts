@@ -1,45 +1,69 @@
-import { describeOption, givenOptions, unknownNames } from '../options/option-faults.js';
 import { asyncFaults } from '../options/async-faults.js';
+import { describeOption, givenOptions, unknownNames } from '../options/option-faults.js';
 import { accessTokensFault } from './access-tokens-fault.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
+import { issuedTokensFaults } from './issued/issued-tokens-faults.js';
+import type { IssuedTokensOptions } from './issued/issued-tokens-options.js';
+import { IssuedTokenVerifier } from './issued/issued-token-verifier.js';
+import { jwtFaults } from './jwt/jwt-faults.js';
+import type { JwtOptions } from './jwt/jwt-options.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { CredentialLimitsOptions } from './limits/credential-limits-options.js';
+import { limitsFaults } from './limits/limits-faults.js';
 import { StaticTokenVerifier } from './static-token-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import { TokenVerifier } from './token-verifier.js';
+import { TokenVerifiers } from './token-verifiers.js';
 
-/** Exactly one of these. */
-export interface AuthModuleOptions {
-  /** Tokens that are valid as they stand: at least one, each of 20 characters or more. */
-  accessTokens?: readonly string[];
+/** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
+export interface AuthModuleOptions extends CredentialLimitsOptions {
+  /** Tokens that are valid, each of at least 20 characters that a bearer token may have; they have all scopes. */
+  accessTokens?: readonly string[] | undefined;
+  /** The database that `plant-store token` issues tokens in. */
+  issuedTokens?: IssuedTokensOptions | undefined;
+  /** The OpenID Connect issuer whose JWTs are valid. */
+  jwt?: JwtOptions | undefined;
   /** What else decides what a token is worth. */
-  verifier?: TokenVerifier;
+  verifier?: TokenVerifier | undefined;
 }
 
-const OPTIONS = ['accessTokens', 'verifier'] satisfies (keyof AuthModuleOptions)[];
+const SOURCES = ['accessTokens', 'issuedTokens', 'jwt'] as const satisfies (keyof AuthModuleOptions)[];
+const OPTIONS: readonly (keyof AuthModuleOptions)[] = [...SOURCES, 'verifier', 'wrongTokenLimit', 'rateLimit'];
 
 /** @throws AuthModuleOptionsError where the options can't work; JavaScript has no types, so all is checked */
 export function verifierOf(options: unknown): TokenVerifier {
   const given = givenOptions(options);
-  const { accessTokens, verifier } = given;
-  refuse([...unknownNames(given, OPTIONS), ...faultsOf(accessTokens, verifier)]);
-  return (verifier as TokenVerifier | undefined) ?? new StaticTokenVerifier(accessTokens as string[]);
+  refuse([...unknownNames(given, OPTIONS), ...sourceFaults(given), ...limitsFaults(given)]);
+  const { accessTokens, issuedTokens, jwt, verifier } = given as AuthModuleOptions;
+  if (verifier) return verifier;
+  return new TokenVerifiers([
+    ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
+    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens)] : []),
+    ...(jwt ? [new JwtVerifier(jwt)] : []),
+  ]);
 }
 
 /** Throws an AuthModuleOptionsError where something beside the factory would be ignored, or there is none. */
 export function assertAsyncAuthOptions(options: unknown): void {
-  refuse(asyncFaults(options, { extras: [], options: OPTIONS }));
+  refuse(asyncFaults(options, { extras: [], options: [...OPTIONS] }));
 }
 
-function faultsOf(accessTokens: unknown, verifier: unknown): string[] {
-  if (accessTokens === undefined && verifier === undefined) {
-    return ['accessTokens: is missing, should be an array of tokens; or give a verifier'];
+function sourceFaults(given: Record<string, unknown>): string[] {
+  const { accessTokens, issuedTokens, jwt, verifier } = given;
+  const sources = SOURCES.filter((name) => given[name] !== undefined);
+  if (verifier === undefined) {
+    if (sources.length === 0) {
+      return ['accessTokens: is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier'];
+    }
+    return [...accessTokensFaults(accessTokens), ...issuedTokensFaults(issuedTokens), ...jwtFaults(jwt)];
   }
-  if (accessTokens !== undefined && verifier !== undefined) {
-    return ['verifier: stands beside accessTokens, should be left out, or those'];
-  }
-  if (accessTokens === undefined) {
-    return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
-      ? []
-      : [`verifier: ${describeOption(verifier)}, should be an object with a method verify: extend TokenVerifier`];
-  }
+  if (sources.length > 0) return [`verifier: stands beside ${sources.join(' and ')}, should be left out, or those`];
+  return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
+    ? []
+    : [`verifier: ${describeOption(verifier)}, should be an object with a method verify: extend TokenVerifier`];
+}
+
+function accessTokensFaults(accessTokens: unknown): string[] {
+  if (accessTokens === undefined) return [];
   if (!Array.isArray(accessTokens))
     return [`accessTokens: ${describeOption(accessTokens)}, should be an array of strings`];
   if (accessTokens.length === 0)

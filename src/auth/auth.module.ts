@@ -2,6 +2,7 @@ import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/c
 import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { CredentialLimits } from './limits/credential-limits.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
@@ -19,8 +20,13 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     BearerAuthGuard,
     BearerStrategy,
     { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
+    {
+      provide: CredentialLimits,
+      useFactory: (options: AuthModuleOptions) => new CredentialLimits(options),
+      inject: [MODULE_OPTIONS_TOKEN],
+    },
   ],
-  exports: [BearerAuthGuard, BearerStrategy],
+  exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],
 })
 export class AuthModule extends ConfigurableModuleClass {
   /** Bearer tokens as these options have them. */

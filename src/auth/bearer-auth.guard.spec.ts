@@ -3,6 +3,7 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import type { IncomingMessage } from 'node:http';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { CredentialLimits } from './limits/credential-limits.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -33,9 +34,9 @@ describe(BearerAuthGuard.name, () => {
     ['the last one first', ['bob', 'mallory', 'alice']],
   ])('should give each of several requests the verdict on its own token, decided %s', async (_order, tokens) => {
     const verifier = new PatientVerifier();
-    const guard = new BearerAuthGuard(new BearerStrategy(verifier));
+    const guard = new BearerAuthGuard(new BearerStrategy(verifier), new CredentialLimits({}));
     const enter = async (request: Request): Promise<unknown> =>
-      guard.canActivate(new ExecutionContextHost([request, {}]));
+      guard.canActivate(new ExecutionContextHost([request, {}], undefined, () => undefined));
     const [alice, mallory, bob] = [requestWith('alice'), requestWith('mallory'), requestWith('bob')];
     const entries = Promise.allSettled([alice, mallory, bob].map(enter));
     // The guard asks the verifier some promises later.

@@ -1,10 +1,13 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { ApiError } from '../errors/api.error.js';
-import type { PlatformRequest } from '../http/platform.js';
+import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { authenticate } from './bearer-attempt.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { CredentialUndecidedError, InvalidTokenError } from './credential.error.js';
+import { CredentialUndecidedError, InsufficientScopeError, InvalidTokenError } from './credential.error.js';
+import { CredentialLimits } from './limits/credential-limits.js';
+import type { Principal } from './principal.js';
+import { requiredScope } from './required-scope.decorator.js';
 
 interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
@@ -13,27 +16,36 @@ interface RequestGuard extends CanActivate {
 /** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
-/** Lets a request pass that carries a valid bearer token. */
+/** Lets a request pass that carries a valid bearer token, with the scope that its route requires. */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
   readonly #strategy: BearerStrategy;
 
-  constructor(@Inject(BearerStrategy) strategy: unknown) {
+  readonly #limits: CredentialLimits;
+
+  constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.#strategy = strategy as BearerStrategy;
+    this.#limits = limits as CredentialLimits;
   }
 
   /** Nest's own version has passport prepare the strategy for each request, which is slow, and for one request at a time. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const { error, principal } = await authenticate(request, this.#strategy);
-    request.user = this.handleRequest(error, principal);
+    if (!error && !principal) this.#limits.countWrongToken(request);
+    const user = this.handleRequest(error, principal);
+    request.user = user;
+    const counted = this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
+    if (counted !== undefined) await counted;
+    const scope = requiredScope(context.getHandler());
+    if (scope !== undefined && !user.scopes.includes(scope)) throw new InsufficientScopeError(scope);
     return true;
   }
 
   /** Nest's own version answers 401 to everything and sends no challenge. */
-  handleRequest<Principal>(error: Error | null, principal: Principal | false): Principal {
+  handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error);
     if (!principal) throw new InvalidTokenError();
     return principal;

@@ -27,6 +27,15 @@ export class MalformedAuthorizationError extends ApiError {
   }
 }
 
+/** The token is valid, but not for this. */
+export class InsufficientScopeError extends ApiError {
+  constructor(scope: string) {
+    super(40300, `The access token lacks the scope ${scope}. Send one that has it.`, {
+      headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+    });
+  }
+}
+
 /** What decides about tokens can't tell now: its store is away, for example. */
 export class CredentialUndecidedError extends ApiError {
   constructor(cause: unknown) {

@@ -1,24 +1,29 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Principal } from './principal.js';
+import { CREATE_PLANTS } from './scopes.js';
 import { TokenVerifier } from './token-verifier.js';
-
-const PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze(['plants:create']) });
 
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {
   private readonly digests: readonly Buffer[];
+  private readonly principals: readonly Principal[];
 
   constructor(tokens: readonly string[]) {
     super();
     this.digests = tokens.map(digest);
+    const scopes = Object.freeze([CREATE_PLANTS]);
+    // They have no names of their own, but each has its own rate limit.
+    this.principals = tokens.map((_, index) => Object.freeze({ name: 'static', scopes, limitKey: `static:${index}` }));
   }
 
   verify(token: string): Principal | undefined {
     const candidate = digest(token);
-    let valid = false;
+    let found = -1;
     // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
-    for (const known of this.digests) valid = timingSafeEqual(known, candidate) || valid;
-    return valid ? PRINCIPAL : undefined;
+    for (let index = 0; index < this.digests.length; index++) {
+      if (timingSafeEqual(this.digests[index] as Buffer, candidate)) found = index;
+    }
+    return this.principals[found];
   }
 }
 

@@ -8,10 +8,13 @@ import { Check } from './check.decorator.js';
 import { Choice } from './choice.decorator.js';
 import { CorsOrigins } from './cors-origins.decorator.js';
 import { Host } from './host.decorator.js';
+import { HttpUrl } from './http-url.decorator.js';
 import { PostgresUrl } from './postgres-url.decorator.js';
 import { quote } from '../errors/quote.js';
 import { RequiredInProduction } from './required-in-production.decorator.js';
 import { SeparatePort } from './separate-port.decorator.js';
+import { TextList } from './text-list.decorator.js';
+import { TrustedProxies } from './trusted-proxies.decorator.js';
 import { Variable } from './variable.decorator.js';
 import { WholeNumber } from './whole-number.decorator.js';
 
@@ -20,7 +23,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
 export class Environment {
-  @Variable('NODE_ENV', 'With "production" the service refuses to start without a database and an access token.')
+  @Variable('NODE_ENV', 'With "production" the service refuses to start without a database, and makes no access token.')
   @Check('production', (name) =>
     name !== 'production' && /^prod(uction)?$/i.test(String(name))
       ? `is ${quote(name)}, should be "production" if that is meant: any other value is not taken for it`
@@ -65,12 +68,62 @@ export class Environment {
 
   @Variable(
     'ACCESS_TOKENS',
-    'Bearer tokens that may create plants, separated by commas or white space, each at least 20 characters; outside production one is made by default.',
+    'Static bearer tokens, beside those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
     { secret: true },
   )
   @AccessTokens()
-  @RequiredInProduction('at least one token of 20 characters or more (or ACCESS_TOKENS_FILE a file that holds it)')
   accessTokens: string[] = [];
+
+  @Variable(
+    'JWT_ISSUER',
+    'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as their "iss" has it.',
+  )
+  @HttpUrl()
+  jwtIssuer?: string;
+
+  @Variable(
+    'JWT_AUDIENCE',
+    'What the "aud" of a JWT must have, or several of that, separated by commas; required with JWT_ISSUER.',
+  )
+  @TextList()
+  @Check('jwtAudience', (audiences, { jwtIssuer }) =>
+    (jwtIssuer === undefined) === ((audiences as string[]).length === 0)
+      ? undefined
+      : jwtIssuer === undefined
+        ? 'is set without JWT_ISSUER: should be left out, or that set'
+        : 'is missing, should be what the issuer puts into the "aud" of JWTs for this service',
+  )
+  jwtAudience: string[] = [];
+
+  @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
+  @HttpUrl()
+  @Check('jwtJwksUrl', (url, { jwtIssuer }) =>
+    url !== undefined && jwtIssuer === undefined
+      ? 'is set without JWT_ISSUER: should be left out, or that set'
+      : undefined,
+  )
+  jwtJwksUrl?: string;
+
+  @Variable(
+    'WRONG_TOKEN_LIMIT',
+    'Wrong access tokens that an address may send in a minute; more are answered with 42900. 0 for any number.',
+  )
+  @WholeNumber(0, 1_000_000_000)
+  wrongTokenLimit = 100;
+
+  @Variable(
+    'RATE_LIMIT',
+    'Requests that may be made with an access token in a minute; more are answered with 42900. 0 for any number.',
+  )
+  @WholeNumber(0, 1_000_000_000)
+  rateLimit = 0;
+
+  @Variable(
+    'TRUST_PROXY',
+    'Proxies whose X-Forwarded-For tells the address of a client: how many there are, or their addresses and networks, separated by commas; none by default.',
+  )
+  @TrustedProxies()
+  trustProxy: number | string[] = [];
 
   @Variable('BODY_LIMIT', 'Bytes that the body of a request may have, decompressed.')
   // A longer body could not become a string.

@@ -17,9 +17,9 @@ export function unknownNames(options: object, known: readonly string[], prefix =
 }
 
 /** The fault of an option that has to be a whole number, or none. */
-export function numberFault(name: string, value: unknown, most: number): string[] {
-  if (value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most)) return [];
-  return [`${name}: ${describeOption(value)}, should be a whole number from 1 to ${most}`];
+export function numberFault(name: string, value: unknown, most: number, least = 1): string[] {
+  if (value === undefined || (Number.isInteger(value) && Number(value) >= least && Number(value) <= most)) return [];
+  return [`${name}: ${describeOption(value)}, should be a whole number from ${least} to ${most}`];
 }
 
 /** The longest that a wait may be asked for. */

@@ -10,6 +10,8 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { RequiredScope } from '../auth/required-scope.decorator.js';
+import { CREATE_PLANTS } from '../auth/scopes.js';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { type PlatformResponse, sendJson } from '../http/platform.js';
@@ -26,6 +28,7 @@ export abstract class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 
   @Post()
+  @RequiredScope(CREATE_PLANTS)
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
   async create(

@@ -1,0 +1,11 @@
+/** Where issued tokens are: the database that `plant-store token` works on, which has the store's tables. */
+export interface IssuedTokensOptions {
+  /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
+  url: string;
+  /** The password, as it is, where the URL has none; none unless given. */
+  password?: string | undefined;
+  /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
+  schema?: string | undefined;
+  /** Milliseconds to wait for a connection and the answer to a statement, a day at most; 5000 unless given. */
+  timeout?: number | undefined;
+}

@@ -1,0 +1,2 @@
+/** What a token must have to create plants. */
+export const CREATE_PLANTS = 'plants:create';

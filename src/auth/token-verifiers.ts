@@ -1,0 +1,30 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import type { Principal } from './principal.js';
+import { TokenVerifier } from './token-verifier.js';
+
+/** Several verifiers, asked in turn until one knows the token. */
+export class TokenVerifiers extends TokenVerifier implements OnApplicationShutdown {
+  constructor(private readonly verifiers: readonly (TokenVerifier & Partial<OnApplicationShutdown>)[]) {
+    super();
+  }
+
+  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+    return this.verifyFrom(0, token);
+  }
+
+  /** Not `async`: most often the answer is there at once, and a promise for it would take its time. */
+  private verifyFrom(first: number, token: string): Promise<Principal | undefined> | Principal | undefined {
+    for (let index = first; index < this.verifiers.length; index++) {
+      const verdict = this.verifiers[index]?.verify(token);
+      if (verdict instanceof Promise) {
+        return verdict.then((principal) => principal ?? this.verifyFrom(index + 1, token));
+      }
+      if (verdict !== undefined) return verdict;
+    }
+    return undefined;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.verifiers.map((verifier) => verifier.onApplicationShutdown?.()));
+  }
+}
