@@ -25,12 +25,20 @@ describe(verifierOf.name, () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['no options', undefined, /^accessTokens: is missing, should be an array of tokens; or give a verifier$/m],
+    [
+      'no options',
+      undefined,
+      /^accessTokens: is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier$/m,
+    ],
     ['nothing', {}, /^accessTokens: is missing/m],
     ['both', { accessTokens: [TOKEN], verifier: new NobodyVerifier() }, /^verifier: stands beside accessTokens/m],
     ['a verifier that is none', { verifier: {} }, /^verifier: is an object, should be .* with a method verify/m],
     ['no verifier', { verifier: null }, /^verifier: is null, should be/m],
-    ['a name with a typo', { verifyer: {} }, /^verifyer: is no option, should be one of accessTokens, verifier$/m],
+    [
+      'a name with a typo',
+      { verifyer: {} },
+      /^verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier, wrongTokenLimit, rateLimit$/m,
+    ],
     ['no token', { accessTokens: [] }, /^accessTokens: is empty, should have at least one token/m],
     ['a token alone', { accessTokens: TOKEN }, /^accessTokens: is a string, should be an array of strings$/m],
     ['numbers', { accessTokens: [TOKEN, 1] }, /^accessTokens: token 2 is 1, should be a string$/m],

@@ -7,6 +7,7 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { CredentialUndecidedError, InsufficientScopeError, InvalidTokenError } from './credential.error.js';
 import { CredentialLimits } from './limits/credential-limits.js';
 import type { Principal } from './principal.js';
+import { setPrincipal } from './principal-of.js';
 import { requiredScope } from './required-scope.decorator.js';
 
 interface RequestGuard extends CanActivate {
@@ -37,6 +38,7 @@ export class BearerAuthGuard extends PassportGuard {
     if (!error && !principal) this.#limits.countWrongToken(request);
     const user = this.handleRequest(error, principal);
     request.user = user;
+    setPrincipal(request, user);
     const counted = this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
     if (counted !== undefined) await counted;
     const scope = requiredScope(context.getHandler());

@@ -3,30 +3,30 @@ import type { Principal } from './principal.js';
 import { CREATE_PLANTS } from './scopes.js';
 import { TokenVerifier } from './token-verifier.js';
 
+const SCOPES = Object.freeze([CREATE_PLANTS]);
+
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {
-  private readonly digests: readonly Buffer[];
-  private readonly principals: readonly Principal[];
+  private readonly tokens: readonly { digest: Buffer; principal: Principal }[];
 
   constructor(tokens: readonly string[]) {
     super();
-    this.digests = tokens.map(digest);
-    const scopes = Object.freeze([CREATE_PLANTS]);
-    // They have no names of their own, but each has its own rate limit.
-    this.principals = tokens.map((_, index) => Object.freeze({ name: 'static', scopes, limitKey: `static:${index}` }));
+    // They have no names of their own, but each has a rate limit of its own.
+    this.tokens = tokens.map((token, index) => ({
+      digest: digestOf(token),
+      principal: Object.freeze({ name: 'static', scopes: SCOPES, limitKey: `static:${index}` }),
+    }));
   }
 
   verify(token: string): Principal | undefined {
-    const candidate = digest(token);
-    let found = -1;
+    const candidate = digestOf(token);
+    let found: Principal | undefined;
     // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
-    for (let index = 0; index < this.digests.length; index++) {
-      if (timingSafeEqual(this.digests[index] as Buffer, candidate)) found = index;
-    }
-    return this.principals[found];
+    for (const { digest, principal } of this.tokens) if (timingSafeEqual(digest, candidate)) found = principal;
+    return found;
   }
 }
 
-function digest(token: string): Buffer {
+function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

@@ -25,6 +25,10 @@ export class TokenVerifiers extends TokenVerifier implements OnApplicationShutdo
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.verifiers.map((verifier) => verifier.onApplicationShutdown?.()));
+    await Promise.all(
+      this.verifiers.map(async (verifier) => {
+        await verifier.onApplicationShutdown?.();
+      }),
+    );
   }
 }
