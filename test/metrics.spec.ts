@@ -57,6 +57,7 @@ describe('/metrics', () => {
   it('should count what is created, and what waits for it', async () => {
     for (const id of [1, 2, 2]) await store.post(`{"id":${id},"name":"Rose"}`);
     expect((await scrape())?.body).toMatch(/^plant_store_plants_created_total 2$/m);
+    expect((await scrape())?.body).toMatch(/^plant_store_plants_created_by_total\{token="static"\} 2$/m);
     expect((await scrape())?.body).toMatch(/^plant_store_statements_total [1-9]\d*$/m);
 
     await using lock = await TableLock.take(store.database);

@@ -30,7 +30,12 @@ describe('A failure of the service itself', () => {
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     await service.printed(new RegExp(`${id ?? ''}.*\n`));
     const [entry] = service.log.filter(({ level }) => level === 'error');
-    expect(entry).toMatchObject({ error: 50000, requestId: id, stack: expect.stringContaining('plants') });
+    expect(entry).toMatchObject({
+      error: 50000,
+      requestId: id,
+      principal: 'static',
+      stack: expect.stringContaining('plants'),
+    });
     expect(service.output).not.toMatch("nobody else's business");
   });
 

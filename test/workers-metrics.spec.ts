@@ -31,6 +31,7 @@ describe('/metrics of several workers', () => {
     const metrics = await service.metrics();
     expect(Object.fromEntries(metrics)).toMatchObject({
       plant_store_plants_created_total: 6,
+      'plant_store_plants_created_by_total{token="static"}': 6,
       plant_store_workers: 2,
       plant_store_worker_restarts_total: 0,
       plant_store_creates_waiting: 0,

@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Logger } from '@nestjs/common';
+import { principalOf } from '../auth/principal-of.js';
 import { revealMediaType } from '../http/hidden-media-type.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { requestId } from '../http/request-id.js';
@@ -17,7 +18,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = nodeRequest(http.getRequest<PlatformRequest>());
+    const incoming = http.getRequest<PlatformRequest>();
+    const request = nodeRequest(incoming);
     const reply = http.getResponse<PlatformResponse>();
     const response = nodeResponse(reply);
     revealMediaType(request);
@@ -25,7 +27,12 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const id = failure.error >= 50000 ? requestId(request) : undefined;
     if (id !== undefined) {
       const { message, error, cause } = failure;
-      this.logger.error(message, { error, requestId: id }, describe(cause));
+      const principal = principalOf(incoming)?.name;
+      this.logger.error(
+        message,
+        { error, requestId: id, ...(principal !== undefined && { principal }) },
+        describe(cause),
+      );
     }
     if (response.headersSent) {
       response.destroy();

@@ -2,12 +2,19 @@ import { Gauge, Registry } from 'prom-client';
 
 import type { PlantsStatistics } from '../index.js';
 import { packageVersion } from '../package-version.js';
-import { readCounter, readGauge } from './read-metric.js';
+import { readCounter, readCounters, readGauge } from './read-metric.js';
 
 /** What this process does for the service, read when it is asked for: counting costs a request no more than an addition. */
 export function observeService(statistics: PlantsStatistics): Registry {
   const registry = new Registry();
   readCounter(registry, 'plant_store_plants_created_total', 'Plants that were created.', () => statistics.created);
+  readCounters(
+    registry,
+    'plant_store_plants_created_by_total',
+    'Plants that were created, by the name of the access token; those of all JWTs together.',
+    'token',
+    () => statistics.createdBy,
+  );
   readCounter(
     registry,
     'plant_store_statements_total',

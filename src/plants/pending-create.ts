@@ -18,8 +18,8 @@ export class PendingCreate {
   private reject!: (error: unknown) => void;
 
   constructor(readonly plant: PlantRecord) {
-    const { name, tag, idempotencyKey } = plant;
-    this.size = name.length + (tag?.length ?? 0) + (idempotencyKey?.length ?? 0);
+    const { name, tag, idempotencyKey, createdBy } = plant;
+    this.size = name.length + (tag?.length ?? 0) + (idempotencyKey?.length ?? 0) + (createdBy?.length ?? 0);
     this.verdict = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;

@@ -5,4 +5,6 @@ export interface PlantRecord {
   readonly tag: string | null;
   /** The `Idempotency-Key` of the request that created it. */
   readonly idempotencyKey: string | null;
+  /** The name of who created it, where that is known. */
+  readonly createdBy: string | null;
 }

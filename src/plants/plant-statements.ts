@@ -25,15 +25,15 @@ export class PlantStatements {
     private readonly prisma: PrismaService,
   ) {
     this.table = `"${escapeSchema(database.schema)}"."plants"`;
-    const insert = `INSERT INTO ${this.table} (id, name, tag, idempotency_key)`;
-    this.insertOneSql = `${insert} VALUES ($1::bigint, $2, $3, $4) ON CONFLICT (id) DO NOTHING RETURNING id::text`;
+    const insert = `INSERT INTO ${this.table} (id, name, tag, idempotency_key, created_by)`;
+    this.insertOneSql = `${insert} VALUES ($1::bigint, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING id::text`;
     // In the order of their ids, or two statements could each wait for a row of the other. The lock timeout is set before
     // the first row goes in, and for this statement alone.
     this.insertManySql = `${insert}
-      SELECT id, name, tag, idempotency_key
-      FROM (SELECT set_config('lock_timeout', $5, true)) AS setting,
-        unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
-          WITH ORDINALITY AS plant (id, name, tag, idempotency_key, position)
+      SELECT id, name, tag, idempotency_key, created_by
+      FROM (SELECT set_config('lock_timeout', $6, true)) AS setting,
+        unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+          WITH ORDINALITY AS plant (id, name, tag, idempotency_key, created_by, position)
       ORDER BY id, position
       ON CONFLICT (id) DO NOTHING RETURNING id::text`;
     this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
@@ -49,8 +49,8 @@ export class PlantStatements {
     return rows.map(({ id }) => id);
   }
 
-  private insertOne({ id, name, tag, idempotencyKey }: PlantRecord): Promise<StoredId[]> {
-    return this.database.query(this.insertOneSql, [String(id), name, tag, idempotencyKey]);
+  private insertOne({ id, name, tag, idempotencyKey, createdBy }: PlantRecord): Promise<StoredId[]> {
+    return this.database.query(this.insertOneSql, [String(id), name, tag, idempotencyKey, createdBy]);
   }
 
   private insertMany(plants: readonly PlantRecord[]): Promise<StoredId[]> {
@@ -59,6 +59,7 @@ export class PlantStatements {
       plants.map(({ name }) => name),
       plants.map(({ tag }) => tag),
       plants.map(({ idempotencyKey }) => idempotencyKey),
+      plants.map(({ createdBy }) => createdBy),
       this.lockTimeout,
     ]);
   }
@@ -66,7 +67,7 @@ export class PlantStatements {
   /** The plants that hold these ids, by id. */
   async findHolders(ids: readonly bigint[]): Promise<Map<bigint, PlantRecord>> {
     const rows = await this.prisma.$queryRaw<(Omit<PlantRecord, 'id'> & { id: string })[]>`
-      SELECT id::text, name, tag, idempotency_key AS "idempotencyKey"
+      SELECT id::text, name, tag, idempotency_key AS "idempotencyKey", created_by AS "createdBy"
       FROM ${Prisma.raw(this.table)} WHERE id = ANY(${ids.map(String)}::bigint[])`;
     return new Map(rows.map(({ id, ...plant }) => [BigInt(id), { id: BigInt(id), ...plant }]));
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { principalOf } from '../auth/principal-of.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import { assertAsyncOptions, settingsOf } from './plants-module-settings.js';
 
@@ -20,15 +21,17 @@ const containing = (parts: string[]): unknown[] => parts.map((part) => expect.st
 
 describe(settingsOf.name, () => {
   it('should have the defaults in place of what is not given', () => {
-    const settings = { database, bodyLimit: 1_048_576, writeQueueLimit: 10_000, errorStatus: 'contract' };
+    const settings = {
+      database,
+      bodyLimit: 1_048_576,
+      writeQueueLimit: 10_000,
+      errorStatus: 'contract',
+      createdBy: principalOf,
+    };
     expect(settingsOf({ database })).toEqual(settings);
     expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
-    expect(settingsOf({ database, bodyLimit: 1, writeQueueLimit: 2, errorStatus: 'semantic' })).toEqual({
-      database,
-      bodyLimit: 1,
-      writeQueueLimit: 2,
-      errorStatus: 'semantic',
-    });
+    const given = { database, bodyLimit: 1, writeQueueLimit: 2, errorStatus: 'semantic', createdBy: () => undefined };
+    expect(settingsOf(given)).toEqual(given);
   });
 
   it.each<[unknown, ...string[]]>([
@@ -37,8 +40,9 @@ describe(settingsOf.name, () => {
     [{}, 'database: is missing'],
     [
       { database, bodylimit: 5 },
-      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus',
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus, createdBy',
     ],
+    [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that tells who creates a plant'],
     [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number from 1 to '],
     [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
     [{ database, bodyLimit: null }, 'bodyLimit: is null'],

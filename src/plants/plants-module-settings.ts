@@ -1,9 +1,11 @@
 import { constants } from 'node:buffer';
+import { principalOf } from '../auth/principal-of.js';
 import type { DatabaseOptions } from '../database/database-options.js';
 import { databaseFaults } from '../database/database-faults.js';
 import { describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { asyncFaults } from '../options/async-faults.js';
+import type { Creator } from './creator.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';
@@ -17,12 +19,16 @@ export interface PlantsModuleSettings {
   bodyLimit: number;
   writeQueueLimit: number;
   errorStatus: ErrorStatus;
+  createdBy: (request: object) => Creator | undefined;
 }
 
-const OPTIONS = { database: true, bodyLimit: true, writeQueueLimit: true, errorStatus: true } satisfies Record<
-  keyof PlantsModuleOptions,
-  true
->;
+const OPTIONS = {
+  database: true,
+  bodyLimit: true,
+  writeQueueLimit: true,
+  errorStatus: true,
+  createdBy: true,
+} satisfies Record<keyof PlantsModuleOptions, true>;
 const EXTRAS = { path: true, version: true, guards: true, imports: true, openApi: true } satisfies Record<
   keyof PlantsModuleExtras,
   true
@@ -35,6 +41,7 @@ const MILLION = 1_000_000;
 export function settingsOf(options: unknown): PlantsModuleSettings {
   const given = givenOptions(options);
   const { database, bodyLimit = MEBIBYTE, writeQueueLimit = 10_000, errorStatus = 'contract' } = given;
+  const { createdBy = principalOf } = given;
   // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
   const late = Object.keys(EXTRAS).filter((name) => name in given);
   refuse([
@@ -47,8 +54,13 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
     ...(ERROR_STATUSES.includes(errorStatus as ErrorStatus)
       ? []
       : [`errorStatus: ${describeOption(errorStatus)}, should be ${ERROR_STATUSES.join(' or ')}`]),
+    ...(typeof createdBy === 'function'
+      ? []
+      : [
+          `createdBy: ${describeOption(createdBy)}, should be a function that tells who creates a plant from the request`,
+        ]),
   ]);
-  return { database, bodyLimit, writeQueueLimit, errorStatus } as PlantsModuleSettings;
+  return { database, bodyLimit, writeQueueLimit, errorStatus, createdBy } as PlantsModuleSettings;
 }
 
 /** Throws a PlantsModuleOptionsError where something beside the factory would be ignored, guards with a typo for example. */

@@ -1,5 +1,6 @@
 import type { DatabaseOptions } from '../database/database-options.js';
 import type { ErrorStatus } from '../errors/error-status.js';
+import type { Creator } from './creator.js';
 
 export interface PlantsModuleOptions {
   /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
@@ -10,4 +11,9 @@ export interface PlantsModuleOptions {
   writeQueueLimit?: number | undefined;
   /** Status of failures; `contract` unless given. */
   errorStatus?: ErrorStatus | undefined;
+  /**
+   * Who creates a plant with this request of the platform, if that is known; whom `BearerAuthGuard` let pass unless given. For
+   * applications that guard the route in another way.
+   */
+  createdBy?: ((request: never) => Creator | undefined) | undefined;
 }

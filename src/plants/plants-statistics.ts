@@ -1,4 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { Creator } from './creator.js';
+
+/** Creators that are counted one by one; those beyond are counted together. */
+const MOST_CREATORS = 1000;
+const OTHERS = 'other';
 
 /** What a store has done since it started and has to do now, for the metrics of an application. */
 @Injectable()
@@ -11,4 +16,20 @@ export class PlantsStatistics {
   waiting = 0;
   /** Creates whose statement is under way now. */
   inFlight = 0;
+  private readonly counts = new Map<string, { plants: number }>();
+
+  /** Plants that were created, by the label of who created them; those of nobody in particular are left out. */
+  get createdBy(): ReadonlyMap<string, number> {
+    return new Map([...this.counts].map(([label, { plants }]) => [label, plants]));
+  }
+
+  /** Counts a plant for its creator. */
+  countCreated(creator: Creator | undefined): void {
+    if (creator === undefined) return;
+    const label = creator.metricLabel ?? creator.name;
+    const count = this.counts.get(label);
+    if (count) count.plants += 1;
+    else if (this.counts.size < MOST_CREATORS || label === OTHERS) this.counts.set(label, { plants: 1 });
+    else this.countCreated({ name: OTHERS });
+  }
 }

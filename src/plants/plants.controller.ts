@@ -3,7 +3,9 @@ import {
   Controller,
   HttpCode,
   HttpStatus,
+  Inject,
   Post,
+  Req,
   Res,
   type Type,
   UseFilters,
@@ -14,18 +16,22 @@ import { RequiredScope } from '../auth/required-scope.decorator.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
-import { type PlatformResponse, sendJson } from '../http/platform.js';
+import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
 import { describeCreatePlant } from './describe-create-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
 import { NewPlantPipe } from './dto/new-plant.pipe.js';
 import { IdempotencyKey } from './idempotency-key.decorator.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
+import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsService } from './plants.service.js';
 
 @UseFilters(ApiExceptionFilter)
 export abstract class PlantsController {
-  constructor(private readonly plants: PlantsService) {}
+  constructor(
+    private readonly plants: PlantsService,
+    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
+  ) {}
 
   @Post()
   @RequiredScope(CREATE_PLANTS)
@@ -36,10 +42,15 @@ export abstract class PlantsController {
     // takes for a class to validate.
     @ExactBody(NewPlantPipe) newPlant: Readonly<NewPlant>,
     @IdempotencyKey() idempotencyKey: string | undefined,
+    @Req() request: PlatformRequest,
     // Sent from here, so that no interceptor of a host gives the answer another form.
     @Res() response: PlatformResponse,
   ): Promise<void> {
-    sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, idempotencyKey));
+    sendJson(
+      response,
+      HttpStatus.OK,
+      await this.plants.create(newPlant, idempotencyKey, this.settings.createdBy(request)),
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import { DatabaseUnreachableError } from '../database/connection-pool.error.js';
 import type { BatchWriter } from './batch-writer.js';
 import { PlantsRepository } from './plants.repository.js';
 
-const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: null };
+const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: null, createdBy: null };
 
 describe(PlantsRepository.name, () => {
   function repository(create: BatchWriter['create']): PlantsRepository {

@@ -1,18 +1,25 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { CreateResult } from './create-result.js';
 import type { PlantsRepository } from './plants.repository.js';
 import type { PlantRecord } from './plant-record.js';
 import { PlantsService } from './plants.service.js';
+import { PlantsStatistics } from './plants-statistics.js';
 
 const PLANT = { id: 1n, name: 'Rose' };
 
 describe(PlantsService.name, () => {
+  let statistics: PlantsStatistics;
+
+  beforeEach(() => {
+    statistics = new PlantsStatistics();
+  });
+
   function serviceWith(stored: PlantRecord[]): PlantsService {
     const create = (plant: PlantRecord): Promise<CreateResult> => {
       stored.push(plant);
       return Promise.resolve({ stored: true });
     };
-    return new PlantsService({ create } as unknown as PlantsRepository);
+    return new PlantsService({ create } as unknown as PlantsRepository, statistics);
   }
 
   it.each([
@@ -23,7 +30,7 @@ describe(PlantsService.name, () => {
     const answer = await serviceWith(stored).create(plant, key);
     expect(plant).toMatchObject(answer);
     expect(answer).not.toHaveProperty('id');
-    expect(stored).toEqual([{ tag: null, ...plant, idempotencyKey: key }]);
+    expect(stored).toEqual([{ tag: null, ...plant, idempotencyKey: key, createdBy: null }]);
   });
 
   it.each<[unknown, ...messages: string[]]>([
@@ -64,4 +71,31 @@ describe(PlantsService.name, () => {
     await expect(creating).rejects.toThrow(message);
     expect(stored).toEqual([]);
   });
+
+  it('should store who creates a plant, and count it under the label that there is, or the name', async () => {
+    const stored: PlantRecord[] = [];
+    const service = serviceWith(stored);
+    await service.create(PLANT, undefined, { name: 'import' });
+    await service.create({ ...PLANT, id: 2n }, undefined, { name: 'alice', metricLabel: 'jwt' });
+    await service.create({ ...PLANT, id: 3n }, undefined, { name: 'bob', metricLabel: 'jwt' });
+    await service.create({ ...PLANT, id: 4n });
+
+    expect(stored.map(({ createdBy }) => createdBy)).toEqual(['import', 'alice', 'bob', null]);
+    expect(statistics.createdBy).toEqual(
+      new Map([
+        ['import', 1],
+        ['jwt', 2],
+      ]),
+    );
+  });
+
+  it.each([[''], ['n'.repeat(256)], ['a\0'], ['\ud800'], [undefined], [5]])(
+    'should refuse a creator whose name cannot be stored (%#)',
+    async (name) => {
+      const stored: PlantRecord[] = [];
+      const creating = serviceWith(stored).create(PLANT, undefined, { name } as never);
+      await expect(creating).rejects.toThrow('the creator of a plant is nobody with a name of 1 to 255 characters');
+      expect(stored).toEqual([]);
+    },
+  );
 });

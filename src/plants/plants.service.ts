@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { assertCreator, type Creator } from './creator.js';
 import { assertPlant } from './dto/assert-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
 import type { Plant } from './dto/plant.dto.js';
@@ -6,30 +7,47 @@ import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { PlantExistsError } from './plant-exists.error.js';
 import { PlantsRepository } from './plants.repository.js';
+import { PlantsStatistics } from './plants-statistics.js';
 
 /** Creates plants; for code of the application that does not go through HTTP. */
 @Injectable()
 export class PlantsService {
-  constructor(private readonly repository: PlantsRepository) {}
+  private readonly logger = new Logger(PlantsService.name);
+
+  constructor(
+    private readonly repository: PlantsRepository,
+    private readonly statistics: PlantsStatistics,
+  ) {}
 
   /**
    * Creates a plant, or recognises that this very request has created it before.
    *
    * @param plant its id a bigint, the other fields as in a request
    * @param idempotencyKey 1 to 255 characters; none unless given
+   * @param creator who creates it; nobody in particular unless given
    * @throws ApiError whose `error` is the number of the failure:
    *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
    *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with another name or tag;
    *   - 50300 and 50301 where nothing was written, and it may be tried again;
    *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged.
    */
-  async create(plant: NewPlant, idempotencyKey?: string): Promise<Plant> {
+  async create(plant: NewPlant, idempotencyKey?: string, creator?: Creator): Promise<Plant> {
     assertPlant(plant);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
+    if (creator !== undefined) assertCreator(creator);
     const { id, name, tag } = plant;
-    const record = { id, name, tag: tag ?? null, idempotencyKey: idempotencyKey ?? null };
+    const record = {
+      id,
+      name,
+      tag: tag ?? null,
+      idempotencyKey: idempotencyKey ?? null,
+      createdBy: creator?.name ?? null,
+    };
     const { stored, holder } = await this.repository.create(record);
-    if (!stored) {
+    if (stored) {
+      this.statistics.countCreated(creator);
+      this.logger.debug('A plant was created', { id: String(id), createdBy: creator?.name });
+    } else {
       if (holder?.idempotencyKey !== record.idempotencyKey) throw new PlantExistsError(id);
       if (holder.name !== name || holder.tag !== record.tag) throw new IdempotencyKeyReusedError(id);
     }

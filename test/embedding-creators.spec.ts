@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type CanActivate, type ExecutionContext, type INestApplication, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import {
+  AuthModule,
+  BearerAuthGuard,
+  type PlantsModuleExtras,
+  PlantsModule,
+  type PlantsModuleOptions,
+  type Principal,
+  TokenVerifier,
+} from '../src/index.js';
+import { PLATFORMS } from './support/platforms.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+
+/** What the token says, letter for letter: its name, and its scopes after an underscore. */
+class TellingVerifier extends TokenVerifier {
+  verify(token: string): Principal {
+    const [name = '', ...scopes] = token.split('_');
+    return { name: decodeURIComponent(name.replaceAll('~', '%')), scopes: scopes.map((scope) => `plants:${scope}`) };
+  }
+}
+
+/** A guard of a host's own, with a user of the form that it likes. */
+@Injectable()
+class SessionGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<{ user?: object }>();
+    request.user = { name: 'Alice Miller', scopes: [], login: 'alice' };
+    return true;
+  }
+}
+
+const BEARER: Partial<PlantsModuleExtras> = {
+  guards: [BearerAuthGuard],
+  imports: [AuthModule.forRoot({ verifier: new TellingVerifier() })],
+};
+
+describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
+  let database: TestDatabase;
+  let app: INestApplication | undefined;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await app?.close();
+    await database.drop();
+  });
+
+  async function start(options: Partial<PlantsModuleExtras & PlantsModuleOptions>): Promise<void> {
+    @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, ...options })] })
+    class HostModule {}
+    const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
+    app = await NestFactory.create(HostModule, adapter, { logger: false });
+    await app.listen(0, '127.0.0.1');
+  }
+
+  async function create(token: string, id = 1): Promise<{ status: number; challenge: string | null; body: unknown }> {
+    const response = await fetch(`${(await app?.getUrl()) ?? ''}/plants`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: `{"id":${id},"name":"Rose"}`,
+    });
+    return {
+      status: response.status,
+      challenge: response.headers.get('www-authenticate'),
+      body: await response.json(),
+    };
+  }
+
+  const creators = async (): Promise<unknown[]> =>
+    (await database.query('SELECT created_by FROM plants ORDER BY id')).map(({ created_by }) => created_by);
+
+  it('should be the names that its verifier tells', async () => {
+    await start(BEARER);
+    expect(await create('alice_create')).toMatchObject({ status: 200 });
+    expect(await create('bob_read_create', 2)).toMatchObject({ status: 200 });
+    expect(await creators()).toEqual(['alice', 'bob']);
+  });
+
+  it('should need the scope', async () => {
+    await start(BEARER);
+    for (const token of ['alice', 'alice_read', 'alice_createplants']) {
+      expect(await create(token)).toMatchObject({
+        status: 400,
+        body: { error: 40300, message: expect.stringContaining('lacks the scope plants:create') },
+        challenge: 'Bearer realm="plants", error="insufficient_scope", scope="plants:create"',
+      });
+    }
+    expect(await creators()).toEqual([]);
+  });
+
+  it.each(['~00_create', '_create', `${'n'.repeat(256)}_create`])(
+    'should be a failure of the service where a name cannot be stored (%#)',
+    async (token) => {
+      await start(BEARER);
+      expect(await create(token)).toMatchObject({ status: 400, body: { error: 50000 } });
+      expect(await creators()).toEqual([]);
+    },
+  );
+
+  it('should be nobody in particular where the host has a guard of its own, and need no scope', async () => {
+    await start({ guards: [SessionGuard] });
+    expect(await create('any')).toMatchObject({ status: 200 });
+    expect(await creators()).toEqual([null]);
+  });
+
+  it('should be whom the host tells', async () => {
+    const createdBy = ({ user }: { user: { login: string } }): { name: string } => ({ name: user.login });
+    await start({ guards: [SessionGuard], createdBy });
+    expect(await create('any')).toMatchObject({ status: 200 });
+    expect(await creators()).toEqual(['alice']);
+  });
+});
