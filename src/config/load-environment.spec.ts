@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from './configuration.error.js';
 import { loadEnvironment } from './load-environment.js';
 
+const TOKEN = 'a-token-of-twenty-characters';
 
 function faultsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   try {
