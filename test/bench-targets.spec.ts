@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Pgbench } from '../bench/load/pgbench.js';
 import { ROOT } from '../bench/root.js';
-import { ACCESS_TOKEN, TargetServer } from '../bench/server/target-server.js';
+import { TargetServer } from '../bench/server/target-server.js';
 import { allTargets } from '../bench/targets/all-targets.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, [compiler, '-p', join(ROOT, 'bench/tsconfig.json')]);
 }, 60_000);
 
-async function post(port: number, body: object, token = ACCESS_TOKEN): Promise<RawResponse> {
+async function post(port: number, body: object, token: string): Promise<RawResponse> {
   using connection = await RawConnection.open(port);
   const text = JSON.stringify(body);
   connection.send(postHead('', text, { Authorization: `Bearer ${token}` }), text);
@@ -59,8 +59,8 @@ describe.each(servers.filter((target) => target.storesPlants).map((target) => ({
 
     it('should create a plant durably, with and without a tag', async () => {
       const answers = [
-        await post(server.port, { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' }),
-        await post(server.port, { id: -1, name: 'Ivy' }),
+        await post(server.port, { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' }, server.token),
+        await post(server.port, { id: -1, name: 'Ivy' }, server.token),
       ];
 
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -76,17 +76,21 @@ describe.each(servers.filter((target) => target.storesPlants).map((target) => ({
     });
 
     it.each([
-      ['a wrong token', { id: 1, name: 'Rose' }, ACCESS_TOKEN.replace(/.$/, 'x')],
-      ['a longer token', { id: 2, name: 'Rose' }, `${ACCESS_TOKEN}x`],
-      ['a missing name', { id: 1 }, ACCESS_TOKEN],
-      ['a name that is no string', { id: 1, name: 5 }, ACCESS_TOKEN],
-      ['a tag that is no string', { id: 1, name: 'Rose', tag: 5 }, ACCESS_TOKEN],
-      ['a missing id', { name: 'Rose' }, ACCESS_TOKEN],
-      ['an id that is no integer', { id: 1.5, name: 'Rose' }, ACCESS_TOKEN],
-      ['an id that is taken', { id: -1, name: 'Rose' }, ACCESS_TOKEN],
-    ])('should refuse %s, and store nothing', async (_, body, token) => {
+      [
+        'a wrong token',
+        { id: 1, name: 'Rose' },
+        (token: string) => token.slice(0, -1) + (token.endsWith('x') ? 'y' : 'x'),
+      ],
+      ['a longer token', { id: 2, name: 'Rose' }, (token: string) => `${token}x`],
+      ['a missing name', { id: 1 }],
+      ['a name that is no string', { id: 1, name: 5 }],
+      ['a tag that is no string', { id: 1, name: 'Rose', tag: 5 }],
+      ['a missing id', { name: 'Rose' }],
+      ['an id that is no integer', { id: 1.5, name: 'Rose' }],
+      ['an id that is taken', { id: -1, name: 'Rose' }],
+    ])('should refuse %s, and store nothing', async (_, body, change = (token: string) => token) => {
       const before = await plants();
-      const { status } = await post(server.port, body, token);
+      const { status } = await post(server.port, body, change(server.token));
 
       expect(status).toBeGreaterThanOrEqual(400);
       expect(await plants()).toEqual(before);
@@ -100,7 +104,7 @@ describe('The target echo', () => {
     if (!echo) throw new Error('there is no echo');
     await using server = await TargetServer.start(echo, '');
 
-    expect(await post(server.port, { id: 1, name: 'Rose' })).toMatchObject({
+    expect(await post(server.port, { id: 1, name: 'Rose' }, server.token)).toMatchObject({
       status: 200,
       headers: { 'content-type': 'application/json' },
       body: '{"id":1,"name":"Rose"}',

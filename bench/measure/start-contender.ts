@@ -1,7 +1,7 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
 import type { LoadGenerator } from '../load/load.js';
 import { Pgbench } from '../load/pgbench.js';
-import { ACCESS_TOKEN, TargetServer } from '../server/target-server.js';
+import { TargetServer } from '../server/target-server.js';
 import type { DatabaseTarget, ServerTarget, Target } from '../targets/target.js';
 import type { Contender } from './contender.js';
 import { ProcessTree } from './process-tree.js';
@@ -30,7 +30,7 @@ async function startServerContender(
     storesPlants: target.storesPlants,
     processes: new ProcessTree(server.pid),
     check: (id) => server.check(id),
-    load: (run) => generator.run({ ...run, url: server.url, token: ACCESS_TOKEN }),
+    load: (run) => generator.run({ ...run, url: server.url, token: server.token }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -14,9 +14,10 @@ export async function guardParts(app: INestApplicationContext): Promise<Part[]> 
     // Made anew, as each request is, so that nothing that is kept at it counts.
     const request = new IncomingMessage(socket);
     request.rawHeaders = ['Host', 'localhost', 'Authorization', `Bearer ${ACCESS_TOKEN}`];
-    return guard.canActivate(new ExecutionContextHost([request, new ServerResponse(request)]));
+    return guard.canActivate(new ExecutionContextHost([request, new ServerResponse(request)], null, handler));
   };
   return [{ title: 'bearer guard, with a new request', run, concurrency: 1 }];
 }
 
 const socket = new Socket();
+const handler = (): void => undefined;

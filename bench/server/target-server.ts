@@ -4,6 +4,7 @@ import { accepts } from '../../test/support/accepts.js';
 import { setTimeout } from 'node:timers/promises';
 import type { ServerTarget } from '../targets/target.js';
 import { freePort } from './free-port.js';
+import { issueToken } from './issue-token.js';
 import { TargetServerError } from './target-server.error.js';
 
 export const ACCESS_TOKEN = 'a-token-for-the-benchmark-0123456789';
@@ -19,6 +20,8 @@ export class TargetServer implements AsyncDisposable {
   private constructor(
     readonly target: ServerTarget,
     readonly port: number,
+    /** With which it creates plants. */
+    readonly token: string,
     private readonly child: ChildProcess,
     private readonly startedAt: number,
     /** Milliseconds from the start of the process until it accepted a connection. */
@@ -37,6 +40,8 @@ export class TargetServer implements AsyncDisposable {
   static async start(target: ServerTarget, databaseUrl: string): Promise<TargetServer> {
     const port = await freePort();
     const { PATH, HOME } = process.env;
+    const [main = ''] = target.command;
+    const token = target.issuesToken ? await issueToken(main, databaseUrl) : ACCESS_TOKEN;
     const child = spawn(process.execPath, target.command, {
       // In production, as in the measurements of anybody else; everything else is each one's default.
       env: {
@@ -47,15 +52,14 @@ export class TargetServer implements AsyncDisposable {
         PORT: String(port),
         HOST: '127.0.0.1',
         MANAGEMENT_PORT: '0',
-        ACCESS_TOKEN,
-        ACCESS_TOKENS: ACCESS_TOKEN,
+        ...(target.issuesToken ? {} : { ACCESS_TOKEN, ACCESS_TOKENS: ACCESS_TOKEN }),
         ...target.variables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Not in the terminal's process group: on Ctrl-C the benchmark ends it.
       detached: true,
     });
-    const server = new TargetServer(target, port, child, performance.now());
+    const server = new TargetServer(target, port, token, child, performance.now());
     try {
       await server.listening();
     } catch (error) {
@@ -78,7 +82,7 @@ export class TargetServer implements AsyncDisposable {
     if (this.hasEnded()) throw new TargetServerError(this.target.name, 'has ended', this.output);
     const response = await fetch(this.url, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${ACCESS_TOKEN}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ id, name: 'Rose', tag: 'flower' }),
     });
     const body = await response.text();

@@ -14,6 +14,7 @@ export function allTargets({ builds, workers }: TargetOptions): Target[] {
   return [
     storeTarget('plant-store', 'plant store', build),
     ...others.map((other, index) => storeTarget(`plant-store-${index + 2}`, `plant store, ${nameOf(other)}`, other)),
+    { ...storeTarget('plant-store-issued-token', 'plant store, with an issued token', build), issuesToken: true },
     storeTarget('plant-store-workers', `plant store, ${workers} workers`, build, { WORKERS: String(workers) }),
     ...PEERS,
     { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },

@@ -8,12 +8,14 @@ export interface ServerTarget {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`. */
+  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, or the token that was issued. */
   readonly command: readonly string[];
   /** In addition to the environment that every server gets. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Whose `migrate` makes its tables; the one that is measured first unless given. */
   readonly build?: string;
+  /** Whether its token is issued in the database, with the command of its build; one of the configuration unless given. */
+  readonly issuesToken?: boolean;
   /** Not the echo. */
   readonly storesPlants: boolean;
 }
