@@ -1,9 +1,9 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { JwtOptions } from './auth/jwt/jwt-options.js';
 import type { Environment } from './config/environment.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
-import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule } from './index.js';
+import { ApiExceptionFilter, AuthModule, BearerAuthGuard, type CreatedPlant, PlantsModule } from './index.js';
 import { ManagementModule } from './management/management.module.js';
 import { StoreObservationModule } from './management/store-observation.module.js';
 
@@ -29,6 +29,7 @@ export class AppModule {
       bodyLimit: options.bodyLimit,
       writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
+      onCreated: logCreated(options),
       // Its document requires the credential of every operation.
       openApi: { securityScheme: false },
     });
@@ -61,4 +62,15 @@ function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions 
   return jwtIssuer === undefined
     ? undefined
     : { issuer: jwtIssuer, audience: jwtAudience, ...(jwtJwksUrl !== undefined && { jwksUrl: jwtJwksUrl }) };
+}
+
+const DEBUG: readonly LogLevel[] = ['debug', 'verbose'];
+
+/** Nothing where it is not to be logged: with many creates, a line for each costs as much as they do. */
+function logCreated({ logLevel }: Environment): ((plant: CreatedPlant) => void) | undefined {
+  if (!DEBUG.includes(logLevel)) return undefined;
+  const logger = new Logger(PlantsModule.name);
+  return ({ id, createdBy }) => {
+    logger.debug('A plant was created', { id: String(id), createdBy });
+  };
 }

@@ -22,6 +22,7 @@ export { ErrorBody } from './errors/error-body.dto.js';
 export { ERROR_CATALOGUE, type ErrorNumber } from './errors/error-catalogue.js';
 export type { ErrorStatus } from './errors/error-status.js';
 export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
+export type { CreatedPlant } from './plants/created-plant.js';
 export type { Creator } from './plants/creator.js';
 export { NewPlant } from './plants/dto/new-plant.dto.js';
 export { Plant } from './plants/dto/plant.dto.js';

@@ -4,15 +4,13 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
 import { MigrationError } from '../src/database/migration.error.js';
 import { Migrator } from '../src/database/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
+import { MIGRATION_NAMES as names } from './support/migration-names.js';
 
 const NEWER = '29990101000000_newer';
-const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
-const names = migrationDirectories.map(({ path }) => path);
 
 describe(MigrationError.name, () => {
   let database: BareDatabase;

@@ -7,15 +7,14 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import pg from 'pg';
 
 import { parseDatabaseUrl } from '../src/database/database-url.js';
-import { MIGRATIONS_FOLDER, readMigrations } from '../src/database/migration-files.js';
+import { MIGRATIONS_FOLDER } from '../src/database/migration-files.js';
 import { Migrator } from '../src/database/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
+import { MIGRATION_NAMES as names } from './support/migration-names.js';
 import { schemaDifference } from './support/schema-difference.js';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url));
-const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
-const names = migrationDirectories.map(({ path }) => path);
 
 describe(Migrator.name, () => {
   let database: BareDatabase;
@@ -42,7 +41,7 @@ describe(Migrator.name, () => {
     await migrator.assertCurrent();
   });
 
-  it('should create the table as designed', async () => {
+  it('should create the table of plants as designed', async () => {
     await new Migrator({ url }).migrate();
     const columns = await rowsOf(
       `SELECT column_name, data_type, datetime_precision, is_nullable, column_default, is_identity, is_generated
@@ -67,6 +66,7 @@ describe(Migrator.name, () => {
         datetime_precision: 6,
         column_default: 'CURRENT_TIMESTAMP',
       },
+      { ...plain, column_name: 'created_by', data_type: 'text', is_nullable: 'YES' },
     ]);
     expect(
       await rowsOf(`SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint

@@ -30,7 +30,14 @@ describe(settingsOf.name, () => {
     };
     expect(settingsOf({ database })).toEqual(settings);
     expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
-    const given = { database, bodyLimit: 1, writeQueueLimit: 2, errorStatus: 'semantic', createdBy: () => undefined };
+    const given = {
+      database,
+      bodyLimit: 1,
+      writeQueueLimit: 2,
+      errorStatus: 'semantic',
+      createdBy: () => undefined,
+      onCreated: () => undefined,
+    };
     expect(settingsOf(given)).toEqual(given);
   });
 
@@ -40,9 +47,10 @@ describe(settingsOf.name, () => {
     [{}, 'database: is missing'],
     [
       { database, bodylimit: 5 },
-      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus, createdBy',
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus, createdBy, onCreated',
     ],
     [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that tells who creates a plant'],
+    [{ database, onCreated: true }, 'onCreated: is true, should be a function that is told of each plant'],
     [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number from 1 to '],
     [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
     [{ database, bodyLimit: null }, 'bodyLimit: is null'],

@@ -5,6 +5,7 @@ import { databaseFaults } from '../database/database-faults.js';
 import { describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
 import { asyncFaults } from '../options/async-faults.js';
+import type { CreatedPlant } from './created-plant.js';
 import type { Creator } from './creator.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
@@ -20,6 +21,7 @@ export interface PlantsModuleSettings {
   writeQueueLimit: number;
   errorStatus: ErrorStatus;
   createdBy: (request: object) => Creator | undefined;
+  onCreated?: ((plant: CreatedPlant) => void) | undefined;
 }
 
 const OPTIONS = {
@@ -28,6 +30,7 @@ const OPTIONS = {
   writeQueueLimit: true,
   errorStatus: true,
   createdBy: true,
+  onCreated: true,
 } satisfies Record<keyof PlantsModuleOptions, true>;
 const EXTRAS = { path: true, version: true, guards: true, imports: true, openApi: true } satisfies Record<
   keyof PlantsModuleExtras,
@@ -41,7 +44,7 @@ const MILLION = 1_000_000;
 export function settingsOf(options: unknown): PlantsModuleSettings {
   const given = givenOptions(options);
   const { database, bodyLimit = MEBIBYTE, writeQueueLimit = 10_000, errorStatus = 'contract' } = given;
-  const { createdBy = principalOf } = given;
+  const { createdBy = principalOf, onCreated } = given;
   // Nest takes what has to be known before from the options of forRoot, so these can only come from a factory.
   const late = Object.keys(EXTRAS).filter((name) => name in given);
   refuse([
@@ -54,13 +57,15 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
     ...(ERROR_STATUSES.includes(errorStatus as ErrorStatus)
       ? []
       : [`errorStatus: ${describeOption(errorStatus)}, should be ${ERROR_STATUSES.join(' or ')}`]),
-    ...(typeof createdBy === 'function'
-      ? []
-      : [
-          `createdBy: ${describeOption(createdBy)}, should be a function that tells who creates a plant from the request`,
-        ]),
+    ...functionFault('createdBy', createdBy, 'that tells who creates a plant from the request'),
+    ...functionFault('onCreated', onCreated, 'that is told of each plant that was created'),
   ]);
-  return { database, bodyLimit, writeQueueLimit, errorStatus, createdBy } as PlantsModuleSettings;
+  return { database, bodyLimit, writeQueueLimit, errorStatus, createdBy, onCreated } as PlantsModuleSettings;
+}
+
+function functionFault(name: string, value: unknown, purpose: string): string[] {
+  if (value === undefined || typeof value === 'function') return [];
+  return [`${name}: ${describeOption(value)}, should be a function ${purpose}`];
 }
 
 /** Throws a PlantsModuleOptionsError where something beside the factory would be ignored, guards with a typo for example. */

@@ -1,5 +1,6 @@
 import type { DatabaseOptions } from '../database/database-options.js';
 import type { ErrorStatus } from '../errors/error-status.js';
+import type { CreatedPlant } from './created-plant.js';
 import type { Creator } from './creator.js';
 
 export interface PlantsModuleOptions {
@@ -16,4 +17,6 @@ export interface PlantsModuleOptions {
    * applications that guard the route in another way.
    */
   createdBy?: ((request: never) => Creator | undefined) | undefined;
+  /** Told of each plant that was created, once, when it is on disk. The answer does not wait for what it does. */
+  onCreated?: ((plant: CreatedPlant) => void) | undefined;
 }

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import type { CreatedPlant } from './created-plant.js';
 import type { CreateResult } from './create-result.js';
 import type { PlantsRepository } from './plants.repository.js';
 import type { PlantRecord } from './plant-record.js';
@@ -14,12 +16,12 @@ describe(PlantsService.name, () => {
     statistics = new PlantsStatistics();
   });
 
-  function serviceWith(stored: PlantRecord[]): PlantsService {
+  function serviceWith(stored: PlantRecord[], onCreated?: (plant: CreatedPlant) => void): PlantsService {
     const create = (plant: PlantRecord): Promise<CreateResult> => {
       stored.push(plant);
       return Promise.resolve({ stored: true });
     };
-    return new PlantsService({ create } as unknown as PlantsRepository, statistics);
+    return new PlantsService({ create } as unknown as PlantsRepository, statistics, { onCreated });
   }
 
   it.each([
@@ -87,6 +89,18 @@ describe(PlantsService.name, () => {
         ['jwt', 2],
       ]),
     );
+  });
+
+  it('should tell of what was created, and create it whatever becomes of that', async () => {
+    Logger.overrideLogger(false);
+    const told: CreatedPlant[] = [];
+    const service = serviceWith([], (plant) => {
+      told.push(plant);
+      throw new Error('the listener is broken');
+    });
+
+    expect(await service.create(PLANT, undefined, { name: 'import' })).toEqual({ name: 'Rose' });
+    expect(told).toEqual([{ id: 1n, createdBy: 'import' }]);
   });
 
   it.each([[''], ['n'.repeat(256)], ['a\0'], ['\ud800'], [undefined], [5]])(

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { assertCreator, type Creator } from './creator.js';
 import { assertPlant } from './dto/assert-plant.js';
 import type { NewPlant } from './dto/new-plant.dto.js';
@@ -6,6 +6,8 @@ import type { Plant } from './dto/plant.dto.js';
 import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { PlantExistsError } from './plant-exists.error.js';
+import type { CreatedPlant } from './created-plant.js';
+import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStatistics } from './plants-statistics.js';
 
@@ -17,6 +19,7 @@ export class PlantsService {
   constructor(
     private readonly repository: PlantsRepository,
     private readonly statistics: PlantsStatistics,
+    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'onCreated'>,
   ) {}
 
   /**
@@ -46,11 +49,19 @@ export class PlantsService {
     const { stored, holder } = await this.repository.create(record);
     if (stored) {
       this.statistics.countCreated(creator);
-      this.logger.debug('A plant was created', { id: String(id), createdBy: creator?.name });
+      this.tell({ id, createdBy: creator?.name });
     } else {
       if (holder?.idempotencyKey !== record.idempotencyKey) throw new PlantExistsError(id);
       if (holder.name !== name || holder.tag !== record.tag) throw new IdempotencyKeyReusedError(id);
     }
     return tag === undefined ? { name } : { name, tag };
+  }
+  /** The plant is stored, and answered so, whatever the application makes of it. */
+  private tell(plant: CreatedPlant): void {
+    try {
+      this.settings.onCreated?.(plant);
+    } catch (error) {
+      this.logger.error('onCreated of the options failed', error instanceof Error ? error.stack : error);
+    }
   }
 }

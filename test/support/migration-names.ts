@@ -1,0 +1,6 @@
+import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration-files.js';
+
+const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
+
+/** The migrations of this build, oldest first. */
+export const MIGRATION_NAMES: readonly string[] = migrationDirectories.map(({ path }) => path);
