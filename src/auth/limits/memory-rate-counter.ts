@@ -18,6 +18,7 @@ export class MemoryRateCounter extends RateCounter {
 
   async count(key: string): Promise<RequestCount> {
     const { consumedPoints, msBeforeNext } = await this.limiter.consume(key);
-    return { requests: consumedPoints, msLeft: msBeforeNext };
+    // It goes by the time of day, which may be set back; the window ends in time all the same.
+    return { requests: consumedPoints, msLeft: Math.min(msBeforeNext, WINDOW_MS) };
   }
 }

@@ -55,6 +55,15 @@ describe(RateLimit.name, () => {
     expect(await request()).toEqual([true, '1', '60']);
   });
 
+  it('should not have anybody wait longer when the clock is set back', async () => {
+    await request();
+    jest.setSystemTime(Date.now() - 3_600_000);
+    expect(await request()).toEqual([true, '0', '60']);
+    expect(await request()).toEqual([{ 'Retry-After': '60' }, '0', '60']);
+    jest.advanceTimersByTime(60_000);
+    expect(await request()).toEqual([true, '1', '60']);
+  });
+
   it('should count by the key of a principal, else by its name', async () => {
     await request();
     await request();
