@@ -1,6 +1,8 @@
 import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import type { IssuedTokensOptions } from './auth/issued/issued-tokens-options.js';
 import type { JwtOptions } from './auth/jwt/jwt-options.js';
+import { RateCounter } from './auth/limits/rate-counter.js';
 import type { Environment } from './config/environment.js';
 import { UnknownPathModule } from './http/unknown-path.module.js';
 import { ApiExceptionFilter, AuthModule, BearerAuthGuard, type CreatedPlant, PlantsModule } from './index.js';
@@ -12,6 +14,8 @@ export type AppOptions = Environment & {
   databaseUrl: string;
   /** Whether this is one of several processes: the one that started them has the management listener. */
   worker?: boolean;
+  /** What counts requests for all of these processes together. */
+  rateCounter?: RateCounter;
 };
 
 /** The standalone application: a host of the store like any other, which guards it and answers all else. */
@@ -36,13 +40,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        AuthModule.forRoot({
-          accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
-          issuedTokens: database,
-          jwt: jwtOf(options),
-          wrongTokenLimit: options.wrongTokenLimit,
-          rateLimit: options.rateLimit,
-        }),
+        authOf(options, database),
         plants,
         ManagementModule.forRoot({
           listener: options.worker ? undefined : { host: options.managementHost, port: options.managementPort },
@@ -56,6 +54,19 @@ export class AppModule {
       ],
     };
   }
+}
+
+function authOf(options: AppOptions, database: IssuedTokensOptions): DynamicModule {
+  const auth = AuthModule.forRoot({
+    accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
+    issuedTokens: database,
+    jwt: jwtOf(options),
+    wrongTokenLimit: options.wrongTokenLimit,
+    rateLimit: options.rateLimit,
+  });
+  const { rateCounter } = options;
+  if (rateCounter === undefined) return auth;
+  return { ...auth, providers: [...(auth.providers ?? []), { provide: RateCounter, useValue: rateCounter }] };
 }
 
 function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions | undefined {

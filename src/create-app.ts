@@ -17,6 +17,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
   );
+  app.set('trust proxy', options.trustProxy);
   if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
   if (options.docs) serveSwaggerUi(app, createOpenApiDocument(app, options));
   return app;

@@ -2,7 +2,9 @@ import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/c
 import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { givenOptions } from '../options/option-faults.js';
 import { CredentialLimits } from './limits/credential-limits.js';
+import { RateCounter } from './limits/rate-counter.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
@@ -22,8 +24,9 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: CredentialLimits,
-      useFactory: (options: AuthModuleOptions) => new CredentialLimits(options),
-      inject: [MODULE_OPTIONS_TOKEN],
+      // What is wrong with the options is told by the verifier's factory.
+      useFactory: (options: unknown, counter?: RateCounter) => CredentialLimits.create(givenOptions(options), counter),
+      inject: [MODULE_OPTIONS_TOKEN, { token: RateCounter, optional: true }],
     },
   ],
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],

@@ -27,7 +27,7 @@ describe(BearerAuthGuard.name, () => {
   const BOB: Principal = { name: 'bob', scopes: [] };
 
   const requestWith = (token: string): Request =>
-    ({ headers: {}, rawHeaders: ['Authorization', `Bearer ${token}`] }) as unknown as Request;
+    ({ headers: {}, rawHeaders: ['Authorization', `Bearer ${token}`], socket: {} }) as unknown as Request;
 
   it.each([
     ['the first one first', ['alice', 'mallory', 'bob']],

@@ -3,6 +3,9 @@ import { RETRY_LATER } from '../errors/retry-later.js';
 
 const CHALLENGE = 'Bearer realm="plants"';
 
+/** What RFC 6750, section 3.1 has for a token that is wrong. */
+export const INVALID_TOKEN_CHALLENGE = `${CHALLENGE}, error="invalid_token"`;
+
 export class MissingCredentialError extends ApiError {
   constructor() {
     super(40100, 'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".', {
@@ -14,7 +17,7 @@ export class MissingCredentialError extends ApiError {
 export class InvalidTokenError extends ApiError {
   constructor() {
     super(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.', {
-      headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
+      headers: { 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE },
     });
   }
 }

@@ -1,4 +1,5 @@
 import type { AppOptions } from '../app.module.js';
+import type { RequestCount } from '../auth/limits/rate-counter.js';
 import type { MetricsSnapshot } from '../management/metrics-snapshot.js';
 
 /** What the primary process may ask a worker, and the answer to each question. */
@@ -12,7 +13,10 @@ export type WorkerQuestion = keyof WorkerQuestions;
 
 /** From the primary process to a worker. */
 export type PrimaryMessage =
-  { type: 'start'; options: AppOptions } | { type: 'ask'; id: number; question: WorkerQuestion } | { type: 'stop' };
+  | { type: 'start'; options: AppOptions }
+  | { type: 'ask'; id: number; question: WorkerQuestion }
+  | { type: 'counted'; counts: RequestCount[] }
+  | { type: 'stop' };
 
 /** From a worker to the primary process. */
 export type WorkerMessage =
@@ -20,4 +24,6 @@ export type WorkerMessage =
   | { type: 'listening'; url: string }
   | { type: 'failed'; reason: string }
   | { type: 'answer'; id: number; answer: WorkerQuestions[WorkerQuestion] }
-  | { type: 'no answer'; id: number; reason: string };
+  | { type: 'no answer'; id: number; reason: string }
+  /** Requests to be counted, by their keys. The next ones follow when these are `counted`. */
+  | { type: 'count'; keys: string[] };

@@ -2,6 +2,7 @@ import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app.module.js';
+import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { closeTimeout } from '../close-timeout.js';
 import { reasonOf } from '../database/reason-of.js';
 import { LONGEST_TIMER } from '../http/graceful-close.js';
@@ -20,10 +21,14 @@ export class WorkerPool implements BeforeApplicationShutdown {
   private readonly workers: WorkerProcess[] = [];
   private watches: Promise<void>[] = [];
 
-  /** @param publicListener told when all workers listen: what it stands for is theirs */
+  /**
+   * @param publicListener told when all workers listen: what it stands for is theirs
+   * @param rateCounter of all workers together, where there is a limit
+   */
   constructor(
     private readonly options: AppOptions,
     private readonly publicListener: HttpAdapterHost,
+    private readonly rateCounter?: MemoryRateCounter,
   ) {}
 
   /** How many workers there are to be. */
@@ -60,7 +65,7 @@ export class WorkerPool implements BeforeApplicationShutdown {
   }
 
   private fork(place: number): WorkerProcess {
-    const worker = WorkerProcess.start(place, this.options);
+    const worker = WorkerProcess.start(place, this.options, this.rateCounter);
     this.workers[place - 1] = worker;
     return worker;
   }

@@ -37,6 +37,13 @@ describe(Environment.name, () => {
     ['DATABASE_POOL_SIZE', '1000', 'databasePoolSize', 1000],
     ['STORAGE_TIMEOUT', '86400000', 'storageTimeout', 86_400_000],
     ['ACCESS_TOKENS', `${TOKEN},${TOKEN}2==\n, ${TOKEN}3`, 'accessTokens', [TOKEN, `${TOKEN}2==`, `${TOKEN}3`]],
+    ['WRONG_TOKEN_LIMIT', '0', 'wrongTokenLimit', 0],
+    ['RATE_LIMIT', '600', 'rateLimit', 600],
+    ['TRUST_PROXY', '', 'trustProxy', []],
+    ['TRUST_PROXY', ' 0 ', 'trustProxy', 0],
+    ['TRUST_PROXY', '32', 'trustProxy', 32],
+    ['TRUST_PROXY', 'loopback, 10.0.0.0/8,', 'trustProxy', ['loopback', '10.0.0.0/8']],
+    ['TRUST_PROXY', '::1,fd00::/8,192.0.2.7', 'trustProxy', ['::1', 'fd00::/8', '192.0.2.7']],
     ['BODY_LIMIT', '1', 'bodyLimit', 1],
     ['WRITE_QUEUE_LIMIT', '1', 'writeQueueLimit', 1],
     ['ERROR_STATUS', 'Semantic', 'errorStatus', 'semantic'],
@@ -74,6 +81,10 @@ describe(Environment.name, () => {
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a//b', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
     ['DATABASE_POOL_SIZE', ['0', '1001']],
     ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
+    ['WRONG_TOKEN_LIMIT', ['-1', '1000000001', 'off']],
+    ['RATE_LIMIT', ['-1', '1000000001', '100/min']],
+    ['TRUST_PROXY', ['33', '1000', '-1', '1.5', 'caddy', 'Loopback', 'loopback/8', '010.0.0.1', '2130706433']],
+    ['TRUST_PROXY', ['10.0.0.1:80', '10.0.0.0/', '10.0.0.0/33', '10.0.0.1/8/9', 'true', '*', '0.0.0.0/0', '::/0']],
     ['BODY_LIMIT', ['0', '-1', '1mb', '1000000000000']],
     ['WRITE_QUEUE_LIMIT', ['0', '-1', '1k', '1000001']],
     ['ERROR_STATUS', ['400', '__proto__']],
@@ -114,6 +125,16 @@ describe(Environment.name, () => {
     expect(() => loadEnvironment({ CORS_ORIGINS: 'a,http://b.example/c' })).toThrow(/"a".*"http:\/\/b.example\/c"/);
     expect(() => loadEnvironment({ CORS_ORIGINS: '*' })).toThrow(
       refusal(expect.stringMatching(/^CORS_ORIGINS: is "\*", which is not/)),
+    );
+  });
+
+  it.each(['true', 'loopback, *', '0.0.0.0/0'])('should say why nobody can trust %s as a proxy', (text) => {
+    expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
+  });
+
+  it('should name each proxy that is none', () => {
+    expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
+      refusal(expect.stringMatching(/^TRUST_PROXY: holds "caddy", "1", should be how many proxies/)),
     );
   });
 

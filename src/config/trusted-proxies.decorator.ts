@@ -1,7 +1,54 @@
 import { applyDecorators } from '@nestjs/common';
-import { TextList } from './text-list.decorator.js';
+import { Transform } from 'class-transformer';
+import { isIP } from 'node:net';
+import { compile } from 'proxy-addr';
+import { quote } from '../errors/quote.js';
+import { Check } from './check.decorator.js';
+import { splitList } from './text-list.decorator.js';
 
-/** How many proxies there are in front, or which. */
+/** More than anybody has in a row. Each one too many would let clients choose their address. */
+const MOST_PROXIES = 32;
+const NUMBER = /^\d{1,3}$/;
+const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
+const EVERYBODY = /^(\*|true|yes|on|all|any|.*\/0+)$/i;
+const EXPECTED =
+  `should be how many proxies there are in a row (0 to ${MOST_PROXIES}), or their addresses, networks such as 10.0.0.0/8 ` +
+  `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas`;
+
+function parse(text: string): number | string[] {
+  const count = text.trim();
+  return NUMBER.test(count) ? Number(count) : splitList(count);
+}
+
+function findFault(value: number | string[]): string | undefined {
+  if (typeof value === 'number') {
+    return value <= MOST_PROXIES ? undefined : `is "${value}", ${EXPECTED}`;
+  }
+  const everybody = value.find((proxy) => EVERYBODY.test(proxy));
+  if (everybody !== undefined) {
+    return `holds ${quote(everybody)}, ${EXPECTED}: if everybody was trusted, clients could choose the address that they are counted by`;
+  }
+  const wrong = value.filter((proxy) => !isProxy(proxy));
+  return wrong.length > 0 ? `holds ${wrong.map((proxy) => quote(proxy)).join(', ')}, ${EXPECTED}` : undefined;
+}
+
+function isProxy(text: string): boolean {
+  if (NETWORK_NAMES.includes(text)) return true;
+  const [address = ''] = text.split('/', 1);
+  // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
+  if (isIP(address) === 0) return false;
+  try {
+    compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Which proxies tell the address of a client: how many there are in a row, or where they are. */
 export function TrustedProxies(): PropertyDecorator {
-  return applyDecorators(TextList());
+  return applyDecorators(
+    Transform(({ value }) => parse(value as string)),
+    Check('trustedProxies', (value) => findFault(value as number | string[])),
+  );
 }

@@ -1,0 +1,51 @@
+import { isIP, SocketAddress } from 'node:net';
+import { nodeRequest, type PlatformRequest } from '../../http/platform.js';
+
+/** Of clients whose address is not known: of a Unix socket, or gone before their token was looked at. */
+const UNKNOWN = 'unknown';
+
+/** Some proxies add the port of the client. */
+const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+))(?::\d+)?$/;
+const IPV4_MAPPED = /^::ffff:(?<v4>[\d.]+)$/;
+const IPV4_WITHIN = /\d+(?:\.\d+){3}$/;
+
+/**
+ * What a request is counted by: the IPv4 address of its client, or the /64 of its IPv6 address, as that is what one client has
+ * at least. Express and Fastify tell it as `ip`, and heed `X-Forwarded-For` only of proxies that the application trusts.
+ */
+export function clientNetwork(request: PlatformRequest): string {
+  const { ip } = request as { ip?: unknown };
+  // A header may hold anything. What is no address counts for who sent it.
+  return networkOf(ip) ?? networkOf(nodeRequest(request).socket.remoteAddress) ?? UNKNOWN;
+}
+
+function networkOf(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  const { v4, v6 } = WITH_PORT.exec(text)?.groups ?? {};
+  const address = v4 ?? v6 ?? text;
+  switch (isIP(address)) {
+    case 4:
+      return address;
+    case 6:
+      return networkOfIPv6(address);
+    default:
+      return undefined;
+  }
+}
+
+function networkOfIPv6(text: string): string {
+  // Without its zone, which SocketAddress does not take, and in the one spelling of RFC 5952.
+  const [zoneless = ''] = text.split('%', 1);
+  const { address } = new SocketAddress({ address: zoneless, family: 'ipv6' });
+  const mapped = IPV4_MAPPED.exec(address)?.groups?.v4;
+  if (mapped !== undefined) return mapped;
+  const [head, tail] = address.replace(IPV4_WITHIN, '0:0').split('::', 2).map(groupsOf);
+  const left = head ?? [];
+  const right = tail ?? [];
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
+}
+
+function groupsOf(part: string): string[] {
+  return part === '' ? [] : part.split(':');
+}
