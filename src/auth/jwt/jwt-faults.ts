@@ -32,7 +32,7 @@ function audienceFaults(audience: unknown): string[] {
     audience === '' || audiences.length === 0
       ? 'is empty'
       : Array.isArray(audience)
-        ? 'is an array with something else than texts'
+        ? 'has something that is no text, or an empty one'
         : describeOption(audience);
   return [`jwt.audience: ${what}, should be what the "aud" of JWTs for this service has, a string or an array of them`];
 }
