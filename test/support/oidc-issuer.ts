@@ -1,22 +1,11 @@
 import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
+import { AUDIENCE, forgeJwt, type SigningKey, signingKey, SUBJECT } from './forged-jwt.js';
 import { freePort } from './free-port.js';
 
-/** What tokens are asked for: the store, as the issuer knows it. */
-export const AUDIENCE = 'https://plants.example';
-const CLIENT = 'gardener';
 const SECRET = 'the-secret-of-the-gardener';
-
-export type SigningKey = JWK & { kid: string; alg: string };
-
-export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
-  const { privateKey } = await generateKeyPair(alg, { extractable: true });
-  return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
-}
 
 interface IssuerOptions {
   /** A free one unless given. */
@@ -35,7 +24,11 @@ export class OidcIssuer implements AsyncDisposable {
     readonly keys: readonly [SigningKey, ...SigningKey[]],
     private readonly server: Server,
   ) {
-    server.prependListener('request', ({ url: path = '' }) => this.requests.push(path));
+    server.prependListener('request', ({ url: path = '' }, response) => {
+      this.requests.push(path);
+      // Or the next one at this port would be spoken to over a connection to this one.
+      response.shouldKeepAlive = false;
+    });
   }
 
   static async start({ port, keys }: IssuerOptions = {}): Promise<OidcIssuer> {
@@ -49,7 +42,7 @@ export class OidcIssuer implements AsyncDisposable {
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return Number(new URL(this.url).port);
   }
 
   get jwksUrl(): string {
@@ -70,7 +63,7 @@ export class OidcIssuer implements AsyncDisposable {
   async token({ scope = 'plants:create', resource = AUDIENCE } = {}): Promise<string> {
     const response = await fetch(`${this.url}/token`, {
       method: 'POST',
-      headers: { Authorization: `Basic ${btoa(`${CLIENT}:${SECRET}`)}` },
+      headers: { Authorization: `Basic ${btoa(`${SUBJECT}:${SECRET}`)}` },
       body: new URLSearchParams({ grant_type: 'client_credentials', resource, scope }),
     });
     const body = (await response.json()) as { access_token?: string };
@@ -78,18 +71,9 @@ export class OidcIssuer implements AsyncDisposable {
     return body.access_token;
   }
 
-  /** A token that it would not issue, with its own key unless another one is given. A claim that is undefined is left out. */
-  forge(
-    claims: JWTPayload = {},
-    header: Record<string, unknown> = {},
-    key: SigningKey = this.keys[0],
-  ): Promise<string> {
-    const now = Math.floor(Date.now() / 1000);
-    const usual = { iss: this.url, aud: AUDIENCE, sub: CLIENT, scope: 'plants:create', iat: now, exp: now + 600 };
-    const { alg, kid } = key;
-    return new SignJWT({ ...usual, ...claims })
-      .setProtectedHeader({ alg, kid, ...header })
-      .sign(key, header.crit ? { crit: { exp: true } } : undefined);
+  /** A JWT that it would not issue, with its own signature unless another key is given. */
+  forge(claims: object | string = {}, header: object = {}, key: SigningKey = this.keys[0]): string {
+    return forgeJwt(this.url, key, claims, header);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,7 +101,7 @@ function configuration(keys: [SigningKey, ...SigningKey[]]): Configuration {
   return {
     clients: [
       {
-        client_id: CLIENT,
+        client_id: SUBJECT,
         client_secret: SECRET,
         grant_types: ['client_credentials'],
         redirect_uris: [],
@@ -126,6 +110,7 @@ function configuration(keys: [SigningKey, ...SigningKey[]]): Configuration {
       },
     ],
     jwks: { keys },
+    enabledJWA: { idTokenSigningAlgValues: [alg] },
     ttl: { ClientCredentials: 600 },
     cookies: { keys: ['a-key-of-cookies-that-nobody-gets'] },
     features: {
