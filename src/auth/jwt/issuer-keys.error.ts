@@ -8,5 +8,7 @@ export class IssuerKeysError extends Error {
     readonly reason: string,
   ) {
     super(`The keys of the JWT issuer ${issuer} cannot be fetched: ${reason}`);
+    // It is logged with each request that needs the keys, and where it was made says nothing.
+    this.stack = `${this.name}: ${this.message}`;
   }
 }

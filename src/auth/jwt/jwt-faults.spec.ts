@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { AuthModuleOptionsError } from '../auth-module-options.error.js';
+import { verifierOf } from '../auth-module.options.js';
 import { jwtFaults } from './jwt-faults.js';
 
 const issuer = 'https://id.example.com/realms/plants';
@@ -42,5 +44,11 @@ describe(jwtFaults.name, () => {
     const found = jwtFaults(options);
     expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
     expect(found.join()).not.toContain('hidden');
+  });
+
+  it('should keep a module from starting', () => {
+    expect(() => verifierOf({ jwt: { issuer } })).toThrow(AuthModuleOptionsError);
+    expect(() => verifierOf({ jwt: { issuer } })).toThrow(/^jwt.audience: is missing/m);
+    expect(verifierOf({ jwt: { issuer, audience } }).verify('no-jwt')).toBeUndefined();
   });
 });
