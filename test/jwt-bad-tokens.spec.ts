@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { JwtVerifier } from '../src/auth/jwt/jwt-verifier.js';
-import { AUDIENCE, base64url, type SigningKey, signingKey } from './support/forged-jwt.js';
+import { AUDIENCE, base64url, publicJwk, type SigningKey, signingKey } from './support/forged-jwt.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
 import { expectRefusal } from './support/refusal.js';
@@ -14,10 +14,6 @@ const NESTED = `${'['.repeat(5000)}${']'.repeat(5000)}`;
 function signedWithPublicKey(token: string, { kid }: SigningKey, secret: string | Buffer): string {
   const unsigned = `${base64url(JSON.stringify({ alg: 'HS256', kid }))}.${partsOf(token).payload}`;
   return `${unsigned}.${base64url(createHmac('sha256', secret).update(unsigned).digest())}`;
-}
-
-function publicJwk({ kty, crv, x, y, kid, alg, use }: SigningKey): object {
-  return { kty, use, kid, alg, crv, x, y };
 }
 
 function partsOf(token: string): { header: string; payload: string; signature: string } {

@@ -1,4 +1,4 @@
-import { createPrivateKey, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
 /** What the `aud` of tokens for the store is. */
@@ -14,9 +14,15 @@ export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey
   return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
 }
 
+/** What an issuer says of a key. */
+export function publicJwk(key: SigningKey): SigningKey {
+  const { kid, alg, use } = key;
+  return { ...(createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK), kid, alg, use };
+}
+
 /**
  * A JWT as its issuer makes them, but for these claims and parts of the header; one that is undefined is left out. Signed with a key for
- * ES256.
+ * ES256 or RS256.
  */
 export function forgeJwt(issuer: string, key: SigningKey, claims: object | string = {}, header: object = {}): string {
   const now = Math.floor(Date.now() / 1000);
