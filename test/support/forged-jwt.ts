@@ -16,8 +16,8 @@ export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey
 
 /** What an issuer says of a key. */
 export function publicJwk(key: SigningKey): SigningKey {
-  const { kid, alg, use } = key;
-  return { ...(createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK), kid, alg, use };
+  const { kid, alg } = key;
+  return { ...(createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' };
 }
 
 /**
