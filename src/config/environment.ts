@@ -96,7 +96,7 @@ export class Environment {
   jwtAudience: string[] = [];
 
   @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
-  @HttpUrl()
+  @HttpUrl({ query: true })
   @Check('jwtJwksUrl', (url, { jwtIssuer }) =>
     url !== undefined && jwtIssuer === undefined
       ? 'is set without JWT_ISSUER: should be left out, or that set'

@@ -1,0 +1,98 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { importJWK, SignJWT } from 'jose';
+import { AUDIENCE, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
+import { json } from '../../../test/support/key-server.js';
+import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
+import { jwtRules } from './jwt-rules.js';
+
+const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const ELLIPTIC = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+/** All that the clock is made of but the date. */
+const REAL_TIME = [
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout',
+] as const;
+
+describe(jwtRules.name, () => {
+  let issuer: JwtIssuer;
+  let key: SigningKey;
+  beforeAll(async () => {
+    key = await signingKey('a');
+  });
+  beforeEach(async () => {
+    issuer = await JwtIssuer.start();
+    issuer.has([key]);
+  });
+  afterEach(() => issuer[Symbol.asyncDispose]());
+
+  const seconds = (): number => Math.floor(Date.now() / 1000);
+
+  it.each([...RSA, ...ELLIPTIC])('should accept %s', async (alg) => {
+    const its = await signingKey('b', alg);
+    issuer.has([key, its]);
+    const token = await new SignJWT({ iss: issuer.server.url, aud: AUDIENCE, sub: SUBJECT, exp: seconds() + 60 })
+      .setProtectedHeader({ alg, kid: 'b' })
+      .sign(await importJWK(its));
+    expect(await issuer.verifier.verify(token)).toMatchObject({ name: SUBJECT });
+  });
+
+  it('should accept no secret of an issuer: whoever knows one could sign', async () => {
+    const secret = new TextEncoder().encode('x'.repeat(32));
+    const k = Buffer.from(secret).toString('base64url');
+    issuer.server.answer = json({ keys: [{ kty: 'oct', k, kid: 'a', alg: 'HS256' }] });
+    const token = await new SignJWT({ iss: issuer.server.url, aud: AUDIENCE, sub: SUBJECT, exp: seconds() + 60 })
+      .setProtectedHeader({ alg: 'HS256', kid: 'a' })
+      .sign(secret);
+    expect(await issuer.verifier.verify(token)).toBeUndefined();
+    expect(issuer.debugged).toEqual(['A JWT is not valid: alg is not an asymmetric algorithm']);
+  });
+
+  it.each([
+    ['an audience of several', {}, { aud: ['house', 'garden'] }],
+    ['the type of RFC 9068', { typ: 'application/AT+JWT' }, {}],
+    ['the type of RFC 7519', { typ: 'JWT' }, {}],
+  ])('should accept %s', async (_, header, claims) => {
+    expect(await issuer.verifier.verify(issuer.forge(key, claims, header))).toMatchObject({ name: SUBJECT });
+  });
+
+  it.each([
+    ['the type of another', { typ: 'logout+jwt' }, {}, 'typ is not that of an access token'],
+    ['a type that is none', { typ: 5 }, {}, 'typ is not that of an access token'],
+    ['another audience', {}, { aud: 'house' }, 'aud is not as it should be'],
+    ['no audience', {}, { aud: undefined }, 'aud is missing'],
+    ['another issuer', {}, { iss: 'https://id.example.com' }, 'iss is not the issuer'],
+    ['no end', {}, { exp: undefined }, 'exp is missing or over'],
+    ['an end in words', {}, { exp: 'never' }, 'exp is missing or over'],
+    ['no subject', {}, { sub: undefined }, 'sub is missing'],
+    ['a subject that cannot be stored', {}, { sub: 'a\0' }, 'sub cannot be stored or logged'],
+    ['an unknown key', { kid: 'b' }, {}, 'it is signed with a key that the issuer does not have'],
+  ])('should refuse %s, and say why where that is asked for', async (_, header, claims, reason) => {
+    expect(await issuer.verifier.verify(issuer.forge(key, claims, header))).toBeUndefined();
+    expect(issuer.debugged).toEqual([`A JWT is not valid: ${reason}`]);
+  });
+
+  it.each([
+    ['exp', -29, undefined],
+    ['exp', -30, 'exp is missing or over'],
+    ['nbf', 30, undefined],
+    ['nbf', 31, 'nbf is not as it should be'],
+  ])('should allow clocks to differ by 30 seconds: %s of %s', async (claim, later, reason) => {
+    const now = seconds();
+    jest.useFakeTimers({ now: now * 1000, doNotFake: [...REAL_TIME] });
+    try {
+      const verdict = await issuer.verifier.verify(issuer.forge(key, { [claim]: now + later }));
+      expect(verdict?.name).toBe(reason === undefined ? SUBJECT : undefined);
+      expect(issuer.debugged).toEqual(reason === undefined ? [] : [`A JWT is not valid: ${reason}`]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { JWK } from 'jose';
+import { generateKeyPairSync } from 'node:crypto';
+import { base64url, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
+import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
+import { json } from '../../../test/support/key-server.js';
+import { JwtVerifier } from './jwt-verifier.js';
+
+/** One of 1024 bits. */
+function shortKey(): SigningKey {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  return { ...(privateKey.export({ format: 'jwk' }) as JWK), kid: 'short', alg: 'RS256' };
+}
+
+describe(JwtVerifier.name, () => {
+  let issuer: JwtIssuer;
+  let verifier: JwtVerifier;
+  let a: SigningKey;
+  let b: SigningKey;
+  beforeAll(async () => {
+    a = await signingKey('a');
+    b = await signingKey('b');
+  });
+  beforeEach(async () => {
+    issuer = await JwtIssuer.start();
+    verifier = issuer.verifier;
+  });
+  afterEach(() => issuer[Symbol.asyncDispose]());
+
+  it.each(['static-token-of-20-characters', 'plant_abc', 'a.b', 'a.b.c.d.e', 'a.b.', '..', 'a.b+c.d'])(
+    'should let pass %s at once: it is no JWT',
+    (token) => {
+      expect(verifier.verify(token)).toBeUndefined();
+      expect(issuer.server.requests).toEqual([]);
+      expect(issuer.debugged).toEqual([]);
+    },
+  );
+
+  it('should fetch no keys for what is evidently not valid', async () => {
+    const tokens = [
+      issuer.forge(a, { iss: 'https://id.example.com' }),
+      issuer.forge(a, { exp: 1 }),
+      issuer.forge(a, {}, { alg: 'HS256' }),
+      issuer.forge(a, {}, { alg: 'none' }),
+      `${base64url('null')}.${base64url('null')}.AA`,
+      'a.b.c',
+    ];
+    for (const token of tokens) expect(await verifier.verify(token)).toBeUndefined();
+    expect(issuer.server.requests).toEqual([]);
+    expect(issuer.debugged).toHaveLength(tokens.length);
+  });
+
+  it('should try each key where a JWT names none', async () => {
+    issuer.has([a, b]);
+    for (const key of [a, b]) {
+      expect(await verifier.verify(issuer.forge(key, {}, { kid: undefined }))).toMatchObject({ name: SUBJECT });
+    }
+    expect(await verifier.verify(issuer.forge(b, { aud: 'house' }, { kid: undefined }))).toBeUndefined();
+    expect(await verifier.verify(issuer.forge(await signingKey('c'), {}, { kid: undefined }))).toBeUndefined();
+  });
+
+  it('should find out of a new key where keys have no names', async () => {
+    issuer.has([a], { named: false });
+    expect(await verifier.verify(issuer.forge(a, {}, { kid: undefined }))).toBeDefined();
+    issuer.has([b], { named: false });
+    expect(await verifier.verify(issuer.forge(b, {}, { kid: undefined }))).toBeDefined();
+  });
+
+  it('should not fetch keys anew for a forged signature of a key with a name', async () => {
+    issuer.has([a]);
+    await verifier.verify(issuer.forge(a));
+
+    expect(await verifier.verify(issuer.forge(b, {}, { kid: 'a' }))).toBeUndefined();
+
+    expect(issuer.server.requests).toHaveLength(1);
+    expect(issuer.debugged).toEqual(['A JWT is not valid: ERR_JWS_SIGNATURE_VERIFICATION_FAILED']);
+  });
+
+  it('should not use a short key, and go on with the others', async () => {
+    const short = shortKey();
+    const token = issuer.forge(short, {}, { kid: undefined });
+    issuer.has([short]);
+    expect(await verifier.verify(token)).toBeUndefined();
+    expect(issuer.debugged).toEqual([expect.stringContaining('2048 bits or larger')]);
+
+    const long = await signingKey('long', 'RS256');
+    issuer.has([short, long]);
+    expect(await verifier.verify(issuer.forge(long))).toMatchObject({ name: SUBJECT });
+    expect(await verifier.verify(issuer.forge(long, {}, { kid: undefined }))).toMatchObject({ name: SUBJECT });
+  });
+
+  describe('with a JWT that it has verified', () => {
+    let token: string;
+    beforeEach(async () => {
+      issuer.has([a]);
+      token = issuer.forge(a);
+      await verifier.verify(token);
+    });
+
+    it('should know it at once', async () => {
+      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+      const other = verifier.verify(issuer.forge(a, { sub: 'bob' }));
+      expect(other).toBeInstanceOf(Promise);
+      expect(await other).toMatchObject({ name: 'bob' });
+    });
+
+    it('should refuse it when its time is over', async () => {
+      const end = Date.now() + 630_000;
+      const now = jest.spyOn(Date, 'now').mockReturnValue(end + 1000);
+      try {
+        expect(await verifier.verify(token)).toBeUndefined();
+        // The last second of it was cut off when it was made.
+        now.mockReturnValue(end - 20_000);
+        expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+      } finally {
+        now.mockRestore();
+      }
+    });
+
+    it('should refuse it when its key is gone', async () => {
+      issuer.has([b]);
+      expect(await verifier.verify(issuer.forge(b))).toBeDefined();
+      expect(await verifier.verify(token)).toBeUndefined();
+    });
+
+    it('should know it while the issuer is away, and of others not tell', async () => {
+      issuer.server.answer = json({}, 503);
+      await expect(verifier.verify(issuer.forge(b))).rejects.toThrow(/cannot be fetched.*503/);
+      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+      expect(await verifier.verify(issuer.forge(a, { sub: 'bob' }))).toMatchObject({ name: 'bob' });
+    });
+  });
+});
