@@ -1,5 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTVerifyOptions } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { reasonOf } from '../../database/reason-of.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
@@ -12,12 +13,15 @@ import { verifyWith } from './verify-with.js';
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Each fault is told of once in a minute. */
+const EXPLANATIONS = { max: 100, ttl: 60_000 };
 const UNKNOWN_KEY = 'it is signed with a key that the issuer does not have';
 
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
+  private readonly explained = new LRUCache<string, true>(EXPLANATIONS);
 
   constructor(
     private readonly options: JwtOptions,
@@ -39,9 +43,15 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
   private async verifyJwt(token: string): Promise<Principal | undefined> {
     const verdict = await this.verdictOn(token);
     if (typeof verdict !== 'string') return verdict;
-    // Whoever sends it is not told more than that it is not valid.
-    this.logger.debug(`A JWT is not valid: ${verdict}`);
+    this.explain(verdict);
     return undefined;
+  }
+
+  /** To the operator: who sends it is not told more than that it is not valid, and should not fill the log either. */
+  private explain(fault: string): void {
+    if (this.explained.has(fault)) return;
+    this.explained.set(fault, true);
+    this.logger.debug(`A JWT is not valid: ${fault}`);
   }
 
   /** Whom it stands for, or why for nobody. */
