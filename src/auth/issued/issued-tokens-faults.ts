@@ -21,7 +21,7 @@ export function issuedTokensFaults(given: unknown): string[] {
     ...unknownNames(options, NAMES, 'issuedTokens.'),
     ...ofUrl,
     ...ofSchema,
-    ...(ofUrl.length + ofSchema.length > 0 ? [] : contradictions(options as Partial<IssuedTokensOptions>)),
+    ...(ofUrl.length + ofSchema.length > 0 ? [] : contradictions(options)),
     ...numberFault('issuedTokens.timeout', options.timeout, DAY_MS),
   ];
 }
