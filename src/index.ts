@@ -2,6 +2,7 @@ export { AuthModule } from './auth/auth.module.js';
 export { AuthModuleOptionsError } from './auth/auth-module-options.error.js';
 export type { AuthModuleOptions } from './auth/auth-module.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+export type { IssuedTokensOptions } from './auth/issued/issued-tokens-options.js';
 export type { Principal } from './auth/principal.js';
 export { TokenVerifier } from './auth/token-verifier.js';
 export type {

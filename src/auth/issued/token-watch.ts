@@ -131,6 +131,8 @@ export class TokenWatch implements TokenStoreEvents {
     const askedAt = performance.now();
     const { changes } = this;
     this.lookUpAt = askedAt + LOOKUP_GAP_MS;
+    // Nothing that is there by now is older than this look-up.
+    if (cache.size === 0) this.checkAt = askedAt + CHECK_EVERY_MS;
     const batch = lookups.take(LOOKUP_SIZE);
     try {
       const rows = await this.store.find([...batch.keys()].map(digestOf));
