@@ -28,7 +28,7 @@ describe(IssuedTokenVerifier.name, () => {
   afterEach(async () => {
     await jest.advanceTimersByTimeAsync(TIMEOUT_MS);
     jest.useRealTimers();
-    Logger.overrideLogger(true as never);
+    Logger.overrideLogger(true);
   });
 
   const wait = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
@@ -36,10 +36,14 @@ describe(IssuedTokenVerifier.name, () => {
   /** What comes of it, or `pending`. */
   function ask(text: string): { verdict: Verdict | 'pending' } {
     const asked: { verdict: Verdict | 'pending' } = { verdict: 'pending' };
-    Promise.resolve(verifier.verify(text)).then(
-      (principal) => (asked.verdict = principal),
-      (error: Error) => (asked.verdict = error),
-    );
+    const settle = async (): Promise<void> => {
+      try {
+        asked.verdict = await verifier.verify(text);
+      } catch (error) {
+        asked.verdict = error as Error;
+      }
+    };
+    void settle();
     return asked;
   }
   async function verdict(text: string, ms = 50): Promise<Verdict | 'pending'> {
