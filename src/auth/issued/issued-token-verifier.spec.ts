@@ -179,6 +179,20 @@ describe(IssuedTokenVerifier.name, () => {
       expect(after.verdict).toEqual(PRINCIPAL);
     });
 
+    it('should not remember as wrong what may have been made right while it was looked up', async () => {
+      const late = makeToken();
+      await verdict(token);
+      const answer = store.hold();
+      const early = ask(late);
+      await wait(30);
+      store.add(late);
+      store.events?.changed();
+      answer();
+      await wait(60);
+      expect(early.verdict).toBeUndefined();
+      expect(await verdict(late)).toEqual(PRINCIPAL);
+    });
+
     it('should not answer a request with a look-up that was under way before it', async () => {
       const late = makeToken();
       await verdict(token);
@@ -205,7 +219,6 @@ describe(IssuedTokenVerifier.name, () => {
 
   describe('with a token that expires', () => {
     it('should refuse it from that moment, and ask nobody', async () => {
-      store.unreachable = undefined;
       const mortal = makeToken();
       store.add(mortal, { remaining: 10_000 });
       const start = performance.now();
@@ -217,6 +230,18 @@ describe(IssuedTokenVerifier.name, () => {
       await wait(2);
       expect(verifier.verify(mortal)).toBeUndefined();
       expect(store.lookups).toHaveLength(length);
+    });
+
+    it('should refuse it for ever with no query, and let it in again once it has more time', async () => {
+      store.add(token, { id: 1, remaining: 100 });
+      await verdict(token, 0);
+      store.add(token, { id: 1, remaining: -1 });
+      await wait(MINUTE_MS);
+      for (let i = 0; i < 100; i++) expect(verifier.verify(token)).toBeUndefined();
+      expect(store.lookups).toEqual([1]);
+      store.add(token, { id: 1, remaining: null });
+      await wait(600);
+      expect(verifier.verify(token)).toEqual(PRINCIPAL);
     });
 
     it('should refuse one that has expired already, and not keep it', async () => {

@@ -26,18 +26,21 @@ export class TokenCache {
 
   /** Nothing, where the token has expired. */
   add(row: TokenRow, askedAt: number): IssuedToken | undefined {
-    if (isOver(row)) return undefined;
+    if (row.remaining !== null && row.remaining <= 0) return undefined;
     const token = new IssuedToken(row, askedAt);
     this.tokens.set(keyOf(row.digest), token);
     return token;
   }
 
-  /** Takes over what the database says of all that are here, and forgets those of which it says nothing. */
+  /**
+   * Takes over what the database says of all that are here, and forgets those of which it says nothing. Those that have expired stay:
+   * they are refused with no query.
+   */
   confirm(rows: readonly TokenRow[], askedAt: number): void {
     const left = new Map(rows.map((row) => [keyOf(row.digest), row]));
     for (const [key, token] of [...this.tokens.entries()]) {
       const row = left.get(key);
-      if (row === undefined || isOver(row) || askedAt - token.usedAt > UNUSED_MS) this.tokens.delete(key);
+      if (row === undefined || askedAt - token.usedAt > UNUSED_MS) this.tokens.delete(key);
       else token.confirm(row, askedAt);
     }
   }
@@ -46,8 +49,4 @@ export class TokenCache {
   used(): IssuedToken[] {
     return Array.from(this.tokens.values()).filter(({ isUseDue }) => isUseDue);
   }
-}
-
-function isOver({ remaining }: TokenRow): boolean {
-  return remaining !== null && remaining <= 0;
 }
