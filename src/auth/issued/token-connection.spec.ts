@@ -92,6 +92,30 @@ describe(TokenConnection.name, () => {
     expect(await connection.check([1])).toEqual([]);
   });
 
+  it('should not take its own process, where that was busy, for a database that does not answer', async () => {
+    const answer = connection.check([1]);
+    // The statement is on its way.
+    await new Promise(setImmediate);
+    const end = performance.now() + 1500;
+    while (performance.now() < end);
+    expect(await answer).toEqual([]);
+    expect(connection.isOpen).toBe(true);
+  });
+
+  it('should give up a statement that waits for somebody else', async () => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    try {
+      await client.query('BEGIN; LOCK TABLE access_tokens');
+      const start = performance.now();
+      await expect(connection.check([1])).rejects.toThrow('statement timeout');
+      expect(performance.now() - start).toBeLessThan(2000);
+    } finally {
+      await client.end();
+    }
+    expect(await connection.check([1])).toEqual([]);
+  });
+
   it('should find its table whatever the schema is called', async () => {
     const schema = `Green "house's`;
     await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
