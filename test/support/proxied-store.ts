@@ -48,6 +48,10 @@ export class ProxiedStore {
     return this.store.post(JSON.stringify(plant), headers);
   }
 
+  sendBody(body: string, headers: Record<string, string> = {}): Promise<RawResponse> {
+    return this.store.post(body, headers);
+  }
+
   async storedIds(): Promise<number[]> {
     const rows = await this.database.query<{ id: string }>('SELECT id FROM plants ORDER BY id');
     return rows.map(({ id }) => Number(id));

@@ -14,6 +14,7 @@ export class TcpProxy {
   private resetting = false;
   private frozen = false;
   private mark: string | undefined;
+  private readonly counters: { text: string; count: number }[] = [];
 
   private constructor(
     private readonly listener: Server,
@@ -59,6 +60,12 @@ export class TcpProxy {
     }
   }
 
+  /** Lets the connections that there are stand, with nothing through any more, and makes new ones as usual. */
+  freezeOpen(): void {
+    this.freeze();
+    this.frozen = false;
+  }
+
   /** Lets everything through again, what was held back included. */
   restore(): void {
     this.resetting = false;
@@ -72,6 +79,13 @@ export class TcpProxy {
   /** Lets the next statement with this text through, and breaks the connection in the place of the answer. */
   loseAnswerTo(text: string): void {
     this.mark = text;
+  }
+
+  /** Counts the statements with this text that go through from now on, on connections that send one at a time. */
+  counting(text: string): { readonly count: number } {
+    const counter = { text, count: 0 };
+    this.counters.push(counter);
+    return counter;
   }
 
   /** From now on connections are refused, as where no server runs. */
@@ -95,6 +109,7 @@ export class TcpProxy {
         this.mark = undefined;
         link.marked = true;
       }
+      for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
       server.write(bytes);
     });
     server.on('data', (bytes) => {

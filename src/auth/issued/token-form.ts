@@ -7,12 +7,18 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 32;
 /** Characters that a CRC-32 takes. */
 const CHECKSUM_LENGTH = 6;
+const LENGTH = PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH;
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /** A new token. */
 export function makeToken(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${PREFIX}${random}${checksum(random)}`;
+}
+
+/** Whether this is meant to be such a token, well-formed or not: a look at it that costs next to nothing. */
+export function resemblesToken(text: string): boolean {
+  return text.length === LENGTH && text.startsWith(PREFIX);
 }
 
 /** Whether this may have been issued: anything mistyped or cut short was not. */

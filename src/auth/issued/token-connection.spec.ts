@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { issueToken, type StoredToken } from '../../../test/support/issued-token.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { until } from '../../../test/support/until.js';
+import { TOKEN_CHANNEL } from './token-channel.js';
+import { TokenConnection } from './token-connection.js';
+import { makeToken, tokenDigest } from './token-form.js';
+
+const HOUR_MS = 3_600_000;
+
+describe(TokenConnection.name, () => {
+  let database: TestDatabase;
+  let connection: TokenConnection;
+  let changes: number;
+  let losses: Error[];
+
+  const events = { changed: () => (changes += 1), lost: (error: Error) => losses.push(error) };
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    [changes, losses] = [0, []];
+    connection = new TokenConnection({ url: database.url });
+    await connection.open(events);
+  });
+  afterEach(async () => {
+    await connection.close();
+    await database.drop();
+  });
+
+  const find = async ({ token }: StoredToken): Promise<unknown> => (await connection.find([tokenDigest(token)]))[0];
+
+  it('should find what is asked for, and nothing else', async () => {
+    const rose = await issueToken(database, { name: 'rose', scopes: ['plants:create', 'plants:read'] });
+    const lily = await issueToken(database, { name: 'lily', scopes: [] });
+    const revoked = await issueToken(database);
+    await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
+    const digests = [rose.token, revoked.token, makeToken()].map(tokenDigest);
+    const row = {
+      id: rose.id,
+      digest: tokenDigest(rose.token),
+      name: 'rose',
+      scopes: ['plants:create', 'plants:read'],
+      remaining: null,
+    };
+
+    expect(await connection.find(digests)).toEqual([row]);
+    expect(await connection.check([rose.id, revoked.id, 999])).toEqual([row]);
+    expect(await connection.find([])).toEqual([]);
+    expect(await connection.check([lily.id])).toMatchObject([{ name: 'lily', scopes: [] }]);
+  });
+
+  it('should tell how long a token has, by the clock of the database', async () => {
+    const { remaining } = (await find(await issueToken(database, { expires: '1 hour' }))) as { remaining: number };
+    expect(remaining).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(remaining).toBeLessThan(HOUR_MS);
+    expect(await find(await issueToken(database, { expires: 'infinity' }))).toMatchObject({ remaining: Infinity });
+    const ages = await find(await issueToken(database, { expires: '200000 years' }));
+    expect(ages).toMatchObject({ remaining: expect.closeTo(200_000 * 365.2425 * 24 * HOUR_MS, -13) });
+    const past = (await find(await issueToken(database, { expires: '-4000 years' }))) as { remaining: number };
+    expect(past.remaining).toBeLessThan(0);
+    await database.query(`UPDATE access_tokens SET expires_at = '-infinity'`);
+    expect(await connection.check([1])).toMatchObject([{ remaining: -Infinity }]);
+  });
+
+  it('should hear of changes', async () => {
+    expect(changes).toBe(0);
+    await database.query(`NOTIFY ${TOKEN_CHANNEL}`);
+    await until(() => changes === 1);
+    await database.query(`NOTIFY something_else`);
+    await database.query(`SELECT pg_notify($1, 'what changed')`, [TOKEN_CHANNEL]);
+    await until(() => changes === 2);
+  });
+
+  it('should tell that it was lost, and be made anew', async () => {
+    await database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store-tokens' AND datname = current_database()`,
+    );
+    await until(() => losses.length === 1);
+    expect(connection.isOpen).toBe(false);
+    await expect(connection.check([1])).rejects.toThrow('closed');
+    await connection.open(events);
+    expect(await connection.check([1])).toEqual([]);
+    expect(losses).toHaveLength(1);
+  });
+
+  it('should outlast a statement that is rejected', async () => {
+    await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
+    await expect(connection.check([1])).rejects.toThrow('does not exist');
+    expect(connection.isOpen).toBe(true);
+    await database.query('ALTER TABLE lost_tokens RENAME TO access_tokens');
+    expect(await connection.check([1])).toEqual([]);
+  });
+
+  it('should not take its own process, where that was busy, for a database that does not answer', async () => {
+    const answer = connection.check([1]);
+    // The statement is on its way.
+    await new Promise(setImmediate);
+    const end = performance.now() + 1500;
+    while (performance.now() < end);
+    expect(await answer).toEqual([]);
+    expect(connection.isOpen).toBe(true);
+  });
+
+  it('should give up a statement that waits for somebody else', async () => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    try {
+      await client.query('BEGIN; LOCK TABLE access_tokens');
+      const start = performance.now();
+      await expect(connection.check([1])).rejects.toThrow('statement timeout');
+      expect(performance.now() - start).toBeLessThan(2000);
+    } finally {
+      await client.end();
+    }
+    expect(await connection.check([1])).toEqual([]);
+  });
+
+  it('should find its table whatever the schema is called', async () => {
+    const schema = `Green "house's`;
+    await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
+    const other = new TokenConnection({ url: database.url, schema });
+    try {
+      await other.open(events);
+      expect(await other.check([1])).toEqual([]);
+      await other.recordUses([{ id: 1, age: 0 }]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  describe('recordUses', () => {
+    const lastUse = async (): Promise<number | null | undefined> => {
+      const sql = 'SELECT extract(epoch FROM now() - last_used_at)::float8 AS ago FROM access_tokens';
+      return (await database.query<{ ago: number | null }>(sql))[0]?.ago;
+    };
+    const usedBefore = (interval: string): Promise<unknown> =>
+      database.query(`UPDATE access_tokens SET last_used_at = now() - $1::interval`, [interval]);
+
+    it('should write down when a token was used, and of no other', async () => {
+      const { id } = await issueToken(database);
+      await connection.recordUses([{ id: id + 1, age: 0 }]);
+      expect(await lastUse()).toBeNull();
+      await connection.recordUses([
+        { id, age: 3_600_000.4 },
+        { id: id + 1, age: 0 },
+      ]);
+      expect(await lastUse()).toBeCloseTo(3600, -2);
+    });
+
+    it.each([
+      ['within the minute after', '30 seconds', 0, 30],
+      ['before', '10 minutes', HOUR_MS, 600],
+      ['later', '10 minutes', 0, 0],
+      ['a little more than a minute later', '100 seconds', 30_000, 30],
+    ])('should write a use down at most once a minute: one that was %s', async (_, before, age, expected) => {
+      const { id } = await issueToken(database);
+      await usedBefore(before);
+      await connection.recordUses([{ id, age }]);
+      const ago = await lastUse();
+      expect(ago).toBeGreaterThanOrEqual(expected);
+      expect(ago).toBeLessThan(expected + 25);
+    });
+
+    it('should not wait for those who are changing a token, or the table', async () => {
+      const { id } = await issueToken(database);
+      const client = new pg.Client(database.url);
+      await client.connect();
+      try {
+        await client.query('BEGIN; UPDATE access_tokens SET revoked_at = now()');
+        await connection.recordUses([{ id, age: 0 }]);
+        await client.query('ROLLBACK; BEGIN; LOCK TABLE access_tokens IN SHARE MODE');
+        await expect(connection.recordUses([{ id, age: 0 }])).rejects.toThrow('lock timeout');
+        expect(connection.isOpen).toBe(true);
+        await client.query('ROLLBACK');
+      } finally {
+        await client.end();
+      }
+      expect(await lastUse()).toBeNull();
+      await connection.recordUses([{ id, age: 0 }]);
+      expect(await lastUse()).not.toBeNull();
+    });
+  });
+});

@@ -1,0 +1,23 @@
+import { LRUCache } from 'lru-cache';
+
+/** Wrong tokens that are remembered at most. */
+const MOST_WRONG = 10_000;
+/** Milliseconds that the database need not be asked again about one: what made it right may have gone unheard. */
+const WRONG_MS = 1000;
+
+/** Tokens that the database did not know a moment ago. */
+export class WrongTokens {
+  private readonly until = new LRUCache<string, number>({ max: MOST_WRONG });
+
+  has(key: string): boolean {
+    return performance.now() < (this.until.get(key) ?? 0);
+  }
+
+  add(key: string): void {
+    this.until.set(key, performance.now() + WRONG_MS);
+  }
+
+  clear(): void {
+    this.until.clear();
+  }
+}

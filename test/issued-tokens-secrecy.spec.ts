@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeToken, tokenDigest } from '../src/auth/issued/token-form.js';
+import { freePort } from './support/free-port.js';
+import { bearer, issueToken } from './support/issued-token.js';
+import { PlantStoreProcess } from './support/process.js';
+import { endListeners, errorOf, NO_PLANT } from './support/store-instances.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
+
+const ENCODINGS = ['hex', 'base64', 'base64url', 'latin1', 'utf8'] as const;
+
+/** The token, what is in it, and its digest, in all forms that it may be written in. */
+function secretsOf(token: string): string[] {
+  const random = token.slice('plant_'.length, -6);
+  const digest = tokenDigest(token);
+  return [token, random, ...ENCODINGS.map((encoding) => digest.toString(encoding).replace(/=+$/, ''))];
+}
+
+describe('Access tokens and their digests', () => {
+  let database: TestDatabase;
+  let service: PlantStoreProcess;
+  let managementPort: number;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    managementPort = await freePort();
+    service = await PlantStoreProcess.serve(database.url, {
+      LOG_LEVEL: 'trace',
+      MANAGEMENT_PORT: String(managementPort),
+      WRONG_TOKEN_LIMIT: '0',
+    });
+  });
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  it('should be in no log, no answer, no metric and no list of processes, whatever becomes of them', async () => {
+    const seen: string[] = [];
+    const verdict = async (token: string, body = NO_PLANT): Promise<number> => {
+      const response = await service.post(body, bearer(token));
+      seen.push(JSON.stringify(response));
+      return errorOf(response);
+    };
+    const right = await issueToken(database);
+    const unscoped = await issueToken(database, { name: 'unscoped', scopes: [] });
+    const expired = await issueToken(database, { name: 'expired', expires: '-1 day' });
+    const revoked = await issueToken(database, { name: 'revoked' });
+    const [wrong, undecided] = [makeToken(), makeToken()];
+    const malformed = `${wrong.slice(0, -2)}__`;
+
+    expect(await verdict(right.token, '{"id":1,"name":"Rose"}')).toBeUndefined();
+    expect(await verdict(right.token, '{"id":1,"name":"Lily"}')).toBe(40901);
+    expect(await verdict(unscoped.token)).toBe(40300);
+    expect(await verdict(expired.token)).toBe(40101);
+    expect(await verdict(revoked.token)).toBe(40003);
+    await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
+    await until(async () => (await verdict(revoked.token)) === 40101);
+    expect(await verdict(wrong)).toBe(40101);
+    expect(await verdict(malformed)).toBe(40101);
+    await endListeners(database);
+    await service.printed(/can be looked up again/);
+    await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
+    expect(await verdict(undecided)).toBe(50300);
+    await service.printed(/relation \\?"public\.access_tokens\\?" does not exist/);
+    seen.push(await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text());
+    seen.push((await promisify(execFile)('ps', ['-A', 'eww', '-o', 'args='])).stdout);
+    seen.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
+    service.signal('SIGTERM');
+    await service.ended;
+
+    const everything = [service.output, ...seen].join('\n');
+    // Or nothing would be found for another reason.
+    expect(everything).toContain('plant-store-tokens');
+    const tokens = [right.token, unscoped.token, expired.token, revoked.token, wrong, malformed, undecided];
+    for (const secret of tokens.flatMap(secretsOf)) expect(everything.includes(secret)).toBe(false);
+  });
+});
