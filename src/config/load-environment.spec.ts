@@ -5,8 +5,6 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from './configuration.error.js';
 import { loadEnvironment } from './load-environment.js';
 
-const TOKEN = 'a-token-of-twenty-characters';
-
 function faultsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadEnvironment(variables);
@@ -26,7 +24,6 @@ describe(loadEnvironment.name, () => {
         'The configuration cannot be used:',
         'PORT: is "x", should be a whole number from 0 to 65535',
         'DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)',
-        'ACCESS_TOKENS: is missing, in production it should be at least one token of 20 characters or more (or ACCESS_TOKENS_FILE a file that holds it)',
         'BODY_LIMIT: is "1mb", should be a whole number of bytes from 1 to 536870888',
       ].join('\n'),
     );
@@ -48,14 +45,11 @@ describe(loadEnvironment.name, () => {
     expect(loadEnvironment({ PATH: '/bin', port: '1', constructor: 'x' })).toEqual(loadEnvironment({}));
   });
 
-  it('should in production want a database and a token, and nothing more', () => {
+  it('should in production want a database, and nothing more', () => {
     const production = { NODE_ENV: 'production' };
 
-    expect(faultsOf(production).map((fault) => fault.split(':')[0])).toEqual(['DATABASE_URL', 'ACCESS_TOKENS']);
-    expect(faultsOf({ ...production, DATABASE_URL: 'postgres://h/d', ACCESS_TOKENS: ' , ' })).toHaveLength(1);
-    expect(loadEnvironment({ ...production, DATABASE_URL: 'postgres://h/d', ACCESS_TOKENS: TOKEN }).production).toBe(
-      true,
-    );
+    expect(faultsOf(production).map((fault) => fault.split(':')[0])).toEqual(['DATABASE_URL']);
+    expect(loadEnvironment({ ...production, DATABASE_URL: 'postgres://h/d' }).production).toBe(true);
     expect(loadEnvironment({}).production).toBe(false);
   });
 
@@ -81,7 +75,7 @@ describe(loadEnvironment.name, () => {
   });
 
   it('should not call missing what could not be read', () => {
-    expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: '/no/such', ACCESS_TOKENS: TOKEN })).toEqual([
+    expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: '/no/such' })).toEqual([
       expect.stringMatching(/^DATABASE_URL_FILE: cannot read "\/no\/such"/),
     ]);
   });
