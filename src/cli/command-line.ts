@@ -1,10 +1,10 @@
+import { withoutTokens } from '../auth/issued/without-tokens.js';
 import { packageVersion } from '../package-version.js';
 import { call, type CommandGroup } from './command.js';
 import { describeFailure } from './describe-failure.js';
 import { MIGRATE, OPENAPI, SERVE } from './commands.js';
 import { TOKEN } from './token/token-commands.js';
 import { UsageError } from './usage.error.js';
-import { withoutTokens } from './without-tokens.js';
 
 const PLANT_STORE: CommandGroup = {
   usage: `plant-store: a service that stores plants

@@ -1,6 +1,6 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
+import { holdsToken } from '../../auth/issued/without-tokens.js';
 import { UsageError } from '../usage.error.js';
-import { holdsToken } from '../without-tokens.js';
 import { withTokens } from './token-database.js';
 import { utc } from './token-table.js';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { makeToken } from '../../auth/issued/token-form.js';
 import { UsageError } from '../usage.error.js';
 import { parseScopes } from './scope-list.js';
 
@@ -29,6 +30,11 @@ describe(parseScopes.name, () => {
 
   it.each([[['']], [[' , ']]])('should refuse %j, which names none', (values) => {
     expect(() => parseScopes(values)).toThrow('--scope is empty, should be a scope such as plants:create');
+  });
+
+  it('should refuse a token, and not repeat it', () => {
+    const token = makeToken();
+    expect(() => parseScopes([token])).toThrow('--scope is an access token, should be a scope such as plants:create');
   });
 
   it('should refuse more than anybody has use for', () => {

@@ -1,3 +1,4 @@
+import { holdsToken } from '../../auth/issued/without-tokens.js';
 import { quote } from '../../errors/quote.js';
 import { UsageError } from '../usage.error.js';
 
@@ -14,6 +15,7 @@ export function parseScopes(values: readonly string[]): string[] {
       `--scope is ${quote(wrong)}, should have 1 to 100 visible ASCII characters, without quotes and backslashes`,
     );
   }
+  if (scopes.some(holdsToken)) throw new UsageError('--scope is an access token, should be a scope such as plants:create');
   if (scopes.length === 0) throw new UsageError('--scope is empty, should be a scope such as plants:create');
   if (scopes.length > MOST) throw new UsageError(`--scope names ${scopes.length} scopes, should be ${MOST} at most`);
   return scopes;

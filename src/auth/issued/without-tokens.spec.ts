@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { makeToken } from '../auth/issued/token-form.js';
+import { makeToken } from './token-form.js';
 import { holdsToken, withoutTokens } from './without-tokens.js';
 
 describe(withoutTokens.name, () => {

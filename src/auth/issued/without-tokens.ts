@@ -6,6 +6,7 @@ export function withoutTokens(text: string): string {
   return text.replace(TOKEN_LIKE, '[access token]');
 }
 
+/** Whether a token stands in there, or most of one. */
 export function holdsToken(text: string): boolean {
   return text.search(TOKEN_LIKE) >= 0;
 }
