@@ -107,6 +107,10 @@ export class PlantStoreProcess implements AsyncDisposable {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
+  get isRunning(): boolean {
+    return this.running;
+  }
+
   get pid(): number {
     return this.child.pid ?? 0;
   }

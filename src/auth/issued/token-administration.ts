@@ -9,7 +9,8 @@ import { TokenStatements } from './token-statements.js';
 
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
-const STATEMENT_TIMEOUT = 30_000;
+/** Sooner than the connection is given up, so that what comes too late is undone and not done unheard. */
+const STATEMENT_TIMEOUT = 8000;
 
 /** One token, or all of a name. */
 export type TokenTarget = { readonly id: string } | { readonly name: string };

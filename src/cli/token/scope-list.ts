@@ -15,7 +15,8 @@ export function parseScopes(values: readonly string[]): string[] {
       `--scope is ${quote(wrong)}, should have 1 to 100 visible ASCII characters, without quotes and backslashes`,
     );
   }
-  if (scopes.some(holdsToken)) throw new UsageError('--scope is an access token, should be a scope such as plants:create');
+  if (scopes.some(holdsToken))
+    throw new UsageError('--scope is an access token, should be a scope such as plants:create');
   if (scopes.length === 0) throw new UsageError('--scope is empty, should be a scope such as plants:create');
   if (scopes.length > MOST) throw new UsageError(`--scope names ${scopes.length} scopes, should be ${MOST} at most`);
   return scopes;

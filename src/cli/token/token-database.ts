@@ -11,6 +11,9 @@ import { assertTables } from '../../database/tables-check.js';
 import { schemaFaults } from '../../database/url-faults.js';
 import { LOCAL_DIRECTORY } from '../local-directory.js';
 
+/** For each statement: the tables may be locked, or the server gone without a word. */
+const TIMEOUT = 10_000;
+
 type Work<T> = (tokens: TokenAdministration) => Promise<T>;
 
 interface TokenDatabase {
@@ -40,17 +43,21 @@ export async function withTokensOf<T>({ url, password, schema }: TokenDatabase, 
   const database = parseDatabaseUrl(url, password, schema);
   const place = `schema ${database.schema} of database ${database.description}`;
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
-  return withConnection(database, async (client) => {
-    try {
-      await assertTables(
-        async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
-        { schema: database.schema, place },
-        migrations,
-      );
-      return await work(new TokenAdministration(client, database.schema));
-    } catch (error) {
-      if (error instanceof MigrationError || error instanceof TokenAdministrationError) throw error;
-      throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
-    }
-  });
+  return withConnection(
+    database,
+    async (client) => {
+      try {
+        await assertTables(
+          async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
+          { schema: database.schema, place },
+          migrations,
+        );
+        return await work(new TokenAdministration(client, database.schema));
+      } catch (error) {
+        if (error instanceof MigrationError || error instanceof TokenAdministrationError) throw error;
+        throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    TIMEOUT,
+  );
 }
