@@ -5,7 +5,7 @@ import { TOKEN_CHANNEL } from './token-channel.js';
 import type { TokenExpiry } from './token-expiry.js';
 import { makeToken, tokenDigest } from './token-form.js';
 import type { NewToken, TokenRecord } from './token-record.js';
-import { TokenStatements } from './token-statements.js';
+import { AdministrationStatements } from './administration-statements.js';
 
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
@@ -25,13 +25,13 @@ export interface TokenRotation {
 
 /** Creates, lists, revokes and rotates access tokens, on a connection to the database that has the store's tables. */
 export class TokenAdministration {
-  private readonly statements: TokenStatements;
+  private readonly statements: AdministrationStatements;
 
   constructor(
     private readonly client: pg.ClientBase,
     private readonly schema: string,
   ) {
-    this.statements = new TokenStatements(client, schema);
+    this.statements = new AdministrationStatements(client, schema);
   }
 
   /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */

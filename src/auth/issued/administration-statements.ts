@@ -12,7 +12,7 @@ const VALID = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW}
 const after = (seconds: string): string => `${NOW} + make_interval(secs => ${seconds})`;
 
 /** The SQL of administering access tokens, on one connection. */
-export class TokenStatements {
+export class AdministrationStatements {
   private readonly table: string;
 
   constructor(
