@@ -89,20 +89,20 @@ is 'no secret but the password is kept in a file' "$(in_api ls /run/plant-store)
 is 'the service cannot be superuser' "$(docker compose exec -T db psql -U plants -Atc 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
 
 say '== tokens'
-other=$(new_token other)
-is 'another token is valid at once' "$(create_with "$other" 1)" '400 40901'
-is 'it cannot be created twice' "$(new_token other || echo $?)" 1
-is 'it is listed, and not shown' "$(in_api plant-store token list | awk '$2 == "other" { print $1, $3, $NF }')" '2 plants:create valid'
-is 'it is revoked' "$(in_api plant-store token revoke other)" 'Revoked the access token other with the id 2'
+second=$(new_token second)
+is 'another token is valid at once' "$(create_with "$second" 1)" '400 40901'
+is 'it cannot be created twice' "$(new_token second || echo $?)" 1
+is 'it is listed, and not shown' "$(in_api plant-store token list | awk '$2 == "second" { print $1, $3, $NF }')" '2 plants:create valid'
+is 'it is revoked' "$(in_api plant-store token revoke second)" 'Revoked the access token second with the id 2'
 sleep 2
-is 'and refused within 2 s' "$(create_with "$other" 1)" '400 40101'
+is 'and refused within 2 s' "$(create_with "$second" 1)" '400 40101'
 
 say '== starts again'
 say "up again: $(seconds_of up)"
 is 'the token is valid after up' "$(create 1)" '400 40901'
 quietly docker compose restart
 eventually 'the plant and the token are there after restart' '400 40901' create 1
-is 'and what was revoked stays so' "$(create_with "$other" 1)" '400 40101'
+is 'and what was revoked stays so' "$(create_with "$second" 1)" '400 40101'
 quietly docker compose down
 up
 is 'the plant is there after down and up' "$(create 1)" '400 40901'
