@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeToken } from '../src/auth/issued/token-form.js';
 import { PlantStoreProcess } from './support/process.js';
@@ -149,6 +150,22 @@ describe('plant-store token', () => {
         /^plant-store: schema garden of .* is not migrated.*Run `plant-store migrate --schema garden`/,
       );
       await bare.drop();
+    });
+
+    it('should give up on a table that stays locked, and have changed nothing', async () => {
+      const lock = new pg.Client(database.url);
+      await lock.connect();
+      try {
+        await lock.query('BEGIN; LOCK TABLE access_tokens IN ACCESS EXCLUSIVE MODE');
+        const variables = { DATABASE_URL: database.url };
+        await Promise.all([
+          expectFailure('token create --name ci', variables, 'canceling statement due to statement timeout'),
+          expectFailure('token list', variables, 'Query read timeout'),
+        ]);
+      } finally {
+        await lock.end();
+      }
+      expect(await database.query('SELECT FROM access_tokens')).toEqual([]);
     });
 
     it.each([

@@ -70,7 +70,7 @@ describe('plant-store', () => {
     afterAll(() => database.drop());
 
     it('should apply what the database lacks, once, and in another schema where told so', async () => {
-      // In production too, without the token that only serving needs.
+      // In production too.
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
       const first = await PlantStoreProcess.run('migrate', variables);
       expect(first.stderr).toBe('');
