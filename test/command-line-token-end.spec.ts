@@ -148,6 +148,14 @@ describe('plant-store token revoke and rotate', () => {
       expect(await states('gone')).toEqual(['revoked']);
     });
 
+    it('should leave none valid where it is revoked at the same time', async () => {
+      await commands.make('create', '--name', 'torn');
+      const [rotated, revoked] = await Promise.all([commands.run('rotate', 'torn'), commands.run('revoke', 'torn')]);
+      expect([0, 1]).toContain(await rotated.ended);
+      expect(await revoked.ended).toBe(0);
+      expect(await states('torn')).not.toContain('valid');
+    });
+
     it('should leave exactly one that lasts where several rotate at once', async () => {
       await commands.make('create', '--name', 'busy');
       await Promise.all([1, 2, 3].map(() => commands.make('rotate', 'busy', '--overlap', '0')));
