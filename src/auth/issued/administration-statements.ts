@@ -52,7 +52,7 @@ export class AdministrationStatements {
 
   /** Returns those that were valid until now. */
   revoke(ids: readonly number[]): Promise<TokenRecord[]> {
-    return this.many(
+    return this.changed(
       `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::int[]) AND ${VALID} RETURNING ${COLUMNS}`,
       [ids],
     );
@@ -60,11 +60,16 @@ export class AdministrationStatements {
 
   /** Lets them expire after that time, or when they would have anyway. */
   shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
-    return this.many(
+    return this.changed(
       `UPDATE ${this.table} SET expires_at = LEAST(expires_at, ${after('$2::float8')})
        WHERE id = ANY($1::int[]) RETURNING ${COLUMNS}`,
       [ids, seconds],
     );
+  }
+
+  /** An update returns its rows in any order. */
+  private async changed(sql: string, values: unknown[]): Promise<TokenRecord[]> {
+    return (await this.many(sql, values)).sort((one, other) => one.id - other.id);
   }
 
   private async many(sql: string, values: unknown[] = []): Promise<TokenRecord[]> {
