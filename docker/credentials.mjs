@@ -1,5 +1,5 @@
-// Provides the secrets of a deployment as files in a folder that its services share: those that the operator gives,
-// else those that are there already, else new ones.
+// Provides the secrets of a deployment as files in a folder that its services share: what the operator gives and, for the
+// database password, else what is there already, else a new one.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +8,12 @@ const [folder] = process.argv.slice(2);
 
 const SECRETS = [
   // The database server reads it too: it is another user, but of this group.
-  { variable: 'DATABASE_PASSWORD', name: 'database-password', mode: 0o440 },
-  { variable: 'ACCESS_TOKENS', name: 'access-token', mode: 0o400 },
+  { variable: 'DATABASE_PASSWORD', name: 'database-password', mode: 0o440, provide: keepOrMake },
+  // Those that are no longer given must not stay valid.
+  { variable: 'ACCESS_TOKENS', name: 'access-tokens', mode: 0o400, provide: remove },
 ];
+/** In it earlier versions kept a token that they had made. */
+const FORMER = 'access-token';
 
 const faults = [];
 const given = new Map(SECRETS.map(({ variable, name }) => [name, readGiven(variable)]));
@@ -18,16 +21,23 @@ if (faults.length > 0) {
   console.error(faults.join('\n'));
   process.exit(1);
 }
-for (const { variable, name, mode } of SECRETS) {
+for (const { variable, name, mode, provide } of SECRETS) {
   const file = join(folder, name);
   const own = given.get(name);
   if (own !== undefined) write(file, own, mode);
-  else if (!statSync(file, { throwIfNoEntry: false })?.size) write(file, randomBytes(32).toString('base64url'), mode);
-  else {
-    console.log(`${variable}: kept as it is in ${file}`);
-    continue;
-  }
-  console.log(`${variable}: ${own === undefined ? 'made' : 'as given'}, in ${file}`);
+  console.log(`${variable}: ${own === undefined ? provide(file, mode) : `as given, in ${file}`}`);
+}
+rmSync(join(folder, FORMER), { force: true });
+
+function keepOrMake(file, mode) {
+  if (statSync(file, { throwIfNoEntry: false })?.size) return `kept as it is in ${file}`;
+  write(file, randomBytes(32).toString('base64url'), mode);
+  return `made, in ${file}`;
+}
+
+function remove(file) {
+  rmSync(file, { force: true });
+  return 'none';
 }
 
 function readGiven(variable) {

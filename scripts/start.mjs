@@ -18,7 +18,8 @@ const SOURCES = [
 ];
 
 if (!existsSync(ENTRY) || newest(SOURCES.map((path) => join(root, path))) > statSync(ENTRY).mtimeMs) {
-  console.log('Building …');
+  // Standard output is for what the command prints.
+  console.error('Building …');
   const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], {
     cwd: root,
     encoding: 'utf8',

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
-unset ${!DATABASE_@} ${!ACCESS_TOKENS@} HOST BASE_PATH ERROR_STATUS DOCS
+unset ${!DATABASE_@} ${!ACCESS_TOKENS@} ${!JWT_@} HOST BASE_PATH ERROR_STATUS DOCS
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 
 folder=$(mktemp -d)
@@ -31,15 +31,17 @@ is() { # what, actual, expected
 quietly() { "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; fail "$*"; }; }
 up() { quietly docker compose up --detach --wait "$@"; }
 url() { echo "http://$(docker compose port api 3000)${1-}"; }
-token() { docker compose exec -T api cat /run/plant-store/access-token; }
 in_api() { docker compose exec -T api "$@"; }
+new_token() { in_api plant-store token create --name "$1" 2>"$folder/told"; }
+hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create --name NAME' || true; }
 # Prints "<status> <error number, if any>".
 send() { # plant's id, curl options
   curl --silent --output "$folder/answer" --write-out '%{http_code}' "$(url /plants)" \
     --header 'Content-Type: application/json' --data "{\"id\":$1,\"name\":\"Rose\"}" "${@:2}" || true
   sed -nE 's/.*"error":([0-9]+).*/ \1/p' "$folder/answer"
 }
-create() { send "$1" --header "Authorization: Bearer $(token)"; }
+create_with() { send "$2" --header "Authorization: Bearer $1"; } # token, plant's id
+create() { create_with "$token" "$1"; }
 eventually() { # what, expected, command
   local what=$1 expected=$2 actual
   shift 2
@@ -68,6 +70,12 @@ is 'the image holds nothing that only a build needs' "$unwanted" ''
 
 say '== first start'
 say "up: $(seconds_of up)"
+is 'without a token it is ready' "$(health api)" 'healthy 0'
+is 'and refuses plants' "$(create_with nobody-has-made-this-one 1)" '400 40101'
+eventually 'and its log says how to create a token' 1 hints
+token=$(new_token try)
+is 'a token is created, and printed alone' "$(sed -E 's/^plant_[0-9A-Za-z]{38}$/token/' <<<"$token")" token
+is 'and the rest told beside it' "$(head -1 "$folder/told" | sed 's/\. It expires.*//')" 'Access token try, with the id 1, for plants:create'
 is 'a plant is created' "$(create 1)" 200
 is 'not twice' "$(create 1)" '400 40901'
 is 'not without a token' "$(send 1)" '400 40100'
@@ -77,19 +85,28 @@ is 'the service is user 1000' "$(in_api id -u)" 1000
 is 'it has no capability' "$(in_api grep CapEff /proc/1/status | tr -d '[:space:]')" CapEff:0000000000000000
 is 'it gains no privileges' "$(in_api grep NoNewPrivs /proc/1/status | tr -d '[:space:]')" NoNewPrivs:1
 is 'its file system is read-only' "$(in_api sh -c 'for f in / /app /tmp /home/node /run/plant-store; do touch $f/x 2>/dev/null && echo $f; done; :')" ''
-is 'the database server cannot read the token' "$(docker compose exec -T db sh -c 'cat /run/plant-store/access-token 2>/dev/null || echo no')" no
-is 'nor can the service be superuser' "$(docker compose exec -T db psql -U plants -Atc 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
+is 'no secret but the password is kept in a file' "$(in_api ls /run/plant-store)" database-password
+is 'the service cannot be superuser' "$(docker compose exec -T db psql -U plants -Atc 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
+
+say '== tokens'
+second=$(new_token second)
+is 'another token is valid at once' "$(create_with "$second" 1)" '400 40901'
+is 'it cannot be created twice' "$(new_token second || echo $?)" 1
+is 'it is listed, and not shown' "$(in_api plant-store token list | awk '$2 == "second" { print $1, $3, $NF }')" '2 plants:create valid'
+is 'it is revoked' "$(in_api plant-store token revoke second)" 'Revoked the access token second with the id 2'
+sleep 2
+is 'and refused within 2 s' "$(create_with "$second" 1)" '400 40101'
 
 say '== starts again'
-first=$(token)
 say "up again: $(seconds_of up)"
-is 'the token is the same after up' "$(token)" "$first"
+is 'the token is valid after up' "$(create 1)" '400 40901'
 quietly docker compose restart
-eventually 'the plant is there after restart' '400 40901' create 1
+eventually 'the plant and the token are there after restart' '400 40901' create 1
+is 'and what was revoked stays so' "$(create_with "$second" 1)" '400 40101'
 quietly docker compose down
 up
 is 'the plant is there after down and up' "$(create 1)" '400 40901'
-is 'and the token the same' "$(token)" "$first"
+is 'and the log asks for no token any more' "$(hints)" 0
 
 say '== crashes'
 in_api sh -c 'kill -9 -1' || true
@@ -109,7 +126,7 @@ is 'nothing was written' "$(create 3)" 200
 say '== stop'
 slow_plant() { printf '{"id":4,'; sleep 2; printf '"name":"Rose"}'; }
 slow_plant | curl --silent --output /dev/null --write-out '%{http_code}' "$(url /plants)" --request POST --upload-file - \
-  --header "Authorization: Bearer $first" --header 'Content-Type: application/json' >"$folder/slow" &
+  --header "Authorization: Bearer $token" --header 'Content-Type: application/json' >"$folder/slow" &
 slow=$!
 sleep 1
 # A connection that never says anything must not hold up the end.
@@ -131,22 +148,32 @@ if ERROR_STATUS=wrong docker compose up --detach --wait >"$folder/output" 2>&1; 
 is 'a bad value ends up at once' "$(docker compose logs --no-log-prefix migrate | grep -c 'ERROR_STATUS: is "wrong"')" 1
 echo 'my-own-token-my-own-token' >"$folder/token"
 chmod a+rX "$folder" "$folder/token"
+own=$(cat "$folder/token")
 ACCESS_TOKENS_FILE=$folder/token up --force-recreate
-is 'a token of your own takes the place of the made one' "$(token)" my-own-token-my-own-token
-is 'and is accepted' "$(create 5)" 200
+is 'a static token of your own is accepted' "$(create_with "$own" 5)" 200
+is 'beside those in the database' "$(create 5)" '400 40901'
+is 'the database server cannot read it' "$(docker compose exec -T db sh -c 'cat /run/plant-store/access-tokens 2>/dev/null || echo no')" no
+up
+is 'when it is taken out, it is valid no longer' "$(create_with "$own" 5)" '400 40101'
+is 'nor kept in a file' "$(in_api ls /run/plant-store)" database-password
+ACCESS_TOKENS=$own up
+is 'it may be given as a variable' "$(create_with "$own" 5)" '400 40901'
+is 'which the service does not have' "$(in_api sh -c 'tr "\\0" "\\n" </proc/1/environ | grep -c ^ACCESS_TOKENS=' || true)" 0
+if ACCESS_TOKENS=$own ACCESS_TOKENS_FILE=$folder/token docker compose up --detach --wait >"$folder/output" 2>&1; then fail 'both at once are accepted'; fi
+is 'but not both ways at once' "$(docker compose logs --no-log-prefix credentials | grep -c 'ACCESS_TOKENS: is set, and so is ACCESS_TOKENS_FILE')" 1
+up
 
 say '== back up and restore'
 docker compose exec -T db pg_dump -U plants -Fc plants >"$folder/plants.dump"
 quietly docker compose down --volumes
 up
-[ "$(token)" != "$first" ] || fail 'new volumes: the token is the old one'
-say 'ok: new volumes have a new token'
+is 'with new volumes no token is valid' "$(create 5)" '400 40101'
 quietly docker compose stop api
 quietly docker compose exec -T db createdb -U postgres -O plants restored
 docker compose exec -T db pg_restore -U plants -d restored --exit-on-error <"$folder/plants.dump"
 quietly docker compose exec -T db psql -U postgres -v ON_ERROR_STOP=1 \
   -c 'ALTER DATABASE plants RENAME TO replaced' -c 'ALTER DATABASE restored RENAME TO plants'
 up
-is 'the restored plants are there' "$(create 5)" '400 40901'
+is 'the restored plants are there, and so is the token' "$(create 5)" '400 40901'
 is 'and new ones are created' "$(create 6)" 200
 say 'all is well'

@@ -13,8 +13,20 @@ describe('plant-store', () => {
     it('should explain itself', async () => {
       const help = await PlantStoreProcess.run('--help');
       expect(await help.ended).toBe(0);
-      for (const word of ['serve', 'migrate', 'openapi', '--schema', '--version']) expect(help.stdout).toMatch(word);
+      for (const word of ['serve', 'migrate', 'token', 'openapi', '--schema', '--version'])
+        expect(help.stdout).toMatch(word);
       expect(help.stderr).toBe('');
+    });
+
+    it.each([
+      ['serve --help', 'SIGTERM'],
+      ['migrate -h', '--schema NAME'],
+      ['openapi --help', 'OpenAPI document'],
+    ])('should explain one command to "plant-store %s"', async (command, word) => {
+      const help = await PlantStoreProcess.run(command);
+      expect([help.stderr, await help.ended]).toEqual(['', 0]);
+      expect(help.stdout).toMatch(/^plant-store (serve|migrate|openapi)/);
+      expect(help.stdout).toContain(word);
     });
 
     it('should tell its version', async () => {
@@ -25,20 +37,26 @@ describe('plant-store', () => {
     });
 
     it.each([
-      ['', 'a command is missing'],
-      ['flourish', 'there is no command "flourish"'],
-      ['toString', 'there is no command "toString"'],
-      ['serve --port=3000', "Unknown option '--port'"],
-      ['serve now', 'serve takes no "now"'],
-      ['serve --schema garden', 'only migrate takes --schema'],
-      ['migrate --schema', "Option '--schema <value>' argument missing"],
-    ])('should refuse "plant-store %s", say why, and exit with 2', async (command, reason) => {
-      const refused = await PlantStoreProcess.run(command);
-      expect(await refused.ended).toBe(2);
-      expect(refused.stderr).toMatch(`plant-store: ${reason}`);
-      expect(refused.stderr).toMatch('plant-store serve ');
-      expect(refused.stdout).toBe('');
-    });
+      ['', 'a command is missing', 'plant-store serve '],
+      ['flourish', 'there is no command "flourish"', 'plant-store serve '],
+      ['toString', 'there is no command "toString"', 'plant-store serve '],
+      ['--schema garden migrate', "Unknown option '--schema'", 'plant-store serve '],
+      ['serve --port=3000', "Unknown option '--port'", 'plant-store serve '],
+      ['serve now', 'serve takes no "now"', 'plant-store serve '],
+      ['serve --schema garden', "Unknown option '--schema'", 'plant-store serve '],
+      ['migrate --schema', "Option '--schema <value>' argument missing", 'plant-store migrate [--schema NAME]'],
+      ['migrate --schema a --schema b', '--schema is given more than once', 'plant-store migrate [--schema NAME]'],
+      ['openapi --json', "Unknown option '--json'", 'plant-store openapi '],
+    ])(
+      'should refuse "plant-store %s", say why, tell how it is called, and exit with 2',
+      async (command, reason, usage) => {
+        const refused = await PlantStoreProcess.run(command);
+        expect(await refused.ended).toBe(2);
+        expect(refused.stderr).toContain(`plant-store: ${reason}`);
+        expect(refused.stderr).toContain(usage);
+        expect(refused.stdout).toBe('');
+      },
+    );
   });
 
   describe('migrate', () => {
@@ -52,7 +70,7 @@ describe('plant-store', () => {
     afterAll(() => database.drop());
 
     it('should apply what the database lacks, once, and in another schema where told so', async () => {
-      // In production too, without the token that only serving needs.
+      // In production too.
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
       const first = await PlantStoreProcess.run('migrate', variables);
       expect(first.stderr).toBe('');

@@ -80,6 +80,14 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('should tell the service of static access tokens only where there are any', () => {
+    const file = '/run/plant-store/access-tokens';
+    expect(block('x-configuration')).toContain(
+      `  ACCESS_TOKENS_FILE: \${ACCESS_TOKENS_FILE:+${file}}\${ACCESS_TOKENS:+${file}}\n`,
+    );
+    expect(readFileSync(path('docker/credentials.mjs'), 'utf8')).toContain("name: 'access-tokens'");
+  });
+
   it('should hold no secret', () => {
     const values = [...text.matchAll(/^ *\w*(?:PASSWORD|TOKEN)\w*:[ \t]*(.*)$/gm)].map(([, value]) => value);
 

@@ -28,38 +28,55 @@ afterEach(() => {
 });
 
 describe('credentials.mjs', () => {
-  const secrets = () =>
-    ['database-password', 'access-token'].map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8').trimEnd();
+  const mode = (name: string) => statSync(join(folder, name)).mode & 0o777;
   const provide = (env?: Record<string, string>) => run(script('credentials.mjs'), [folder], env);
 
-  it('should make secrets that differ, for those who need them alone, and show none', async () => {
+  it('should make a database password, and no access token, for those who need it alone, and not show it', async () => {
     const { code, output } = await provide();
 
     expect(code).toBe(0);
-    const [password = '', token = ''] = secrets();
+    expect(readdirSync(folder)).toEqual(['database-password']);
+    const password = read('database-password');
     expect(password).toMatch(/^[\w-]{43}$/);
-    expect(token).toMatch(/^[\w-]{43}$/);
-    expect(password).not.toBe(token);
-    expect(statSync(join(folder, 'database-password')).mode & 0o777).toBe(0o440);
-    expect(statSync(join(folder, 'access-token')).mode & 0o777).toBe(0o400);
+    expect(mode('database-password')).toBe(0o440);
     expect(output).not.toContain(password);
-    expect(output).not.toContain(token);
   });
 
-  it('should keep what is there, and take what is given', async () => {
+  it('should keep the database password that is there, and take what is given', async () => {
     await provide();
-    const made = secrets();
+    const made = read('database-password');
     await provide();
-    expect(secrets()).toEqual(made);
+    expect(read('database-password')).toBe(made);
 
-    const own = join(folder, 'own');
-    writeFileSync(own, 'my-own-token-my-own-token\n');
-    await provide({ DATABASE_PASSWORD: 'my own', ACCESS_TOKENS_FILE: own, DATABASE_PASSWORD_FILE: '' });
-    expect(secrets()).toEqual(['my own', 'my-own-token-my-own-token']);
-
+    await provide({ DATABASE_PASSWORD: 'my own', DATABASE_PASSWORD_FILE: '' });
+    expect(read('database-password')).toBe('my own');
     await provide();
-    expect(secrets()).toEqual(['my own', 'my-own-token-my-own-token']);
-    expect(readdirSync(folder).sort()).toEqual(['access-token', 'database-password', 'own']);
+    expect(read('database-password')).toBe('my own');
+  });
+
+  it.each(['ACCESS_TOKENS', 'ACCESS_TOKENS_FILE'])(
+    'should have static access tokens as long as %s gives them',
+    async (name) => {
+      const own = join(folder, 'own');
+      writeFileSync(own, 'my-own-token-my-own-token\n');
+      const given = { [name]: name.endsWith('_FILE') ? own : 'my-own-token-my-own-token' };
+      const { code, output } = await provide(given);
+
+      expect(code).toBe(0);
+      expect(read('access-tokens')).toBe('my-own-token-my-own-token');
+      expect(mode('access-tokens')).toBe(0o400);
+      expect(output).not.toContain('my-own');
+
+      await provide({ ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: '' });
+      expect(readdirSync(folder).sort()).toEqual(['database-password', 'own']);
+    },
+  );
+
+  it('should remove the token that earlier versions made', async () => {
+    writeFileSync(join(folder, 'access-token'), 'made\n', { mode: 0o400 });
+    expect(await provide()).toMatchObject({ code: 0 });
+    expect(readdirSync(folder)).toEqual(['database-password']);
   });
 
   it('should name every fault at once, and then write nothing', async () => {

@@ -51,8 +51,8 @@ describe('npm start', () => {
   }
 
   it('should build where there is no build, and then run that, from any folder', async () => {
-    expect(await start()).toMatchObject({ code: 0, output: 'Building …\nrunning serve\n' });
-    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n' });
+    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
+    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: '' });
     expect(await builds()).toBe(1);
   });
 
@@ -60,7 +60,7 @@ describe('npm start', () => {
     await start();
     const later = Date.now() / 1000 + 60;
     await utimes(join(root, file), later, later);
-    expect(await start()).toMatchObject({ code: 0, output: 'Building …\nrunning serve\n' });
+    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
     expect(await builds()).toBe(2);
   });
 
@@ -70,13 +70,13 @@ describe('npm start', () => {
       'build.mjs',
       BUILD.replace('process.argv.slice(2).join(" ")', 'process.env.PLANTS_FROM_FILE, process.env.HOME'),
     );
-    expect(await start(root)).toMatchObject({ output: `Building …\nrunning yes ${process.env.HOME ?? ''}\n` });
+    expect(await start(root)).toMatchObject({ output: `running yes ${process.env.HOME ?? ''}\n` });
   });
 
   it('should not run where the build fails, and show why', async () => {
     await write('build.mjs', 'console.error("a mistake in line 7"); process.exit(3);');
     const { code, output, errors } = await start();
-    expect({ code, output }).toEqual({ code: 3, output: 'Building …\n' });
+    expect({ code, output }).toEqual({ code: 3, output: '' });
     expect(errors).toMatch('a mistake in line 7');
   });
 });

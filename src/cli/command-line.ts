@@ -1,68 +1,38 @@
-import { parseArgs } from 'node:util';
-import { describeFailure } from './describe-failure.js';
+import { withoutTokens } from '../auth/issued/without-tokens.js';
 import { packageVersion } from '../package-version.js';
+import { call, type CommandGroup } from './command.js';
+import { describeFailure } from './describe-failure.js';
+import { MIGRATE, OPENAPI, SERVE } from './commands.js';
+import { TOKEN } from './token/token-commands.js';
+import { UsageError } from './usage.error.js';
 
-const USAGE = `plant-store: a service that stores plants
+const PLANT_STORE: CommandGroup = {
+  usage: `plant-store: a service that stores plants
 
   plant-store serve      run the service
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
+  plant-store token      create, list, revoke and rotate access tokens
   plant-store openapi    print the OpenAPI document
 
-  --help, --version
+  --help, --version      --help behind a command tells more of it
 
-Configuration comes from environment variables; the README lists them.`;
-
-type Command = (options: { schema?: string }) => Promise<void>;
-
-// Each is loaded only when it is called: help and refusals come without the framework.
-const COMMANDS: Record<string, () => Promise<Command>> = {
-  serve: async () => (await import('./serve.command.js')).serve,
-  migrate: async () => (await import('./migrate.command.js')).migrate,
-  openapi: async () => (await import('./openapi.command.js')).openapi,
+Configuration comes from environment variables; the README lists them.`,
+  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, openapi: OPENAPI },
+  answers: { version: packageVersion },
 };
+const FAILURE = 1;
 const USAGE_FAULT = 2;
 
 /** Runs one command to its end. Returns the exit code: 0, 1 where the command failed, 2 where it was called wrongly. */
 export async function runCommandLine(args: string[]): Promise<number> {
-  let call;
   try {
-    call = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean', short: 'v' },
-        schema: { type: 'string' },
-      },
-    });
-  } catch (error) {
-    return misused((error as Error).message.split('. ', 1)[0] ?? '');
-  }
-  const { values, positionals } = call;
-  if (values.help) return tell(USAGE);
-  if (values.version) return tell(packageVersion());
-  const [name, ...rest] = positionals;
-  const load = name === undefined || !Object.hasOwn(COMMANDS, name) ? undefined : COMMANDS[name];
-  if (load === undefined) return misused(name === undefined ? 'a command is missing' : `there is no command "${name}"`);
-  if (rest.length > 0) return misused(`${name} takes no "${rest.join(' ')}"`);
-  if (values.schema !== undefined && name !== 'migrate') return misused('only migrate takes --schema');
-  try {
-    const command = await load();
-    await command(values);
+    await call(PLANT_STORE, args);
     return 0;
   } catch (error) {
-    console.error(describeFailure(error));
-    return 1;
+    const misused = error instanceof UsageError;
+    const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
+    console.error(withoutTokens(text));
+    return misused ? USAGE_FAULT : FAILURE;
   }
-}
-
-function tell(text: string): number {
-  console.log(text);
-  return 0;
-}
-
-function misused(fault: string): number {
-  console.error(`plant-store: ${fault}\n\n${USAGE}`);
-  return USAGE_FAULT;
 }

@@ -1,13 +1,24 @@
+import { TokenAdministrationError } from '../auth/issued/token-administration.error.js';
 import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';
 import { MigrationError } from '../database/migration.error.js';
+import { TokenOutputError } from './token/token-output.error.js';
+
+/** Their messages say all. */
+const EXPLAINED = [
+  ConfigurationError,
+  EmbeddedPostgresError,
+  MigrationError,
+  TokenAdministrationError,
+  TokenOutputError,
+];
 
 /** What the console tells of a failure: the message alone where it says all, else the stack too. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // What the worker has told is what is told.
   if (error instanceof WorkerStartError) return error.message;
-  const explained = [ConfigurationError, EmbeddedPostgresError, MigrationError].some((known) => error instanceof known);
+  const explained = EXPLAINED.some((known) => error instanceof known);
   return explained ? `plant-store: ${error.message}` : (error.stack ?? error.message);
 }

@@ -2,8 +2,11 @@ import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { Migrator } from '../database/migrator.js';
 
 /** A PostgreSQL of this process's own, with the tables of this build. */
-export async function startLocalDatabase(directory: string): Promise<EmbeddedPostgres> {
-  const postgres = await EmbeddedPostgres.start({ directory, log: console.log });
+export async function startLocalDatabase(
+  directory: string,
+  log: (line: string) => void = console.log,
+): Promise<EmbeddedPostgres> {
+  const postgres = await EmbeddedPostgres.start({ directory, log });
   try {
     await new Migrator({ url: postgres.url }).migrate();
     return postgres;

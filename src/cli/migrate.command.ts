@@ -5,8 +5,7 @@ import { schemaFaults } from '../database/url-faults.js';
 
 /** `plant-store migrate`: applies what the database lacks. Safe to run many times and from many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
-  // Migrating needs no access token, so none is demanded.
-  const { databaseUrl, databasePassword } = loadEnvironment({ ...process.env, NODE_ENV: 'development' });
+  const { databaseUrl, databasePassword } = loadEnvironment(process.env);
   const faults = schemaFaults('--schema', schema);
   if (databaseUrl === undefined) {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');

@@ -1,14 +1,13 @@
 import { Logger } from '@nestjs/common';
-import { resolve } from 'node:path';
 import type { AppOptions } from '../app.module.js';
 import type { Environment } from '../config/environment.js';
 import { loadEnvironment } from '../config/load-environment.js';
+import { reasonOf } from '../database/reason-of.js';
 import { curlCommand } from './curl-command.js';
+import { LOCAL_DIRECTORY } from './local-directory.js';
 import { localToken } from './local-token.js';
 import type { RunningService } from './running-service.js';
 import { shutdownSignal } from './shutdown-signal.js';
-
-const LOCAL_DIRECTORY = resolve('.data');
 
 /** `plant-store serve`: runs until a signal ends it, and then lets the requests in flight finish. */
 export async function serve(): Promise<void> {
@@ -39,10 +38,10 @@ async function startLocally(environment: Environment): Promise<RunningService> {
 }
 
 async function start(environment: Environment): Promise<RunningService> {
-  const { databaseUrl, basePath } = environment;
+  const { databaseUrl, basePath, production } = environment;
   if (databaseUrl === undefined) throw new TypeError('a database is needed');
-  // In production the environment is refused without a token.
-  const token = environment.accessTokens.length > 0 ? undefined : await localToken(LOCAL_DIRECTORY);
+  const tokenless = environment.accessTokens.length === 0 && environment.jwtIssuer === undefined;
+  const token = tokenless && !production ? await localToken(LOCAL_DIRECTORY) : undefined;
   if (token !== undefined) environment.accessTokens = [token];
 
   const service = await launch(Object.assign(environment, { databaseUrl }));
@@ -50,6 +49,7 @@ async function start(environment: Environment): Promise<RunningService> {
   const logger = new Logger('PlantStore');
   logger.log(`Listening on ${url}${basePath}/plants`);
   if (token !== undefined) announce(url, environment, token);
+  else if (tokenless) void warnWithoutTokens({ url: databaseUrl, password: environment.databasePassword }, logger);
   return {
     ...service,
     stop: () => {
@@ -63,6 +63,24 @@ async function start(environment: Environment): Promise<RunningService> {
 async function launch(options: AppOptions): Promise<RunningService> {
   if (options.workers > 1) return (await import('./start-workers.js')).startWorkers(options);
   return (await import('./start-in-process.js')).startInProcess(options);
+}
+
+/** It serves all the same: a token counts from the moment it is created. */
+async function warnWithoutTokens(
+  database: { url: string; password?: string | undefined },
+  logger: Logger,
+): Promise<void> {
+  const { withTokensOf } = await import('./token/token-database.js');
+  try {
+    if (await withTokensOf(database, (tokens) => tokens.hasValid())) return;
+    logger.warn(
+      'There is no valid access token yet, so nobody can create plants. Create the first one with ' +
+        '"plant-store token create --name NAME"; with Docker Compose that is ' +
+        '"docker compose exec api plant-store token create --name NAME"',
+    );
+  } catch (error) {
+    logger.warn(`Whether there is a valid access token is not known: ${reasonOf(error)}`);
+  }
 }
 
 function announce(url: string, { basePath, docs }: Environment, token: string): void {

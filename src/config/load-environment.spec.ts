@@ -5,8 +5,6 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from './configuration.error.js';
 import { loadEnvironment } from './load-environment.js';
 
-const TOKEN = 'a-token-of-twenty-characters';
-
 function faultsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadEnvironment(variables);
@@ -77,7 +75,7 @@ describe(loadEnvironment.name, () => {
   });
 
   it('should not call missing what could not be read', () => {
-    expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: '/no/such', ACCESS_TOKENS: TOKEN })).toEqual([
+    expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: '/no/such' })).toEqual([
       expect.stringMatching(/^DATABASE_URL_FILE: cannot read "\/no\/such"/),
     ]);
   });

@@ -5,9 +5,17 @@ import { reasonOf } from './reason-of.js';
 
 const CONNECT_TIMEOUT = 10_000;
 
-/** Lends a connection of its own for the time of `work`. */
-export async function withConnection<T>(database: DatabaseUrl, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await connect(database);
+/**
+ * Lends a connection of its own for the time of `work`.
+ *
+ * @param timeout milliseconds that a statement may take; any time unless given
+ */
+export async function withConnection<T>(
+  database: DatabaseUrl,
+  work: (client: pg.Client) => Promise<T>,
+  timeout?: number,
+): Promise<T> {
+  const client = await connect(database, timeout);
   try {
     return await work(client);
   } finally {
@@ -15,9 +23,14 @@ export async function withConnection<T>(database: DatabaseUrl, work: (client: pg
   }
 }
 
-async function connect({ connectionString, description }: DatabaseUrl): Promise<pg.Client> {
+async function connect({ connectionString, description }: DatabaseUrl, timeout?: number): Promise<pg.Client> {
   try {
-    const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT, keepAlive: true });
+    const client = new pg.Client({
+      connectionString,
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      query_timeout: timeout,
+      keepAlive: true,
+    });
     // A lost connection also fails the statement that needs it; unheard, the event would end the process.
     client.on('error', () => undefined);
     await client.connect();

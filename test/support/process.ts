@@ -66,9 +66,14 @@ export class PlantStoreProcess implements AsyncDisposable {
     }).listening();
   }
 
-  /** Runs a command to its end. */
-  static async run(command: string, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
-    const run = new PlantStoreProcess(command.split(' ').filter(Boolean), { variables });
+  /** Runs a command to its end: a line, or arguments, in which there may be blanks. */
+  static async run(
+    command: string | readonly string[],
+    variables: Record<string, string> = {},
+    options: ProcessOptions = {},
+  ): Promise<PlantStoreProcess> {
+    const args = typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
+    const run = new PlantStoreProcess(args, { ...options, variables });
     await run.ended;
     return run;
   }
@@ -100,6 +105,10 @@ export class PlantStoreProcess implements AsyncDisposable {
   get log(): Record<string, unknown>[] {
     const lines = this.output.split('\n').filter((line) => line !== '');
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  get isRunning(): boolean {
+    return this.running;
   }
 
   get pid(): number {

@@ -41,7 +41,8 @@ async function initialise(home: ServerHome, programs: PostgresPrograms, password
   }
 }
 
-async function readPassword(home: ServerHome): Promise<string | undefined> {
+/** The password of the user `postgres`, if there is one yet. */
+export async function readPassword(home: ServerHome): Promise<string | undefined> {
   try {
     const password = (await readFile(home.passwordFile, 'utf8')).trim();
     return password === '' ? undefined : password;

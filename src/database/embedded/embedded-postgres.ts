@@ -2,16 +2,13 @@ import pg from 'pg';
 import { reasonOf } from '../reason-of.js';
 import { prepareDataDirectory } from './data-directory.js';
 import { EmbeddedPostgresError } from './embedded-postgres.error.js';
+import { FolderInUseError } from './folder-in-use.error.js';
 import { FolderLock } from './folder-lock.js';
 import { findPostgresPackage } from './postgres-package.js';
 import { PostgresPrograms } from './postgres-programs.js';
 import { Postmaster } from './postmaster.js';
 import { ServerHome } from './server-home.js';
-
-const DATABASE = 'plants';
-
-// A PGSSLMODE in the environment is meant for other servers: this one speaks in the clear, and only to this machine.
-const PARAMETERS = '?sslmode=disable';
+import { EMBEDDED_DATABASE, serverUrl } from './server-url.js';
 
 export interface EmbeddedPostgresOptions {
   /** Folder that holds the data; made if missing. One server at a time runs in it. */
@@ -59,11 +56,7 @@ export class EmbeddedPostgres {
     const home = await ServerHome.find(directory);
     const lock = await FolderLock.acquire(home.folder);
     if (!(lock instanceof FolderLock)) {
-      const holder = lock.pid === undefined ? '' : ` (process ${lock.pid})`;
-      throw new EmbeddedPostgresError(
-        `Another plant store${holder} is running with the data in ${directory}. ` +
-          'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',
-      );
+      throw new FolderInUseError(directory, lock.pid);
     }
     let postmaster: Postmaster | undefined;
     try {
@@ -75,9 +68,8 @@ export class EmbeddedPostgres {
       const programs = await PostgresPrograms.prepare(source, home.user, home.folder);
       const password = await prepareDataDirectory(home, programs);
       postmaster = await Postmaster.start(home, programs);
-      const server = `postgresql://postgres:${password}@127.0.0.1:${postmaster.port}`;
-      await ensureDatabase(`${server}/postgres${PARAMETERS}`);
-      const started = new EmbeddedPostgres(`${server}/${DATABASE}${PARAMETERS}`, home.data, postmaster, lock);
+      await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
+      const started = new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
       void postmaster.ended.then(() => {
         if (!started.stopping) log(`The embedded PostgreSQL has ended by itself; its log is ${home.logFile}.`);
       });
@@ -94,8 +86,8 @@ async function ensureDatabase(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [EMBEDDED_DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${EMBEDDED_DATABASE}`);
   } finally {
     await client.end();
   }

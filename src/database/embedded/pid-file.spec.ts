@@ -20,8 +20,9 @@ describe(PidFile.name, () => {
   it.each([
     ['123\n', { pid: 123, ready: false }],
     ['-123\n', { pid: 123, ready: false }],
-    [`123\n${REST}starting\n`, { pid: 123, ready: false }],
-    [`123\n${REST}ready   \n`, { pid: 123, ready: true }],
+    [`123\n${REST}starting\n`, { pid: 123, port: 5432, ready: false }],
+    [`123\n${REST}ready   \n`, { pid: 123, port: 5432, ready: true }],
+    ['123\n/data\n1700000000\n', { pid: 123, ready: false }],
     ['', undefined],
     ['garbage\n', undefined],
   ])('should read %j', async (text, expected) => {

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from './has-code.js';
 
-/** PostgreSQL's own `postmaster.pid`: one value to a line, of which the first is the process and the eighth its state. */
+/** PostgreSQL's own `postmaster.pid`: one value to a line: the first is the process, the fourth its port and the eighth its state. */
 export class PidFile {
   private readonly path: string;
 
@@ -11,11 +11,13 @@ export class PidFile {
   }
 
   /** Undefined when there is no file, or none with a process in it. */
-  async read(): Promise<{ pid: number; ready: boolean } | undefined> {
+  async read(): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
     const lines = (await this.text())?.split('\n') ?? [];
     // The number of a single-user server is kept negative.
     const pid = Math.abs(Number(lines[0]));
-    return Number.isSafeInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : undefined;
+    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+    const port = Number(lines[3]);
+    return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
   }
 
   /**

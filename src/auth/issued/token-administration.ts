@@ -1,0 +1,152 @@
+import type pg from 'pg';
+import { quote } from '../../errors/quote.js';
+import { TokenAdministrationError } from './token-administration.error.js';
+import { TOKEN_CHANNEL } from './token-channel.js';
+import type { TokenExpiry } from './token-expiry.js';
+import { makeToken, tokenDigest } from './token-form.js';
+import type { NewToken, TokenRecord } from './token-record.js';
+import { AdministrationStatements } from './administration-statements.js';
+
+/** Any number that no other program is likely to use; this one spells "PLTK". */
+const LOCK_CLASS = 0x504c544b;
+/** Sooner than the connection is given up, so that what comes too late is undone and not done unheard. */
+const STATEMENT_TIMEOUT = 8000;
+
+/** One token, or all of a name. */
+export type TokenTarget = { readonly id: string } | { readonly name: string };
+
+export interface TokenRotation {
+  readonly name: string;
+  /** Seconds for which the old ones stay valid, at most; with 0 they are revoked. */
+  readonly overlap: number;
+  /** As long from now as the life of the old one was, unless given. */
+  readonly expiry?: TokenExpiry | undefined;
+}
+
+/** Creates, lists, revokes and rotates access tokens, on a connection to the database that has the store's tables. */
+export class TokenAdministration {
+  private readonly statements: AdministrationStatements;
+
+  constructor(
+    private readonly client: pg.ClientBase,
+    private readonly schema: string,
+  ) {
+    this.statements = new AdministrationStatements(client, schema);
+  }
+
+  /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */
+  create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
+    return this.changing(name, async () => {
+      const [valid] = (await this.statements.named(name)).filter(isValid);
+      if (valid) {
+        throw new TokenAdministrationError(
+          'duplicate',
+          `a valid access token has the name ${name} already, with the id ${valid.id}. ` +
+            `Rotate it (plant-store token rotate ${name}), revoke it (plant-store token revoke ${name}), or choose another name`,
+        );
+      }
+      return this.issue(name, scopes, expiry);
+    });
+  }
+
+  /** All that were ever made, by name and then by id. */
+  list(): Promise<TokenRecord[]> {
+    return this.statements.all();
+  }
+
+  hasValid(): Promise<boolean> {
+    return this.statements.anyValid();
+  }
+
+  /**
+   * Revokes one token by its id, or all valid ones of a name. Returns what it has revoked, which may be nothing, and those
+   * that had ended before.
+   *
+   * @throws TokenAdministrationError where there is no such token at all
+   */
+  async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
+    const found = 'id' in target ? await this.statements.withId(target.id) : undefined;
+    const name = 'id' in target ? found?.name : target.name;
+    if (name === undefined) throw unknown(target);
+    return this.changing(name, async () => {
+      const meant = (await this.statements.named(name)).filter(({ id }) => found === undefined || id === found.id);
+      if (meant.length === 0) throw unknown(target);
+      const revoked = await this.statements.revoke(meant.map(({ id }) => id));
+      return { revoked, ended: meant.filter(({ id }) => revoked.every((record) => record.id !== id)) };
+    });
+  }
+
+  /**
+   * Makes another token of the same name and scopes. The old ones stay valid for the overlap.
+   *
+   * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
+   */
+  rotate({ name, overlap, expiry }: TokenRotation): Promise<NewToken & { replaced: TokenRecord[] }> {
+    return this.changing(name, async () => {
+      const named = await this.statements.named(name);
+      const old = named.filter(isValid);
+      const newest = old.at(-1);
+      if (newest === undefined) throw named.length === 0 ? unknown({ name }) : ended(name);
+      const ids = old.map(({ id }) => id);
+      const made = await this.issue(name, newest.scopes, expiry ?? lifeOf(newest));
+      const replaced = await (overlap > 0 ? this.statements.shorten(ids, overlap) : this.statements.revoke(ids));
+      return { ...made, replaced };
+    });
+  }
+
+  private async issue(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
+    const token = makeToken();
+    const record = await this.statements.insert(name, tokenDigest(token), scopes, expiry);
+    if (isValid(record)) return { token, record };
+    throw new TokenAdministrationError(
+      'past',
+      'the access token would have expired already: its end must be in the future',
+    );
+  }
+
+  /** What is done to the tokens of one name is done one after the other, and told to all who verify tokens. */
+  private async changing<T>(name: string, work: () => Promise<T>): Promise<T> {
+    // Whatever the role's defaults are: what has waited for the lock must see what it waited for, and what is told to be
+    // done is on disk.
+    await this.client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    try {
+      await this.client.query(
+        `SELECT set_config('synchronous_commit', 'on', true), set_config('statement_timeout', $1, true)`,
+        [String(STATEMENT_TIMEOUT)],
+      );
+      await this.client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
+        LOCK_CLASS,
+        `${this.schema}\n${name}`,
+      ]);
+      const result = await work();
+      await this.client.query(`SELECT pg_notify($1, '')`, [TOKEN_CHANNEL]);
+      await this.client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // The connection may be what failed.
+      await this.client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
+
+function lifeOf({ createdAt, expiresAt }: TokenRecord): TokenExpiry {
+  return expiresAt === null ? 'never' : { seconds: (expiresAt.getTime() - createdAt.getTime()) / 1000 };
+}
+
+function unknown(target: TokenTarget): TokenAdministrationError {
+  const what = 'id' in target ? `the id ${quote(target.id)}` : `the name ${quote(target.name)}`;
+  return new TokenAdministrationError(
+    'unknown',
+    `there is no access token with ${what}. See plant-store token list for those that there are`,
+  );
+}
+
+function ended(name: string): TokenAdministrationError {
+  return new TokenAdministrationError(
+    'ended',
+    `no access token with the name ${name} is valid any more. Create one: plant-store token create --name ${name}`,
+  );
+}

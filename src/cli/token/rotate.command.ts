@@ -1,0 +1,38 @@
+import type { TokenRecord } from '../../auth/issued/token-record.js';
+import { quote } from '../../errors/quote.js';
+import { UsageError } from '../usage.error.js';
+import { durationSeconds } from './duration.js';
+import { parseExpiry } from './expiry.js';
+import { handOver } from './hand-over.js';
+import { withTokens } from './token-database.js';
+import { utc } from './token-table.js';
+
+const DEFAULT_OVERLAP = '1h';
+
+interface RotateOptions {
+  readonly overlap?: string;
+  readonly expires?: string;
+  readonly schema?: string;
+}
+
+/** `plant-store token rotate`: makes a token in place of another, which ends a little later. */
+export async function rotateToken({ overlap, expires, schema }: RotateOptions, name: string): Promise<void> {
+  const rotation = {
+    name,
+    overlap: parseOverlap(overlap ?? DEFAULT_OVERLAP),
+    expiry: expires === undefined ? undefined : parseExpiry(expires),
+  };
+  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
+  await handOver(made, ...replaced.map(describeReplaced));
+}
+
+function parseOverlap(text: string): number {
+  const seconds = text === '0' ? 0 : durationSeconds('--overlap', text);
+  if (seconds !== undefined) return seconds;
+  throw new UsageError(`--overlap is ${quote(text)}, should be a time such as 30m, 12h or 2d, or 0`);
+}
+
+function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {
+  if (revokedAt !== null || expiresAt === null) return `The one with the id ${id} is revoked.`;
+  return `The one with the id ${id} stays valid until ${utc(expiresAt)}.`;
+}

@@ -1,0 +1,63 @@
+import { TokenAdministration } from '../../auth/issued/token-administration.js';
+import { TokenAdministrationError } from '../../auth/issued/token-administration.error.js';
+import { ConfigurationError } from '../../config/configuration.error.js';
+import { loadEnvironment } from '../../config/load-environment.js';
+import { parseDatabaseUrl } from '../../database/database-url.js';
+import { withConnection } from '../../database/migration-connection.js';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../database/migration-files.js';
+import { MigrationError } from '../../database/migration.error.js';
+import { reasonOf } from '../../database/reason-of.js';
+import { assertTables } from '../../database/tables-check.js';
+import { schemaFaults } from '../../database/url-faults.js';
+import { LOCAL_DIRECTORY } from '../local-directory.js';
+
+/** For each statement: the tables may be locked, or the server gone without a word. */
+const TIMEOUT = 10_000;
+
+type Work<T> = (tokens: TokenAdministration) => Promise<T>;
+
+interface TokenDatabase {
+  readonly url: string;
+  readonly password?: string | undefined;
+  readonly schema?: string | undefined;
+}
+
+/** Works on the tokens of the service that the environment configures. */
+export async function withTokens<T>(schema: string | undefined, work: Work<T>): Promise<T> {
+  const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
+  const faults = schemaFaults('--schema', schema);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (databaseUrl !== undefined) return withTokensOf({ url: databaseUrl, password, schema }, work);
+  // Loaded only here: in production there is no embedded server.
+  const { useLocalDatabase } = await import('./usable-database.js');
+  const { url, stop } = await useLocalDatabase(LOCAL_DIRECTORY);
+  try {
+    return await withTokensOf({ url, schema }, work);
+  } finally {
+    await stop();
+  }
+}
+
+/** Rejects with a MigrationError where the database can't be reached, lacks the tables or a privilege. */
+export async function withTokensOf<T>({ url, password, schema }: TokenDatabase, work: Work<T>): Promise<T> {
+  const database = parseDatabaseUrl(url, password, schema);
+  const place = `schema ${database.schema} of database ${database.description}`;
+  const migrations = await readMigrations(MIGRATIONS_FOLDER);
+  return withConnection(
+    database,
+    async (client) => {
+      try {
+        await assertTables(
+          async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
+          { schema: database.schema, place },
+          migrations,
+        );
+        return await work(new TokenAdministration(client, database.schema));
+      } catch (error) {
+        if (error instanceof MigrationError || error instanceof TokenAdministrationError) throw error;
+        throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    TIMEOUT,
+  );
+}

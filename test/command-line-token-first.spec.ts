@@ -1,0 +1,97 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from './support/free-port.js';
+import { PlantStoreProcess } from './support/process.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { TokenCommands } from './support/token-commands.js';
+import { until } from './support/until.js';
+
+const HINT = /There is no valid access token yet/;
+
+describe('plant-store serve in production, without a token', () => {
+  let database: TestDatabase;
+  let folder: string;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-first-'));
+  });
+  afterEach(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  const serve = (variables: Record<string, string> = {}): Promise<PlantStoreProcess> =>
+    PlantStoreProcess.serve(
+      database.url,
+      { NODE_ENV: 'production', ACCESS_TOKENS: '', LOG_FORMAT: 'json', ...variables },
+      { cwd: folder },
+    );
+
+  /** Ends the service, and returns what it said of tokens. What it was about to say is said then. */
+  async function hints(service: PlantStoreProcess): Promise<Record<string, unknown>[]> {
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    return service.log.filter(({ message }) => String(message).includes('access token'));
+  }
+
+  it.each(['1', '2'])(
+    'should be ready, make no token, and say once how to create one, with WORKERS=%s',
+    async (WORKERS) => {
+      const MANAGEMENT_PORT = String(await freePort());
+      await using service = await serve({ WORKERS, MANAGEMENT_PORT });
+      await until(async () => (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/readyz`)).status === 200);
+      expect(await service.post('{"id":1,"name":"Rose"}')).toMatchObject({
+        status: 400,
+        body: expect.stringMatching('40101') as unknown,
+      });
+      await service.printed(HINT);
+      expect(await hints(service)).toEqual([
+        expect.objectContaining({
+          level: 'warn',
+          message: expect.stringMatching(
+            /"plant-store token create --name NAME".* "docker compose exec api plant-store token create --name NAME"/,
+          ) as unknown,
+        }),
+      ]);
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
+
+  it('should say so where all tokens have ended', async () => {
+    const tokens = new TokenCommands({ DATABASE_URL: database.url });
+    await tokens.make('create', '--name', 'ci');
+    await tokens.run('revoke', 'ci');
+    await tokens.make('create', '--name', 'old');
+    await database.query(`UPDATE access_tokens SET expires_at = now() WHERE name = 'old'`);
+    await using service = await serve();
+    expect(await hints(service)).toHaveLength(1);
+  });
+
+  it('should say nothing where there is one in the database', async () => {
+    await new TokenCommands({ DATABASE_URL: database.url }).make('create', '--name', 'ci', '--expires', 'never');
+    await using service = await serve();
+    expect(await hints(service)).toEqual([]);
+  });
+
+  it.each([
+    ['static tokens', { ACCESS_TOKENS: 'a-token-of-20-characters-or-more' }],
+    ['a JWT issuer', { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'plants' }],
+  ])('should say nothing where there is %s', async (_, variables) => {
+    await using service = await serve(variables);
+    expect(await hints(service)).toEqual([]);
+  });
+
+  it('should make no token of its own outside production either, where there is a JWT issuer', async () => {
+    await using service = await serve({
+      NODE_ENV: 'development',
+      JWT_ISSUER: 'https://issuer.example',
+      JWT_AUDIENCE: 'plants',
+    });
+    expect(await hints(service)).toEqual([]);
+    expect(service.output).not.toContain('curl');
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
