@@ -1,6 +1,7 @@
 import type { OpenAPIObject, RequestBodyObject } from '@nestjs/swagger';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorBody } from '../src/errors/error-body.dto.js';
+import { issueToken } from './support/issued-token.js';
 import { createPlantOf, examplesOf, generateOpenApi } from './support/openapi.js';
 import { startStore, type Store } from './support/store.js';
 
@@ -9,6 +10,7 @@ const PROVOCATIONS: Record<string, (store: Store) => ReturnType<Store['post']>> 
   '40003': (store) => store.post('{"id": 3}'),
   '40100': (store) => store.post('{}', { Authorization: undefined }),
   '40101': (store) => store.post('{}', { Authorization: 'Bearer some-token-of-nobody' }),
+  '40300': async (store) => store.post('{}', (await issueToken(store.database, { scopes: [] })).headers),
   '40901': (store) => store.post('{"id": 1, "name": "Rose", "tag": "flower"}'),
   '40902': async (store) => {
     await store.database.query("UPDATE plants SET idempotency_key = 'key' WHERE id = 1");

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { ApiResponseExamples, ApiResponseOptions, HeadersObject } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
-import { InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
+import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
+import { CREATE_PLANTS } from '../auth/scopes.js';
 import { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
 import { type ErrorStatus, statusOf } from '../errors/error-status.js';
 import { failureExamples } from '../errors/failure-examples.js';
@@ -10,10 +11,16 @@ const NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as E
 
 /** The headers that some failures carry, with the numbers of those failures. */
 const HEADERS = [
-  { name: 'WWW-Authenticate', type: 'string', when: /^401/, says: 'the challenge, as RFC 6750 has it' },
+  { name: 'WWW-Authenticate', type: 'string', when: /^40[13]/, says: 'the challenge, as RFC 6750 has it' },
   { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
   { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
   { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },
+];
+
+const CREDENTIAL_FAILURES = [
+  new MissingCredentialError(),
+  new InvalidTokenError(),
+  new InsufficientScopeError(CREATE_PLANTS),
 ];
 
 /** What an operation says of its failures. */
@@ -30,7 +37,7 @@ export interface DeclaredFailures {
  * and headers. With semantic statuses there is one for every status of the catalogue.
  */
 export function failureResponses(declared: DeclaredFailures, errorStatus: ErrorStatus): ApiResponseOptions[] {
-  const examples = { ...failureExamples(new MissingCredentialError(), new InvalidTokenError()), ...declared.examples };
+  const examples = { ...failureExamples(...CREDENTIAL_FAILURES), ...declared.examples };
   return [...byStatus(errorStatus)].map(([status, numbers]) => {
     const chosen = Object.entries(examples).filter(([number]) => numbers.includes(Number(number) as ErrorNumber));
     return {

@@ -21,7 +21,8 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
     .addSecurity('bearerAuth', {
       type: 'http',
       scheme: 'bearer',
-      description: 'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`',
+      description:
+        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
     })
     .addSecurityRequirements('bearerAuth')
     .build();
