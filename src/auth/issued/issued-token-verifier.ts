@@ -13,7 +13,7 @@ import type { TokenStore } from './token-store.js';
 import { TokenStoreHealth } from './token-store-health.js';
 import { TokenWatch } from './token-watch.js';
 import { WaitingLookups } from './waiting-lookups.js';
-import { WrongTokens } from './wrong-tokens.js';
+import { UnknownTokens } from './unknown-tokens.js';
 
 const MINUTE_MS = 60_000;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / MINUTE_MS} more minutes, or until they expire.`;
@@ -23,7 +23,7 @@ const FAREWELL_MS = 1500;
 /** Accepts the tokens that were issued and are neither expired nor revoked. */
 export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly cache = new TokenCache();
-  private readonly wrong = new WrongTokens();
+  private readonly unknown = new UnknownTokens();
   private readonly lookups: WaitingLookups;
   private readonly health = new TokenStoreHealth(new Logger(IssuedTokenVerifier.name), ADVICE);
   private readonly watch: TokenWatch;
@@ -36,8 +36,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationS
   ) {
     super();
     this.lookups = new WaitingLookups(options.timeout ?? DEFAULT_TIMEOUT);
-    const { cache, wrong, lookups } = this;
-    this.watch = new TokenWatch(store, { cache, wrong, lookups }, this.health);
+    const { cache, unknown, lookups } = this;
+    this.watch = new TokenWatch(store, { cache, unknown, lookups }, this.health);
   }
 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
@@ -53,7 +53,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationS
       if (known.isExpired(now)) return undefined;
     }
     // Only now, for it costs more than to find the token in the cache, where nothing malformed is.
-    if (!isWellFormedToken(token) || this.wrong.has(key)) return undefined;
+    if (!isWellFormedToken(token) || this.unknown.has(key)) return undefined;
     return this.lookUp(key);
   }
 

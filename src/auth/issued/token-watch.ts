@@ -5,7 +5,7 @@ import { TokenStoreHealth } from './token-store-health.js';
 import { UseRecorder } from './use-recorder.js';
 import { rejectBatch, resolveBatch, type WaitingLookups } from './waiting-lookups.js';
 import { Wakeable } from './wakeable.js';
-import type { WrongTokens } from './wrong-tokens.js';
+import type { UnknownTokens } from './unknown-tokens.js';
 
 /** Milliseconds from one check of all tokens in the cache to the next, where no change was told of. */
 const CHECK_EVERY_MS = 500;
@@ -21,7 +21,7 @@ const LINGER_MS = 10_000;
 /** What the watch works for. */
 export interface Watched {
   readonly cache: TokenCache;
-  readonly wrong: WrongTokens;
+  readonly unknown: UnknownTokens;
   readonly lookups: WaitingLookups;
 }
 
@@ -64,7 +64,7 @@ export class TokenWatch implements TokenStoreEvents {
 
   changed(): void {
     this.changes += 1;
-    this.watched.wrong.clear();
+    this.watched.unknown.clear();
     this.checkAt = Math.min(this.checkAt, this.checkedAt + CHECK_GAP_MS);
     this.pause.wake();
   }
@@ -127,7 +127,7 @@ export class TokenWatch implements TokenStoreEvents {
   }
 
   private async lookUp(): Promise<void> {
-    const { cache, lookups, wrong } = this.watched;
+    const { cache, lookups, unknown } = this.watched;
     const askedAt = performance.now();
     const { changes } = this;
     this.lookUpAt = askedAt + LOOKUP_GAP_MS;
@@ -141,7 +141,7 @@ export class TokenWatch implements TokenStoreEvents {
         const token = found.get(key);
         if (token !== undefined) lookups.found(key, token);
         // What was made meanwhile is not wrong: it was looked for too early.
-        else if (changes === this.changes) wrong.add(key);
+        else if (changes === this.changes) unknown.add(key);
         return token;
       });
     } catch (error) {

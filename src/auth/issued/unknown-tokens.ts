@@ -6,7 +6,7 @@ const MOST_WRONG = 10_000;
 const WRONG_MS = 1000;
 
 /** Tokens that the database did not know a moment ago. */
-export class WrongTokens {
+export class UnknownTokens {
   private readonly until = new LRUCache<string, number>({ max: MOST_WRONG });
 
   has(key: string): boolean {
