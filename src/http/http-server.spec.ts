@@ -15,8 +15,8 @@ describe(createHttpServer.name, () => {
     if (server.listening) await once(server.close(), 'close');
   });
 
-  async function open(listener: RequestListener): Promise<Socket> {
-    server = createHttpServer(listener, { errorStatus: 'contract', requestTimeout: REQUEST_TIMEOUT });
+  async function open(listener: RequestListener, requestTimeout = REQUEST_TIMEOUT): Promise<Socket> {
+    server = createHttpServer(listener, { errorStatus: 'contract', requestTimeout });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -35,17 +35,19 @@ describe(createHttpServer.name, () => {
 
   it('should leave a client the time to take its answer with pauses', async () => {
     const size = 20_000_000;
+    // Longer than a busy machine keeps a client from taking anything.
+    const timeout = 5 * REQUEST_TIMEOUT;
     const client = await open((_request, response) => {
       response.setHeader('Connection', 'close');
       response.end(Buffer.alloc(size));
-    });
+    }, timeout);
     client.write(REQUEST);
     let taken = 0;
     client.on('data', (chunk: Buffer) => {
       taken += chunk.length;
       if (taken % 10 !== 0) return;
       client.pause();
-      setTimeout(() => client.resume(), REQUEST_TIMEOUT / 20);
+      setTimeout(() => client.resume(), timeout / 20);
     });
     await once(client, 'close');
     expect(taken).toBeGreaterThan(size);
