@@ -1,19 +1,21 @@
 import { constants } from 'node:buffer';
 
 import type { LogLevel } from '@nestjs/common';
-import { Matches } from 'class-validator';
 
 import { AccessTokens } from './access-tokens.decorator.js';
+import { BasePath } from './base-path.decorator.js';
 import { Check } from './check.decorator.js';
 import { Choice } from './choice.decorator.js';
 import { CorsOrigins } from './cors-origins.decorator.js';
 import { Host } from './host.decorator.js';
 import { HttpUrl } from './http-url.decorator.js';
+import { JwtAudience, JwtJwksUrl } from './jwt-variables.decorator.js';
+import { LogLevelName } from './log-level-name.decorator.js';
+import { OnOrOff } from './on-or-off.decorator.js';
 import { PostgresUrl } from './postgres-url.decorator.js';
 import { quote } from '../errors/quote.js';
 import { RequiredInProduction } from './required-in-production.decorator.js';
 import { SeparatePort } from './separate-port.decorator.js';
-import { TextList } from './text-list.decorator.js';
 import { TrustedProxies } from './trusted-proxies.decorator.js';
 import { Variable } from './variable.decorator.js';
 import { WholeNumber } from './whole-number.decorator.js';
@@ -40,10 +42,7 @@ export class Environment {
   host = '0.0.0.0';
 
   @Variable('BASE_PATH', 'Prefix of /plants, such as /api/v1; none by default.')
-  @Matches(/^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/, {
-    message: ({ value }) =>
-      `is ${quote(value)}, should be a path like /api/v1: it starts with "/", does not end with one, and its parts are made of letters, digits and -._~`,
-  })
+  @BasePath()
   basePath = '';
 
   @Variable(
@@ -85,23 +84,11 @@ export class Environment {
     'JWT_AUDIENCE',
     'What the "aud" of a JWT must have, or several of that, separated by commas; required with JWT_ISSUER.',
   )
-  @TextList()
-  @Check('jwtAudience', (audiences, { jwtIssuer }) =>
-    (jwtIssuer === undefined) === ((audiences as string[]).length === 0)
-      ? undefined
-      : jwtIssuer === undefined
-        ? 'is set without JWT_ISSUER: should be left out, or that set'
-        : 'is missing, should be what the issuer puts into the "aud" of JWTs for this service',
-  )
+  @JwtAudience()
   jwtAudience: string[] = [];
 
   @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
-  @HttpUrl({ query: true })
-  @Check('jwtJwksUrl', (url, { jwtIssuer }) =>
-    url !== undefined && jwtIssuer === undefined
-      ? 'is set without JWT_ISSUER: should be left out, or that set'
-      : undefined,
-  )
+  @JwtJwksUrl()
   jwtJwksUrl?: string;
 
   @Variable(
@@ -158,16 +145,7 @@ export class Environment {
   workers = 1;
 
   @Variable('LOG_LEVEL', 'Least level that is logged: fatal, error, warn, info, debug or trace.', { default: 'info' })
-  @Choice([
-    ['fatal', 'fatal'],
-    ['error', 'error'],
-    ['warn', 'warn'],
-    ['info', 'log'],
-    ['log', 'log'],
-    ['debug', 'debug'],
-    ['trace', 'verbose'],
-    ['verbose', 'verbose'],
-  ])
+  @LogLevelName()
   logLevel: LogLevel = 'log';
 
   @Variable('LOG_FORMAT', 'Form of the log: json, or pretty, which is the default on a terminal.', { default: 'json' })
@@ -178,14 +156,7 @@ export class Environment {
   logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
 
   @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
-  @Choice([
-    ['on', true],
-    ['off', false],
-    ['true', true],
-    ['false', false],
-    ['1', true],
-    ['0', false],
-  ])
+  @OnOrOff()
   docs = true;
 
   @Variable('CORS_ORIGINS', 'Origins of web pages that may call the service, separated by commas; none by default.')
