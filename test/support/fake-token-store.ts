@@ -10,6 +10,8 @@ export class FakeTokenStore implements TokenStore {
   readonly checks: number[] = [];
   readonly uses: TokenUse[] = [];
   opened = 0;
+  /** Milliseconds that each attempt to open it could take. */
+  readonly limits: number[] = [];
   destroyed = false;
   /** Why it can't be reached, or does not take statements. */
   unreachable: Error | undefined;
@@ -49,8 +51,9 @@ export class FakeTokenStore implements TokenStore {
     if (this.underWay === 0) this.events?.lost(error);
   }
 
-  async open(events: TokenStoreEvents): Promise<void> {
+  async open(events: TokenStoreEvents, limit: number): Promise<void> {
     this.opened += 1;
+    this.limits.push(limit);
     await this.held?.promise;
     if (this.unreachable) throw this.unreachable;
     this.events = events;

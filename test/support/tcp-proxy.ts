@@ -13,6 +13,8 @@ export class TcpProxy {
   private readonly links = new Set<Link>();
   private resetting = false;
   private frozen = false;
+  /** Connections yet to come that are frozen from the beginning. */
+  private freezing = 0;
   private mark: string | undefined;
   private readonly counters: { text: string; count: number }[] = [];
 
@@ -60,16 +62,20 @@ export class TcpProxy {
     }
   }
 
-  /** Lets the connections that there are stand, with nothing through any more, and makes new ones as usual. */
-  freezeOpen(): void {
+  /**
+   * Lets the connections that there are stand, with nothing through any more, and the next ones, if any, and makes others as usual.
+   */
+  freezeOpen(next = 0): void {
     this.freeze();
     this.frozen = false;
+    this.freezing = next;
   }
 
   /** Lets everything through again, what was held back included. */
   restore(): void {
     this.resetting = false;
     this.frozen = false;
+    this.freezing = 0;
     for (const { client, server } of this.links) {
       client.resume();
       server.resume();
@@ -127,7 +133,8 @@ export class TcpProxy {
         this.links.delete(link);
       });
     }
-    if (this.frozen) client.pause();
+    if (this.frozen || this.freezing > 0) client.pause();
+    this.freezing = Math.max(0, this.freezing - 1);
   }
 
   private break({ client, server }: Link): void {

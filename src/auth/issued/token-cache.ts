@@ -34,19 +34,24 @@ export class TokenCache {
 
   /**
    * Takes over what the database says of all that are here, and forgets those of which it says nothing. Those that have expired stay:
-   * they are refused with no query.
+   * they are refused with no query. Returns what it has forgotten.
    */
-  confirm(rows: readonly TokenRow[], askedAt: number): void {
+  confirm(rows: readonly TokenRow[], askedAt: number): IssuedToken[] {
+    const forgotten: IssuedToken[] = [];
     const left = new Map(rows.map((row) => [keyOf(row.digest), row]));
     for (const [key, token] of [...this.tokens.entries()]) {
       const row = left.get(key);
-      if (row === undefined || askedAt - token.usedAt > UNUSED_MS) this.tokens.delete(key);
-      else token.confirm(row, askedAt);
+      if (row !== undefined && askedAt - token.usedAt <= UNUSED_MS) {
+        token.confirm(row, askedAt);
+        continue;
+      }
+      this.tokens.delete(key);
+      forgotten.push(token);
     }
+    return forgotten;
   }
 
-  /** Those whose last use is to be recorded. */
-  used(): IssuedToken[] {
-    return Array.from(this.tokens.values()).filter(({ isUseDue }) => isUseDue);
+  all(): Iterable<IssuedToken> {
+    return this.tokens.values();
   }
 }

@@ -9,6 +9,8 @@ import { makeToken, tokenDigest } from './token-form.js';
 
 const HOUR_MS = 3_600_000;
 
+const LIMIT_MS = 5000;
+
 describe(TokenConnection.name, () => {
   let database: TestDatabase;
   let connection: TokenConnection;
@@ -21,7 +23,7 @@ describe(TokenConnection.name, () => {
     database = await createTestDatabase();
     [changes, losses] = [0, []];
     connection = new TokenConnection({ url: database.url });
-    await connection.open(events);
+    await connection.open(events, LIMIT_MS);
   });
   afterEach(async () => {
     await connection.close();
@@ -79,7 +81,7 @@ describe(TokenConnection.name, () => {
     await until(() => losses.length === 1);
     expect(connection.isOpen).toBe(false);
     await expect(connection.check([1])).rejects.toThrow('closed');
-    await connection.open(events);
+    await connection.open(events, LIMIT_MS);
     expect(await connection.check([1])).toEqual([]);
     expect(losses).toHaveLength(1);
   });
@@ -121,7 +123,7 @@ describe(TokenConnection.name, () => {
     await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
     const other = new TokenConnection({ url: database.url, schema });
     try {
-      await other.open(events);
+      await other.open(events, LIMIT_MS);
       expect(await other.check([1])).toEqual([]);
       await other.recordUses([{ id: 1, age: 0 }]);
     } finally {

@@ -43,8 +43,8 @@ export class TokenConnection implements TokenStore {
     return this.connection !== undefined;
   }
 
-  async open(events: TokenStoreEvents): Promise<void> {
-    const connection = this.makeConnection();
+  async open(events: TokenStoreEvents, limit: number): Promise<void> {
+    const connection = this.makeConnection(Math.min(limit, this.connectLimit));
     const { client, socket } = connection;
     this.connecting = connection;
     client.on('notification', () => {
@@ -98,11 +98,11 @@ export class TokenConnection implements TokenStore {
     this.connection = undefined;
   }
 
-  private makeConnection(): Connection {
+  private makeConnection(connectLimit: number): Connection {
     const socket = new Socket();
     const client = new pg.Client({
       connectionString: this.database.connectionString,
-      connectionTimeoutMillis: this.connectLimit,
+      connectionTimeoutMillis: connectLimit,
       statement_timeout: this.statementLimit,
       keepAlive: true,
       application_name: 'plant-store-tokens',

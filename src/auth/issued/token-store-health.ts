@@ -4,6 +4,8 @@ import { reasonOf } from '../../database/reason-of.js';
 /** Milliseconds from the second failure in a row to the next attempt; doubled with each. */
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 1000;
+/** Milliseconds that the first attempt to connect may take; doubled with each that fails. */
+const FIRST_LIMIT_MS = 1000;
 
 /** Whether the tokens' database can be asked, when to try again where it can't, and a line in the log for each turn. */
 export class TokenStoreHealth {
@@ -20,6 +22,14 @@ export class TokenStoreHealth {
   /** Why there is no use in waiting now. */
   get refusal(): Error | undefined {
     return performance.now() < this.retryAt ? this.lastError : undefined;
+  }
+
+  /**
+   * Milliseconds that the next attempt to connect may take: few, as one that hangs holds up what the next one would tell of
+   * revoked tokens, and more each time, as a database may be slow to let anybody in.
+   */
+  get connectLimit(): number {
+    return FIRST_LIMIT_MS * 2 ** Math.min(this.failures, 20);
   }
 
   worked(): void {

@@ -28,8 +28,12 @@ export interface TokenStoreEvents {
 export interface TokenStore {
   /** Whether it can be asked. A failure that leaves the connection in doubt closes it. */
   readonly isOpen: boolean;
-  /** Connects, and listens for changes from then on. */
-  open(events: TokenStoreEvents): Promise<void>;
+  /**
+   * Connects, and listens for changes from then on.
+   *
+   * @param limit milliseconds that it may take, where the store has no shorter limit
+   */
+  open(events: TokenStoreEvents, limit: number): Promise<void>;
   /** Those out of the tokens with these digests that are not revoked. */
   find(digests: readonly Buffer[]): Promise<TokenRow[]>;
   /** Those out of the tokens with these ids that are not revoked. */

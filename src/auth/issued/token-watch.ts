@@ -108,7 +108,7 @@ export class TokenWatch implements TokenStoreEvents {
   }
 
   private async connect(): Promise<void> {
-    await this.store.open(this);
+    await this.store.open(this, this.health.connectLimit);
     // Nobody told of what happened meanwhile.
     this.changed();
     this.checkAt = 0;
@@ -120,10 +120,10 @@ export class TokenWatch implements TokenStoreEvents {
     const askedAt = performance.now();
     this.checkedAt = askedAt;
     this.checkAt = askedAt + CHECK_EVERY_MS;
-    cache.confirm(await this.store.check(cache.ids), askedAt);
+    const ended = cache.confirm(await this.store.check(cache.ids), askedAt);
     this.health.worked();
     this.lingerUntil = performance.now() + LINGER_MS;
-    await this.recorder.record();
+    await this.recorder.record(ended);
   }
 
   private async lookUp(): Promise<void> {

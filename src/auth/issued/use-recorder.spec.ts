@@ -26,6 +26,14 @@ describe(UseRecorder.name, () => {
     expect(timed.store.uses.length).toBeLessThanOrEqual(6);
   });
 
+  it('should be made of a token that is revoked before it could be recorded', async () => {
+    await timed.verdict(timed.token, 5);
+    timed.store.rows.delete(timed.token);
+    await timed.wait(1000);
+    expect(timed.store.uses).toEqual([{ id: 1, age: expect.any(Number) }]);
+    expect(await timed.verdict(timed.token)).toBeUndefined();
+  });
+
   it('should not matter where they can not be made, and be tried again', async () => {
     timed.store.useRejection = new Error('permission denied');
     await timed.verdict(timed.token);

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { reasonOf } from '../../database/reason-of.js';
+import type { IssuedToken } from './issued-token.js';
 import type { TokenCache } from './token-cache.js';
 import type { TokenStore } from './token-store.js';
 
@@ -17,17 +18,18 @@ export class UseRecorder {
     private readonly cache: TokenCache,
   ) {}
 
-  async record(): Promise<void> {
-    if (performance.now() >= this.retryAt) await this.write();
+  /** @param forgotten tokens that are in the cache no more, such as revoked ones, of which it matters most */
+  async record(forgotten: readonly IssuedToken[]): Promise<void> {
+    if (performance.now() >= this.retryAt) await this.write(forgotten);
   }
 
   /** A last time. */
   async finish(): Promise<void> {
-    if (this.store.isOpen) await this.write();
+    if (this.store.isOpen) await this.write([]);
   }
 
-  private async write(): Promise<void> {
-    const tokens = this.cache.used();
+  private async write(forgotten: readonly IssuedToken[]): Promise<void> {
+    const tokens = [...forgotten, ...this.cache.all()].filter(({ isUseDue }) => isUseDue);
     if (tokens.length === 0) return;
     const now = performance.now();
     const uses = tokens.map((token) => token.lastUse(now));
