@@ -5,10 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { TableLock } from './support/table-lock.js';
 import { TokenCommands } from './support/token-commands.js';
 import { until } from './support/until.js';
 
-const HINT = /There is no valid access token yet/;
+const HINT = /No access token is valid now/;
 
 describe('plant-store serve in production, without a token', () => {
   let database: TestDatabase;
@@ -52,7 +53,7 @@ describe('plant-store serve in production, without a token', () => {
         expect.objectContaining({
           level: 'warn',
           message: expect.stringMatching(
-            /"plant-store token create --name NAME".* "docker compose exec api plant-store token create --name NAME"/,
+            /"plant-store token create --name NAME".*"docker compose exec api plant-store token create --name NAME"/,
           ) as unknown,
         }),
       ]);
@@ -68,6 +69,16 @@ describe('plant-store serve in production, without a token', () => {
     await database.query(`UPDATE access_tokens SET expires_at = now() WHERE name = 'old'`);
     await using service = await serve();
     expect(await hints(service)).toHaveLength(1);
+  });
+
+  it('should end in time where the database does not say whether there is one', async () => {
+    await using lock = await TableLock.take(database, 'access_tokens');
+    await using service = await serve();
+    await lock.awaited();
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    // Nobody asks any more, and the lock was there all the while.
+    expect(service.output).not.toContain('access token');
   });
 
   it('should say nothing where there is one in the database', async () => {

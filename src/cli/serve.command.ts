@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import type { AppOptions } from '../app.module.js';
 import type { Environment } from '../config/environment.js';
 import { loadEnvironment } from '../config/load-environment.js';
-import { reasonOf } from '../database/reason-of.js';
 import { curlCommand } from './curl-command.js';
+import type { FirstTokenHint } from './first-token-hint.js';
 import { LOCAL_DIRECTORY } from './local-directory.js';
 import { localToken } from './local-token.js';
 import type { RunningService } from './running-service.js';
@@ -49,11 +49,12 @@ async function start(environment: Environment): Promise<RunningService> {
   const logger = new Logger('PlantStore');
   logger.log(`Listening on ${url}${basePath}/plants`);
   if (token !== undefined) announce(url, environment, token);
-  else if (tokenless) void warnWithoutTokens({ url: databaseUrl, password: environment.databasePassword }, logger);
+  const hint = tokenless && token === undefined ? await hintAtFirstToken(environment, databaseUrl) : undefined;
   return {
     ...service,
     stop: () => {
       logger.log('Stopping; requests in flight are answered first');
+      hint?.end();
       return service.stop();
     },
   };
@@ -65,22 +66,12 @@ async function launch(options: AppOptions): Promise<RunningService> {
   return (await import('./start-in-process.js')).startInProcess(options);
 }
 
-/** It serves all the same: a token counts from the moment it is created. */
-async function warnWithoutTokens(
-  database: { url: string; password?: string | undefined },
-  logger: Logger,
-): Promise<void> {
-  const { withTokensOf } = await import('./token/token-database.js');
-  try {
-    if (await withTokensOf(database, (tokens) => tokens.hasValid())) return;
-    logger.warn(
-      'There is no valid access token yet, so nobody can create plants. Create the first one with ' +
-        '"plant-store token create --name NAME"; with Docker Compose that is ' +
-        '"docker compose exec api plant-store token create --name NAME"',
-    );
-  } catch (error) {
-    logger.warn(`Whether there is a valid access token is not known: ${reasonOf(error)}`);
-  }
+/** Loaded only where it is needed: a process that starts others does not hold what it takes. */
+async function hintAtFirstToken({ databasePassword: password }: Environment, url: string): Promise<FirstTokenHint> {
+  const { FirstTokenHint } = await import('./first-token-hint.js');
+  const hint = new FirstTokenHint();
+  void hint.give({ url, password });
+  return hint;
 }
 
 function announce(url: string, { basePath, docs }: Environment, token: string): void {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { DatabaseUrl } from './database-url.js';
 import { MigrationError } from './migration.error.js';
@@ -5,17 +6,20 @@ import { reasonOf } from './reason-of.js';
 
 const CONNECT_TIMEOUT = 10_000;
 
-/**
- * Lends a connection of its own for the time of `work`.
- *
- * @param timeout milliseconds that a statement may take; any time unless given
- */
+interface ConnectionLimits {
+  /** Milliseconds that a statement may take; any time unless given. */
+  readonly timeout?: number | undefined;
+  /** Gives the connection up, whatever is under way. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Lends a connection of its own for the time of `work`. */
 export async function withConnection<T>(
   database: DatabaseUrl,
   work: (client: pg.Client) => Promise<T>,
-  timeout?: number,
+  limits: ConnectionLimits = {},
 ): Promise<T> {
-  const client = await connect(database, timeout);
+  const client = await connect(database, limits);
   try {
     return await work(client);
   } finally {
@@ -23,13 +27,20 @@ export async function withConnection<T>(
   }
 }
 
-async function connect({ connectionString, description }: DatabaseUrl, timeout?: number): Promise<pg.Client> {
+async function connect(
+  { connectionString, description }: DatabaseUrl,
+  { timeout, signal }: ConnectionLimits,
+): Promise<pg.Client> {
+  const socket = new Socket();
+  signal?.addEventListener('abort', () => socket.destroy(new Error('it is not wanted any more')), { once: true });
   try {
     const client = new pg.Client({
       connectionString,
       connectionTimeoutMillis: CONNECT_TIMEOUT,
       query_timeout: timeout,
       keepAlive: true,
+      // Held here, because pg has no way to give up a connection that does not answer.
+      stream: () => socket,
     });
     // A lost connection also fails the statement that needs it; unheard, the event would end the process.
     client.on('error', () => undefined);

@@ -20,6 +20,8 @@ interface TokenDatabase {
   readonly url: string;
   readonly password?: string | undefined;
   readonly schema?: string | undefined;
+  /** Gives the connection up, whatever is under way. */
+  readonly signal?: AbortSignal;
 }
 
 /** Works on the tokens of the service that the environment configures. */
@@ -39,7 +41,7 @@ export async function withTokens<T>(schema: string | undefined, work: Work<T>): 
 }
 
 /** Rejects with a MigrationError where the database can't be reached, lacks the tables or a privilege. */
-export async function withTokensOf<T>({ url, password, schema }: TokenDatabase, work: Work<T>): Promise<T> {
+export async function withTokensOf<T>({ url, password, schema, signal }: TokenDatabase, work: Work<T>): Promise<T> {
   const database = parseDatabaseUrl(url, password, schema);
   const place = `schema ${database.schema} of database ${database.description}`;
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
@@ -58,6 +60,6 @@ export async function withTokensOf<T>({ url, password, schema }: TokenDatabase, 
         throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
       }
     },
-    TIMEOUT,
+    { timeout: TIMEOUT, signal },
   );
 }
