@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { ApiExceptionFilter, AuthModule, BearerAuthGuard, Migrator, type Principal } from '../src/index.js';
+import {
+  ApiExceptionFilter,
+  AuthModule,
+  BearerAuthGuard,
+  type IssuedTokensOptions,
+  Migrator,
+  type Principal,
+} from '../src/index.js';
 import { bearer, issueToken } from './support/issued-token.js';
 import { listenersOf } from './support/store-instances.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -56,5 +63,20 @@ describe('An application of its own that takes issued tokens', () => {
     expect(await ask(bearer(`${token.slice(0, -1)}-`))).toMatchObject({ status: 401, body: { error: 40101 } });
     await app.close();
     expect(await listenersOf(database)).toEqual([]);
+  });
+
+  it.each<[string, (url: string) => IssuedTokensOptions, RegExp]>([
+    ['in a schema without them', (url) => ({ url }), /^issuedTokens of AuthModule: schema public .* is not migrated: /],
+    [
+      'in a database that cannot be reached',
+      () => ({ url: 'postgresql://gardener@127.0.0.1:1/plants' }),
+      /^issuedTokens of AuthModule: cannot connect to database plants at 127\.0\.0\.1:1/,
+    ],
+  ])('should not start where they are to be %s', async (_, issuedTokens, message) => {
+    @Module({ imports: [AuthModule.forRoot({ issuedTokens: issuedTokens(database.url) })] })
+    class HostModule {}
+    const host = await NestFactory.create(HostModule, { logger: false, abortOnError: false });
+    await expect(host.init()).rejects.toThrow(message);
+    await host.close();
   });
 });

@@ -1,10 +1,10 @@
-import type { OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /** Several verifiers, asked in turn until one knows the token. */
-export class TokenVerifiers extends TokenVerifier implements OnApplicationShutdown {
-  constructor(private readonly verifiers: readonly (TokenVerifier & Partial<OnApplicationShutdown>)[]) {
+export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
+  constructor(private readonly verifiers: readonly (TokenVerifier & Partial<OnModuleInit & OnApplicationShutdown>)[]) {
     super();
   }
 
@@ -22,6 +22,10 @@ export class TokenVerifiers extends TokenVerifier implements OnApplicationShutdo
       if (verdict !== undefined) return verdict;
     }
     return undefined;
+  }
+
+  async onModuleInit(): Promise<void> {
+    for (const verifier of this.verifiers) await verifier.onModuleInit?.();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,5 +1,7 @@
-import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DEFAULT_TIMEOUT } from '../../database/database-options.js';
+import { MigrationError } from '../../database/migration.error.js';
+import { Migrator } from '../../database/migrator.js';
 import { withinTime } from '../../database/within-time.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
@@ -21,7 +23,7 @@ const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / MINU
 const FAREWELL_MS = 1500;
 
 /** Accepts the tokens that were issued and are neither expired nor revoked. */
-export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationShutdown {
+export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly cache = new TokenCache();
   private readonly unknown = new UnknownTokens();
   private readonly lookups: WaitingLookups;
@@ -31,7 +33,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationS
 
   /** Connects to nothing yet: only a token that may have been issued is worth a connection. */
   constructor(
-    options: IssuedTokensOptions,
+    private readonly options: IssuedTokensOptions,
     private readonly store: TokenStore = new TokenConnection(options),
   ) {
     super();
@@ -55,6 +57,17 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnApplicationS
     // Only now, for it costs more than to find the token in the cache, where nothing malformed is.
     if (!isWellFormedToken(token) || this.unknown.has(key)) return undefined;
     return this.lookUp(key);
+  }
+
+  /** Fails where the tokens can't be where the options say: else every request would be told that it may be tried again later. */
+  async onModuleInit(): Promise<void> {
+    const { url, password, schema } = this.options;
+    try {
+      await new Migrator({ url, password, schema }).assertCurrent();
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error;
+      throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
