@@ -64,6 +64,7 @@ describe('plant-store token', () => {
       [['token', 'revoke', 'a', 'b'], 'token revoke takes no "b"', 'plant-store token revoke NAME|ID'],
       [['token', 'revoke', '--all'], "Unknown option '--all'", 'plant-store token revoke NAME|ID'],
       [['token', 'rotate'], 'NAME is missing behind token rotate', 'plant-store token rotate NAME'],
+      [['token', 'rotate', '7'], '"7" is an id, should be a name', 'plant-store token rotate NAME'],
       [['token', 'rotate', 'a', '--overlap', 'never'], '--overlap is "never", should be', 'plant-store token rotate'],
       [['token', 'rotate', 'a', '--overlap', '-1h'], "Option '--overlap' argument is ambiguous", 'token rotate NAME'],
       [['token', 'rotate', 'a', '--overlap', ''], '--overlap is "", should be', 'plant-store token rotate'],

@@ -93,7 +93,7 @@ export class Environment {
 
   @Variable(
     'WRONG_TOKEN_LIMIT',
-    'Wrong access tokens that an address may send in a minute; more are answered with 42900. 0 for any number.',
+    'Wrong access tokens that an address may send in a minute, to each worker; more are answered with 42900. 0 for any number.',
   )
   @WholeNumber(0, 1_000_000_000)
   wrongTokenLimit = 100;

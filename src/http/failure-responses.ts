@@ -11,7 +11,7 @@ const NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as E
 
 /** The headers that some failures carry, with the numbers of those failures. */
 const HEADERS = [
-  { name: 'WWW-Authenticate', type: 'string', when: /^40[13]/, says: 'the challenge, as RFC 6750 has it' },
+  { name: 'WWW-Authenticate', type: 'string', when: /^(?:40[13]|429)/, says: 'the challenge, as RFC 6750 has it' },
   { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
   { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
   { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },

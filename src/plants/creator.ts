@@ -15,7 +15,7 @@ export function assertCreator(creator: unknown): asserts creator is Creator {
   const { name } = Object(creator) as Record<string, unknown>;
   if (isStorableText(name) && name.length > 0 && name.length <= MAX_LENGTH) return;
   throw new TypeError(
-    `the creator of a plant is nobody with a name of 1 to ${MAX_LENGTH} characters that PostgreSQL can store; ` +
-      'a TokenVerifier, or createdBy of the options, has to tell one, or nobody',
+    `the name of a plant's creator cannot be stored: a TokenVerifier, or createdBy of the options, has to tell one of ` +
+      `1 to ${MAX_LENGTH} characters without U+0000 and lone surrogates`,
   );
 }

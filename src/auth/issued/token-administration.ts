@@ -37,7 +37,8 @@ export class TokenAdministration {
   /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     return this.changing(name, async () => {
-      const [valid] = (await this.statements.named(name)).filter(isValid);
+      // Of several, which a rotation leaves for a while, the one that stays.
+      const valid = (await this.statements.named(name)).findLast(isValid);
       if (valid) {
         throw new TokenAdministrationError(
           'duplicate',

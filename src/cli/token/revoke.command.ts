@@ -1,17 +1,11 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
-import { holdsToken } from '../../auth/issued/without-tokens.js';
-import { UsageError } from '../usage.error.js';
+import { refuseToken } from './refuse-token.js';
 import { withTokens } from './token-database.js';
 import { utc } from './token-table.js';
 
 /** `plant-store token revoke`: ends tokens at once. */
 export async function revokeTokens({ schema }: { schema?: string }, nameOrId: string): Promise<void> {
-  if (holdsToken(nameOrId)) {
-    throw new UsageError(
-      'the name or the id of an access token is wanted, never a token itself. As others can read what stands on a ' +
-        'command line, that token should be revoked: plant-store token list tells its name and id',
-    );
-  }
+  refuseToken(nameOrId);
   const target = /^[0-9]+$/.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
   const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
   const lines = revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded);

@@ -4,6 +4,7 @@ import { UsageError } from '../usage.error.js';
 import { durationSeconds } from './duration.js';
 import { parseExpiry } from './expiry.js';
 import { handOver } from './hand-over.js';
+import { refuseToken } from './refuse-token.js';
 import { withTokens } from './token-database.js';
 import { utc } from './token-table.js';
 
@@ -17,6 +18,9 @@ interface RotateOptions {
 
 /** `plant-store token rotate`: makes a token in place of another, which ends a little later. */
 export async function rotateToken({ overlap, expires, schema }: RotateOptions, name: string): Promise<void> {
+  refuseToken(name);
+  if (/^[0-9]+$/.test(name))
+    throw new UsageError(`${quote(name)} is an id, should be a name: all tokens of it are rotated`);
   const rotation = {
     name,
     overlap: parseOverlap(overlap ?? DEFAULT_OVERLAP),

@@ -7,10 +7,11 @@ const CREATE: Command = {
 
 Makes an access token and prints it, alone, to standard output. It is shown this once: only its digest is stored.
 
-  --name NAME       1 to 100 letters, digits and ._@/:+-
-  --expires WHEN    90d unless given. A time from now: 30m, 12h, 90d, 2w or 1y (365 days). A date such as
-                    2030-12-31, the end of which it is, or a date-time such as 2030-12-31T18:00Z; in UTC
-                    unless it says otherwise. Or: never
+  --name NAME       1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not
+                    static, jwt or other. One valid token has it at a time
+  --expires WHEN    90d unless given. A time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most.
+                    A date such as 2030-12-31, the end of which it is, or a date-time such as
+                    2030-12-31T18:00Z; in UTC unless it says otherwise. Or: never
   --scope SCOPE     plants:create unless given; may be repeated
   --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
   options: {

@@ -26,7 +26,7 @@ describe(tokenTable.name, () => {
     };
     expect(tokenTable([record, other]).split('\n')).toEqual([
       'ID   NAME                   SCOPES                      CREATED                EXPIRES                LAST USED              STATE',
-      '7    ci                     plants:create               2030-01-02T03:04:05Z   never                  never                  valid',
+      '7    ci                     plants:create               2030-01-02T03:04:05Z   never                  -                      valid',
       '12   gardener@example.com   plants:create,plants:read   2030-01-02T03:04:05Z   2030-04-02T03:04:05Z   2030-01-02T04:00:00Z   expired',
     ]);
   });

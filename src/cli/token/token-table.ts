@@ -27,7 +27,7 @@ function cells({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: To
     scopes.join(',') || '-',
     utc(createdAt),
     expiresAt === null ? 'never' : utc(expiresAt),
-    lastUsedAt === null ? 'never' : utc(lastUsedAt),
+    lastUsedAt === null ? '-' : utc(lastUsedAt),
     state,
   ];
 }
