@@ -15,7 +15,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 
 /**
  * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`. Starting fails
- * with an `AuthModuleOptionsError` where the options can't work.
+ * with an `AuthModuleOptionsError` where the options can't work, and with a `MigrationError` where the database of issued tokens
+ * can't be reached or lacks their table.
  */
 @Module({
   providers: [
