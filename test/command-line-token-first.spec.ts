@@ -62,7 +62,7 @@ describe('plant-store serve in production, without a token', () => {
   );
 
   it('should say so where all tokens have ended', async () => {
-    const tokens = new TokenCommands({ DATABASE_URL: database.url });
+    const tokens = new TokenCommands(database);
     await tokens.make('create', '--name', 'ci');
     await tokens.run('revoke', 'ci');
     await tokens.make('create', '--name', 'old');
@@ -82,7 +82,7 @@ describe('plant-store serve in production, without a token', () => {
   });
 
   it('should say nothing where there is one in the database', async () => {
-    await new TokenCommands({ DATABASE_URL: database.url }).make('create', '--name', 'ci', '--expires', 'never');
+    await new TokenCommands(database).make('create', '--name', 'ci', '--expires', 'never');
     await using service = await serve();
     expect(await hints(service)).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readMigrations, MIGRATIONS_FOLDER } from '../src/database/migration-files.js';
+import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
@@ -109,11 +110,7 @@ describe('plant-store', () => {
   });
 
   it.each(['migrate', 'serve'])('should say, on %s, which database is out of reach', async (command) => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
+    const port = await freePort();
     await expectFailure(
       command,
       { DATABASE_URL: `postgresql://gardener:${PASSWORD}@127.0.0.1:${port}/plants`, ACCESS_TOKENS: TOKEN },

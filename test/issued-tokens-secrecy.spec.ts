@@ -1,43 +1,27 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeToken, tokenDigest } from '../src/auth/issued/token-form.js';
-import { freePort } from './support/free-port.js';
+import { makeToken } from '../src/auth/issued/token-form.js';
 import { bearer, issueToken } from './support/issued-token.js';
-import { PlantStoreProcess } from './support/process.js';
+import { ManagedService } from './support/managed-service.js';
+import { digestForms, processList } from './support/secrets.js';
 import { endListeners, errorOf, NO_PLANT } from './support/store-instances.js';
-import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
-
-const ENCODINGS = ['hex', 'base64', 'base64url', 'latin1', 'utf8'] as const;
 
 /** The token, what is in it, and its digest, in all forms that it may be written in. */
 function secretsOf(token: string): string[] {
   const random = token.slice('plant_'.length, -6);
-  const digest = tokenDigest(token);
-  return [token, random, ...ENCODINGS.map((encoding) => digest.toString(encoding).replace(/=+$/, ''))];
+  return [token, random, ...digestForms(token)];
 }
 
 describe('Access tokens and their digests', () => {
-  let database: TestDatabase;
-  let service: PlantStoreProcess;
-  let managementPort: number;
+  let running: ManagedService;
 
   beforeEach(async () => {
-    database = await createTestDatabase();
-    managementPort = await freePort();
-    service = await PlantStoreProcess.serve(database.url, {
-      LOG_LEVEL: 'trace',
-      MANAGEMENT_PORT: String(managementPort),
-      WRONG_TOKEN_LIMIT: '0',
-    });
+    running = await ManagedService.start({ LOG_LEVEL: 'trace', WRONG_TOKEN_LIMIT: '0' });
   });
-  afterEach(async () => {
-    await service[Symbol.asyncDispose]();
-    await database.drop();
-  });
+  afterEach(() => running[Symbol.asyncDispose]());
 
   it('should be in no log, no answer, no metric and no list of processes, whatever becomes of them', async () => {
+    const { database, process: service } = running;
     const seen: string[] = [];
     const verdict = async (token: string, body = NO_PLANT): Promise<number> => {
       const response = await service.post(body, bearer(token));
@@ -65,8 +49,8 @@ describe('Access tokens and their digests', () => {
     await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
     expect(await verdict(undecided)).toBe(50300);
     await service.printed(/relation \\?"public\.access_tokens\\?" does not exist/);
-    seen.push(await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text());
-    seen.push((await promisify(execFile)('ps', ['-A', 'eww', '-o', 'args='])).stdout);
+    seen.push(await (await running.managed('/metrics')).text());
+    seen.push(await processList());
     seen.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
     service.signal('SIGTERM');
     await service.ended;
@@ -74,6 +58,7 @@ describe('Access tokens and their digests', () => {
     const everything = [service.output, ...seen].join('\n');
     // Or nothing would be found for another reason.
     expect(everything).toContain('plant-store-tokens');
+    expect(everything).toContain('dist/main.js serve');
     const tokens = [right.token, unscoped.token, expired.token, revoked.token, wrong, malformed, undecided];
     for (const secret of tokens.flatMap(secretsOf)) expect(everything.includes(secret)).toBe(false);
   });

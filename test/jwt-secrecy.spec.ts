@@ -1,31 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { JwtVerifier } from '../src/auth/jwt/jwt-verifier.js';
 import { forgeJwt, signingKey } from './support/forged-jwt.js';
-import { freePort } from './support/free-port.js';
+import { ManagedService } from './support/managed-service.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
-import { PlantStoreProcess } from './support/process.js';
-import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { digestForms, processList } from './support/secrets.js';
 import { until } from './support/until.js';
 
 describe(`${JwtVerifier.name}, in what a service shows`, () => {
-  let database: TestDatabase;
   let issuer: OidcIssuer;
   beforeAll(async () => {
-    database = await createTestDatabase();
     issuer = await OidcIssuer.start();
   });
-  afterAll(async () => {
-    await issuer[Symbol.asyncDispose]();
-    await database.drop();
-  });
+  afterAll(() => issuer[Symbol.asyncDispose]());
 
   it('should leave no trace of a JWT, and tell once of an issuer that is away', async () => {
-    const managementPort = await freePort();
-    await using service = await PlantStoreProcess.serve(database.url, {
-      ...issuer.variables,
-      MANAGEMENT_PORT: String(managementPort),
-      LOG_LEVEL: 'trace',
-    });
+    await using running = await ManagedService.start({ ...issuer.variables, LOG_LEVEL: 'trace' });
+    const { database, process: service } = running;
     const shown: string[] = [];
     const tokens: string[] = [];
     let id = 0;
@@ -61,8 +51,9 @@ describe(`${JwtVerifier.name}, in what a service shows`, () => {
     ]) {
       expect(await outcome(refused)).toBe(40101);
     }
-    const metrics = await fetch(`http://127.0.0.1:${managementPort}/metrics`);
-    shown.push(await metrics.text());
+    shown.push(await (await running.managed('/metrics')).text());
+    shown.push(await processList());
+    shown.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
     await service.printed(/A JWT is not valid: aud is not as it should be/);
     await service.printed(/A JWT is not valid: it is signed with a key that the issuer does not have/);
     expect(fetchesFailed()).toBe(1);
@@ -71,9 +62,12 @@ describe(`${JwtVerifier.name}, in what a service shows`, () => {
     expect(await service.ended).toBe(0);
 
     const everything = [service.output, ...shown].join('\n');
+    // Or nothing would be found for another reason.
+    expect(everything).toContain('dist/main.js serve');
     const parts = tokens.flatMap((each) => [each, ...each.split('.')]);
     expect(parts.length).toBeGreaterThan(60);
     expect(parts.filter((part) => everything.includes(part.slice(0, 24)))).toEqual([]);
+    for (const form of tokens.flatMap(digestForms)) expect(everything.includes(form)).toBe(false);
     expect(everything).not.toMatch(/of-nobody|of-a-stranger|of-somebody-else/);
   });
 });

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { accepts } from './support/accepts.js';
-import { freePort } from './support/free-port.js';
+import { ManagedService } from './support/managed-service.js';
 import { PlantStoreProcess } from './support/process.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { TableLock } from './support/table-lock.js';
-import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
 const PLANT = '{"id":1,"name":"Rose"}';
@@ -14,25 +14,17 @@ const PLANT = '{"id":1,"name":"Rose"}';
 describe('Shutdown', () => {
   let database: TestDatabase;
   let service: PlantStoreProcess;
-  let managementPort: number;
+  let running: ManagedService;
 
   beforeEach(async () => {
-    database = await createTestDatabase();
-    managementPort = await freePort();
-    service = await PlantStoreProcess.serve(database.url, {
-      MANAGEMENT_PORT: String(managementPort),
-      STORAGE_TIMEOUT: '20000',
-      // Longer than a test may take.
-      REQUEST_TIMEOUT: '60000',
-    });
+    // A time limit longer than a test may take.
+    running = await ManagedService.start({ STORAGE_TIMEOUT: '20000', REQUEST_TIMEOUT: '60000' });
+    ({ database, process: service } = running);
   });
-  afterEach(async () => {
-    await service[Symbol.asyncDispose]();
-    await database.drop();
-  });
+  afterEach(() => running[Symbol.asyncDispose]());
 
   async function managed(path: string): Promise<[number, unknown]> {
-    const response = await fetch(`http://127.0.0.1:${managementPort}${path}`);
+    const response = await running.managed(path);
     return [response.status, await response.json()];
   }
 

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { refusal } from '../../test/support/configuration-refusal.js';
 import { Environment } from './environment.js';
 import { loadEnvironment } from './load-environment.js';
 
 const TOKEN = 'a-token-of-twenty-characters';
 
 const escaped = (text: string) => text.replace(/[^\w\s]/g, '\\$&');
-
-/** What loading throws for one fault and no other. */
-const refusal = (fault: unknown) => expect.objectContaining({ faults: [fault] }) as unknown as Error;
 
 describe(Environment.name, () => {
   it.each<[string, string, string, unknown]>([
@@ -119,96 +117,6 @@ describe(Environment.name, () => {
 
     if (refused) load.toThrow(refusal(expect.stringMatching(/^MANAGEMENT_PORT: .+another port$/)));
     else load.not.toThrow();
-  });
-
-  it('should read what JWTs have to be, and keep the issuer as it is written', () => {
-    const variables = {
-      JWT_ISSUER: 'https://ID.example.com/realms/plants/',
-      JWT_AUDIENCE: 'plants, https://plants.example,',
-      JWT_JWKS_URL: 'http://keys:8080/keys?of=plants',
-    };
-
-    expect(loadEnvironment(variables)).toMatchObject({
-      jwtIssuer: 'https://ID.example.com/realms/plants/',
-      jwtAudience: ['plants', 'https://plants.example'],
-      jwtJwksUrl: 'http://keys:8080/keys?of=plants',
-    });
-    expect(loadEnvironment({ JWT_ISSUER: '', JWT_AUDIENCE: ' ', JWT_JWKS_URL: '' })).toEqual(loadEnvironment({}));
-  });
-
-  it.each([
-    'id.example.com',
-    'ftp://id.example.com',
-    'https://',
-    'https://id.example.com#a',
-    'https://id.example.com?a=b',
-    'https://id.example.com/ /',
-  ])('should refuse the JWT issuer %s, and everything else that is wrong with JWTs with it', (url) => {
-    const issuer = `JWT_ISSUER: is ${JSON.stringify(url)}, should be a URL such as https://id.example.com, without user, query or fragment`;
-
-    expect(() => loadEnvironment({ JWT_ISSUER: url, JWT_JWKS_URL: 'keys' })).toThrow(
-      expect.objectContaining({
-        faults: [
-          issuer,
-          'JWT_AUDIENCE: is missing, should be what the issuer puts into the "aud" of JWTs for this service',
-          'JWT_JWKS_URL: is "keys", should be a URL such as https://id.example.com, without user or fragment',
-        ],
-      }),
-    );
-  });
-
-  it.each(['https://user:hunter2@id.example.com', 'user:hunter2@id.example.com', '//hunter2@id.example.com?a'])(
-    'should not show the password in the JWT issuer %s',
-    (url) => {
-      expect(() => loadEnvironment({ JWT_ISSUER: url, JWT_AUDIENCE: 'a' })).toThrow(
-        refusal(
-          'JWT_ISSUER: holds a user or password, should be a URL such as https://id.example.com, without user, query or fragment',
-        ),
-      );
-    },
-  );
-
-  it('should refuse an audience of JWTs and a URL of keys without an issuer', () => {
-    expect(() => loadEnvironment({ JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'https://id.example.com/keys' })).toThrow(
-      expect.objectContaining({
-        faults: [
-          'JWT_AUDIENCE: is set without JWT_ISSUER: should be left out, or that set',
-          'JWT_JWKS_URL: is set without JWT_ISSUER: should be left out, or that set',
-        ],
-      }),
-    );
-    expect(() => loadEnvironment({ JWT_ISSUER: 'https://id.example.com', JWT_AUDIENCE: ' , ' })).toThrow(
-      refusal(expect.stringMatching(/^JWT_AUDIENCE: is missing, should be/)),
-    );
-  });
-
-  it('should say why every origin at once is refused', () => {
-    expect(() => loadEnvironment({ CORS_ORIGINS: 'a,http://b.example/c' })).toThrow(/"a".*"http:\/\/b.example\/c"/);
-    expect(() => loadEnvironment({ CORS_ORIGINS: '*' })).toThrow(
-      refusal(expect.stringMatching(/^CORS_ORIGINS: is "\*", which is not/)),
-    );
-  });
-
-  it.each(['true', 'loopback, *', '0.0.0.0/0'])('should say why nobody can trust %s as a proxy', (text) => {
-    expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
-  });
-
-  it('should name each proxy that is none', () => {
-    expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
-      refusal(expect.stringMatching(/^TRUST_PROXY: holds "caddy", "1", should be how many proxies/)),
-    );
-  });
-
-  it('should name a wrong token by its position', () => {
-    const tokens = [TOKEN, 'short-one', 'caf\u00e9-with-enough-letters', 'x'.repeat(8193)];
-
-    expect(() => loadEnvironment({ ACCESS_TOKENS: tokens.join(' ') })).toThrow(
-      refusal(
-        'ACCESS_TOKENS: token 2 of 4 is too short, should have at least 20 characters; ' +
-          'token 3 of 4 cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end; ' +
-          'token 4 of 4 is too long, should have at most 8192 characters',
-      ),
-    );
   });
 
   it.each([

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { originOf } from './local-server.js';
 
 export interface CannedAnswer {
   status: number;
@@ -45,7 +46,7 @@ export class AnsweringServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return originOf(this.server);
   }
 
   /** How many clients are connected. */

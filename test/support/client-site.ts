@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, originOf } from './local-server.js';
 
 /** What a page may import, and where it lies. */
 const FILES = new Map([
@@ -38,13 +38,10 @@ export class ClientSite implements AsyncDisposable {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return originOf(this.server);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
+  [Symbol.asyncDispose](): Promise<void> {
+    return endServer(this.server);
   }
 }

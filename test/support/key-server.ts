@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, originOf } from './local-server.js';
 
 /** Answers for an issuer of JWTs as it is told to, which no provider does at will. */
 export class KeyServer implements AsyncDisposable {
@@ -25,14 +25,11 @@ export class KeyServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return originOf(this.server);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
+  [Symbol.asyncDispose](): Promise<void> {
+    return endServer(this.server);
   }
 }
 

@@ -12,6 +12,14 @@ export const TIMEOUT_MS = 5000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
+/** Whom its token stands for. */
+export const GARDENER: Principal = { name: 'gardener', scopes: ['plants:create'], limitKey: 'issued:gardener' };
+
+/** What comes of a request, or `pending`. */
+export interface Asked {
+  verdict: Verdict | 'pending';
+}
+
 /** A verifier over a fake store with one token, on a clock that stands still until the test moves it. */
 export class TimedVerifier implements AsyncDisposable {
   readonly store = new FakeTokenStore();
@@ -35,9 +43,8 @@ export class TimedVerifier implements AsyncDisposable {
     return jest.advanceTimersByTimeAsync(ms);
   }
 
-  /** What comes of it, or `pending`. */
-  ask(token: string): { verdict: Verdict | 'pending' } {
-    const asked: { verdict: Verdict | 'pending' } = { verdict: 'pending' };
+  ask(token: string): Asked {
+    const asked: Asked = { verdict: 'pending' };
     const settle = async (): Promise<void> => {
       try {
         asked.verdict = await this.verifier.verify(token);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { issueToken, type StoredToken } from '../../../test/support/issued-token.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { LIMIT_MS, OpenTokenConnection } from '../../../test/support/open-token-connection.js';
+import type { TestDatabase } from '../../../test/support/test-database.js';
 import { until } from '../../../test/support/until.js';
 import { TOKEN_CHANNEL } from './token-channel.js';
 import { TokenConnection } from './token-connection.js';
@@ -9,26 +10,16 @@ import { makeToken, tokenDigest } from './token-form.js';
 
 const HOUR_MS = 3_600_000;
 
-const LIMIT_MS = 5000;
-
 describe(TokenConnection.name, () => {
+  let open: OpenTokenConnection;
   let database: TestDatabase;
   let connection: TokenConnection;
-  let changes: number;
-  let losses: Error[];
-
-  const events = { changed: () => (changes += 1), lost: (error: Error) => losses.push(error) };
 
   beforeEach(async () => {
-    database = await createTestDatabase();
-    [changes, losses] = [0, []];
-    connection = new TokenConnection({ url: database.url });
-    await connection.open(events, LIMIT_MS);
+    open = await OpenTokenConnection.start();
+    ({ database, connection } = open);
   });
-  afterEach(async () => {
-    await connection.close();
-    await database.drop();
-  });
+  afterEach(() => open[Symbol.asyncDispose]());
 
   const find = async ({ token }: StoredToken): Promise<unknown> => (await connection.find([tokenDigest(token)]))[0];
 
@@ -66,24 +57,24 @@ describe(TokenConnection.name, () => {
   });
 
   it('should hear of changes', async () => {
-    expect(changes).toBe(0);
+    expect(open.changes).toBe(0);
     await database.query(`NOTIFY ${TOKEN_CHANNEL}`);
-    await until(() => changes === 1);
+    await until(() => open.changes === 1);
     await database.query(`NOTIFY something_else`);
     await database.query(`SELECT pg_notify($1, 'what changed')`, [TOKEN_CHANNEL]);
-    await until(() => changes === 2);
+    await until(() => open.changes === 2);
   });
 
   it('should tell that it was lost, and be made anew', async () => {
     await database.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store-tokens' AND datname = current_database()`,
     );
-    await until(() => losses.length === 1);
+    await until(() => open.losses.length === 1);
     expect(connection.isOpen).toBe(false);
     await expect(connection.check([1])).rejects.toThrow('closed');
-    await connection.open(events, LIMIT_MS);
+    await connection.open(open.events, LIMIT_MS);
     expect(await connection.check([1])).toEqual([]);
-    expect(losses).toHaveLength(1);
+    expect(open.losses).toHaveLength(1);
   });
 
   it('should outlast a statement that is rejected', async () => {
@@ -123,64 +114,11 @@ describe(TokenConnection.name, () => {
     await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
     const other = new TokenConnection({ url: database.url, schema });
     try {
-      await other.open(events, LIMIT_MS);
+      await other.open(open.events, LIMIT_MS);
       expect(await other.check([1])).toEqual([]);
       await other.recordUses([{ id: 1, age: 0 }]);
     } finally {
       await other.close();
     }
-  });
-
-  describe('recordUses', () => {
-    const lastUse = async (): Promise<number | null | undefined> => {
-      const sql = 'SELECT extract(epoch FROM now() - last_used_at)::float8 AS ago FROM access_tokens';
-      return (await database.query<{ ago: number | null }>(sql))[0]?.ago;
-    };
-    const usedBefore = (interval: string): Promise<unknown> =>
-      database.query(`UPDATE access_tokens SET last_used_at = now() - $1::interval`, [interval]);
-
-    it('should write down when a token was used, and of no other', async () => {
-      const { id } = await issueToken(database);
-      await connection.recordUses([{ id: id + 1, age: 0 }]);
-      expect(await lastUse()).toBeNull();
-      await connection.recordUses([
-        { id, age: 3_600_000.4 },
-        { id: id + 1, age: 0 },
-      ]);
-      expect(await lastUse()).toBeCloseTo(3600, -2);
-    });
-
-    it.each([
-      ['within the minute after', '30 seconds', 0, 30],
-      ['before', '10 minutes', HOUR_MS, 600],
-      ['later', '10 minutes', 0, 0],
-      ['a little more than a minute later', '100 seconds', 30_000, 30],
-    ])('should write a use down at most once a minute: one that was %s', async (_, before, age, expected) => {
-      const { id } = await issueToken(database);
-      await usedBefore(before);
-      await connection.recordUses([{ id, age }]);
-      const ago = await lastUse();
-      expect(ago).toBeGreaterThanOrEqual(expected);
-      expect(ago).toBeLessThan(expected + 25);
-    });
-
-    it('should not wait for those who are changing a token, or the table', async () => {
-      const { id } = await issueToken(database);
-      const client = new pg.Client(database.url);
-      await client.connect();
-      try {
-        await client.query('BEGIN; UPDATE access_tokens SET revoked_at = now()');
-        await connection.recordUses([{ id, age: 0 }]);
-        await client.query('ROLLBACK; BEGIN; LOCK TABLE access_tokens IN SHARE MODE');
-        await expect(connection.recordUses([{ id, age: 0 }])).rejects.toThrow('lock timeout');
-        expect(connection.isOpen).toBe(true);
-        await client.query('ROLLBACK');
-      } finally {
-        await client.end();
-      }
-      expect(await lastUse()).toBeNull();
-      await connection.recordUses([{ id, age: 0 }]);
-      expect(await lastUse()).not.toBeNull();
-    });
   });
 });

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { refusal } from '../../test/support/configuration-refusal.js';
+import { Environment } from './environment.js';
+import { loadEnvironment } from './load-environment.js';
+
+const TOKEN = 'a-token-of-twenty-characters';
+
+describe(`${Environment.name}, explaining faults`, () => {
+  it('should say why every origin at once is refused', () => {
+    expect(() => loadEnvironment({ CORS_ORIGINS: 'a,http://b.example/c' })).toThrow(/"a".*"http:\/\/b.example\/c"/);
+    expect(() => loadEnvironment({ CORS_ORIGINS: '*' })).toThrow(
+      refusal(expect.stringMatching(/^CORS_ORIGINS: is "\*", which is not/)),
+    );
+  });
+
+  it.each(['true', 'loopback, *', '0.0.0.0/0'])('should say why nobody can trust %s as a proxy', (text) => {
+    expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
+  });
+
+  it('should name each proxy that is none', () => {
+    expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
+      refusal(expect.stringMatching(/^TRUST_PROXY: holds "caddy", "1", should be how many proxies/)),
+    );
+  });
+
+  it('should name a wrong token by its position', () => {
+    const tokens = [TOKEN, 'short-one', 'caf\u00e9-with-enough-letters', 'x'.repeat(8193)];
+
+    expect(() => loadEnvironment({ ACCESS_TOKENS: tokens.join(' ') })).toThrow(
+      refusal(
+        'ACCESS_TOKENS: token 2 of 4 is too short, should have at least 20 characters; ' +
+          'token 3 of 4 cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end; ' +
+          'token 4 of 4 is too long, should have at most 8192 characters',
+      ),
+    );
+  });
+});
