@@ -16,7 +16,7 @@ describe('plant-store token', () => {
     const refusals = await Promise.all(lines.map((line) => PlantStoreProcess.run(line)));
     for (const refused of refusals) {
       expect([refused.stdout, await refused.ended]).toEqual(['', 2]);
-      expect(refused.stderr).toMatch(/^plant-store: .*\n\nplant-store token /);
+      expect(refused.stderr).toMatch(/^plant-store: .*\n\nplant-store token/);
     }
   });
 

@@ -6,7 +6,7 @@ import { json } from './support/key-server.js';
 import { TrustingStore } from './support/trusting-store.js';
 import { until } from './support/until.js';
 
-describe(`${JwtVerifier.name}, in what it asks an issuer for`, () => {
+describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
   let scene: TrustingStore;
 
   beforeEach(async () => {
