@@ -21,7 +21,6 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
   readonly #strategy: BearerStrategy;
-
   readonly #limits: CredentialLimits;
 
   constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {

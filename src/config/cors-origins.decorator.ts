@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 
 import { Check } from './check.decorator.js';
 import { quote } from '../errors/quote.js';
+import { splitList } from './text-list.decorator.js';
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
@@ -22,13 +23,7 @@ function originFault(origin: string): string | undefined {
 /** Origins of web pages, separated by commas. */
 export function CorsOrigins(): PropertyDecorator {
   return applyDecorators(
-    Transform(({ value }) =>
-      (value as string)
-        .split(',')
-        .map((origin) => origin.trim())
-        .filter((origin) => origin !== '')
-        .map(normalise),
-    ),
+    Transform(({ value }) => splitList(value as string).map(normalise)),
     Check('corsOrigins', (value) => {
       const faults = (value as string[]).map(originFault).filter((fault) => fault !== undefined);
       return faults.length > 0 ? faults.join('; ') : undefined;

@@ -1,6 +1,5 @@
-import { namesSchema, parseDatabaseUrl } from './database-url.js';
 import { DAY_MS, describeOption, numberFault, unknownNames } from '../options/option-faults.js';
-import { schemaFaults, urlFaults } from './url-faults.js';
+import { contradictingSchema, schemaFaults, urlFaults } from './url-faults.js';
 
 const SOURCES = ['url', 'pool', 'adapter'] as const;
 const NAMES = [...SOURCES, 'password', 'schema', 'size', 'timeout'];
@@ -50,10 +49,7 @@ function sourceFaults(options: Record<string, unknown>, sources: readonly (typeo
 
 function ownFaults(options: Record<string, unknown>): string[] {
   const faults = urlFaults(options, 'database.');
-  if (faults.length > 0) return faults;
-  const { url, schema } = options as { url: string; schema?: unknown };
-  if (schema === undefined || !namesSchema(url) || schema === parseDatabaseUrl(url).schema) return [];
-  return ['database.schema: is not the schema that database.url names, should be given in one place only'];
+  return faults.length > 0 ? faults : contradictingSchema(options, 'database.');
 }
 
 function poolFaults(pool: unknown): string[] {

@@ -1,4 +1,4 @@
-import { checkSchema, parseDatabaseUrl } from './database-url.js';
+import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 import { describeOption } from '../options/option-faults.js';
 import { reasonOf } from './reason-of.js';
 
@@ -25,4 +25,11 @@ function faultsOf(name: string, check: () => unknown): string[] {
   } catch (error) {
     return [`${name}: ${reasonOf(error)}`];
   }
+}
+
+/** The fault of a schema beside a URL that names another; both have to be right by themselves. */
+export function contradictingSchema(options: Record<string, unknown>, prefix: string): string[] {
+  const { url, schema } = options as { url: string; schema?: unknown };
+  if (schema === undefined || !namesSchema(url) || schema === parseDatabaseUrl(url).schema) return [];
+  return [`${prefix}schema: is not the schema that ${prefix}url names, should be given in one place only`];
 }

@@ -56,6 +56,7 @@ export class PlantsService {
     }
     return tag === undefined ? { name } : { name, tag };
   }
+
   /** The plant is stored, and answered so, whatever the application makes of it. */
   private tell(plant: CreatedPlant): void {
     try {

@@ -1,5 +1,4 @@
-import { namesSchema, parseDatabaseUrl } from '../../database/database-url.js';
-import { schemaFaults, urlFaults } from '../../database/url-faults.js';
+import { contradictingSchema, schemaFaults, urlFaults } from '../../database/url-faults.js';
 import { DAY_MS, describeOption, numberFault, unknownNames } from '../../options/option-faults.js';
 import type { IssuedTokensOptions } from './issued-tokens-options.js';
 
@@ -21,12 +20,7 @@ export function issuedTokensFaults(given: unknown): string[] {
     ...unknownNames(options, NAMES, 'issuedTokens.'),
     ...ofUrl,
     ...ofSchema,
-    ...(ofUrl.length + ofSchema.length > 0 ? [] : contradictions(options)),
+    ...(ofUrl.length + ofSchema.length > 0 ? [] : contradictingSchema(options, 'issuedTokens.')),
     ...numberFault('issuedTokens.timeout', options.timeout, DAY_MS),
   ];
-}
-
-function contradictions({ url = '', schema }: Partial<IssuedTokensOptions>): string[] {
-  if (schema === undefined || !namesSchema(url) || schema === parseDatabaseUrl(url).schema) return [];
-  return ['issuedTokens.schema: is not the schema that issuedTokens.url names, should be given in one place only'];
 }
