@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createTogether, type PipelinedCreate } from './support/pipelined.js';
 import { ProxiedStore } from './support/proxied-store.js';
 import { TableLock } from './support/table-lock.js';
+import type { TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
 const STORAGE_TIMEOUT = 2000;
@@ -12,6 +13,14 @@ const create = (id: number, tag?: string, key?: string): PipelinedCreate => ({
   body: JSON.stringify({ id, name: 'Rose', tag }),
   ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
 });
+
+/** How many sessions of a database wait for a lock. */
+async function lockWaits(database: TestDatabase): Promise<number> {
+  const waits = await database.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return waits.length;
+}
 
 describe('Creates that come together, in trouble', () => {
   let store: ProxiedStore;
@@ -68,6 +77,8 @@ describe('Creates that come together, in trouble', () => {
       const [culprit, ...neighbours] = await together;
       for (const response of neighbours) expect(response).toMatchObject({ status: 200 });
       store.expectUnknown(culprit);
+      // Its statement had its time only once it was alone; until that is up, it would yet be stored when the id is free.
+      await until(async () => (await lockWaits(store.database)) === 0);
     } finally {
       await other.end();
     }
