@@ -23,5 +23,6 @@ export default {
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   // The suites wait more than they compute.
   maxWorkers: 3,
-  testTimeout: 30_000,
+  // Several times what the slowest takes here: it is for tests that hang, not for slow machines.
+  testTimeout: 60_000,
 };

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** Less than a test may take, so that the test fails by this and leaves nothing running. */
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 40_000;
 
 /** Resolves once the condition holds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
