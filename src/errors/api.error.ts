@@ -1,23 +1,29 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { HttpException } from '@nestjs/common';
 import type { ErrorNumber } from './error-catalogue.js';
+import { statusOf } from './error-status.js';
 
+/** What an ApiError may have besides its number and message: its cause, and headers. */
 export interface ApiErrorOptions extends ErrorOptions {
   /** Response headers that belong to this failure, such as `Allow` or `Retry-After`. */
   headers?: OutgoingHttpHeaders;
 }
 
-/** A failure that the client is told about: a number of the catalogue and a message written for people. */
-export class ApiError extends Error {
+/**
+ * A failure that the client is told about: a number of the catalogue and a message written for people. `ApiExceptionFilter` answers
+ * it whole, with its headers. To any other filter it is Nest's HttpException: `{error, message}` with the status that the number
+ * begins with.
+ */
+export class ApiError extends HttpException {
   readonly headers: OutgoingHttpHeaders;
 
   constructor(
     /** The number of the failure in the error catalogue. */
     readonly error: ErrorNumber,
     message: string,
-    { headers = {}, ...options }: ApiErrorOptions = {},
+    { headers = {}, cause }: ApiErrorOptions = {},
   ) {
-    super(message, options);
-    this.name = new.target.name;
+    super({ error, message }, statusOf(error, 'semantic'), { cause });
     this.headers = headers;
   }
 }
