@@ -17,7 +17,7 @@ export { Migrator } from './database/migrator.js';
 export type { MigratorOptions } from './database/migrator-options.js';
 export { MigratorOptionsError } from './database/migrator-options.error.js';
 export type { MigrationStatus } from './database/migration-status.js';
-export { MigrationError } from './database/migration.error.js';
+export { MigrationError, type MigrationErrorCode } from './database/migration.error.js';
 export { ApiExceptionFilter } from './errors/api-exception.filter.js';
 export { ApiError, type ApiErrorOptions } from './errors/api.error.js';
 export { ErrorBody } from './errors/error-body.dto.js';

@@ -1,4 +1,5 @@
 /**
+ * What keeps the database from this version:
  * - `unreachable`: no connection, or the server refused it
  * - `refused`: the server refused a statement outside of a migration, for lack of a privilege for example
  * - `locked`: another process was migrating for longer than this one was told to wait

@@ -33,4 +33,5 @@ export const ERROR_CATALOGUE = {
   },
 } as const;
 
+/** A number of the catalogue. */
 export type ErrorNumber = keyof typeof ERROR_CATALOGUE;

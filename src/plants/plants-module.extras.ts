@@ -20,6 +20,7 @@ export interface PlantsModuleExtras {
   openApi?: PlantsOpenApiOptions;
 }
 
+/** What the store is called in the application's OpenAPI documents, and which credential it names there. */
 export interface PlantsOpenApiOptions {
   /**
    * What the store's names begin with; nothing unless given. With `Store` the schemas are `StoreNewPlant`, `StorePlant` and

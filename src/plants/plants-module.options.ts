@@ -3,6 +3,7 @@ import type { ErrorStatus } from '../errors/error-status.js';
 import type { CreatedPlant } from './created-plant.js';
 import type { Creator } from './creator.js';
 
+/** What a store may be told when the application starts. */
 export interface PlantsModuleOptions {
   /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
   database: DatabaseOptions;

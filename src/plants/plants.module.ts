@@ -31,7 +31,7 @@ import { PlantsStatistics } from './plants-statistics.js';
  * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
  * the options can't work.
  *
- * It exports `PlantsService` and `PlantsHealth`. Where there are several stores, keep what `forRoot` returned in a constant, and
+ * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Where there are several stores, keep what `forRoot` returned in a constant, and
  * import that, beside the application's module, in the feature that is to have the service of this one.
  */
 @Module({

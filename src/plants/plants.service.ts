@@ -32,7 +32,9 @@ export class PlantsService {
    *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
    *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with another name or tag;
    *   - 50300 and 50301 where nothing was written, and it may be tried again;
-   *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged.
+   *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
+   *   - 50000 where nobody foresaw it, as its cause tells.
+   * @throws TypeError where the creator's name cannot be stored
    */
   async create(plant: NewPlant, idempotencyKey?: string, creator?: Creator): Promise<Plant> {
     assertPlant(plant);

@@ -6,6 +6,9 @@ export interface IssuedTokensOptions {
   password?: string | undefined;
   /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
   schema?: string | undefined;
-  /** Milliseconds to wait for a connection and the answer to a statement, a day at most; 5000 unless given. */
+  /**
+   * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has 750 of
+   * them, whatever is given, so that revocations take effect in time.
+   */
   timeout?: number | undefined;
 }
