@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
+import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api.error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { authenticate } from './bearer-attempt.js';
@@ -13,6 +14,9 @@ import { requiredScope } from './required-scope.decorator.js';
 interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
 }
+
+/** Milliseconds from one line in the log to the next on why tokens can't be decided on: anybody may cause thousands a second. */
+const TOLD_EVERY_MS = 1000;
 
 /** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
 const PassportGuard: Type<RequestGuard> = AuthGuard();
@@ -28,6 +32,7 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 export class BearerAuthGuard extends PassportGuard {
   readonly #strategy: BearerStrategy;
   readonly #limits: CredentialLimits;
+  readonly #told = new LRUCache<string, true>({ max: 100, ttl: TOLD_EVERY_MS });
 
   constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
@@ -53,8 +58,14 @@ export class BearerAuthGuard extends PassportGuard {
 
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
-    if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error);
+    if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error, this.isNews(error));
     if (!principal) throw new InvalidTokenError();
     return principal;
+  }
+
+  private isNews({ name }: Error): boolean {
+    if (this.#told.has(name)) return false;
+    this.#told.set(name, true);
+    return true;
   }
 }

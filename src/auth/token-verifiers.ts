@@ -8,16 +8,20 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
     super();
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
-    return this.verifyFrom(0, token);
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
+    return this.verifyFrom(0, token, request);
   }
 
   /** Not `async`: most often the answer is there at once, and a promise for it would take its time. */
-  private verifyFrom(first: number, token: string): Promise<Principal | undefined> | Principal | undefined {
+  private verifyFrom(
+    first: number,
+    token: string,
+    request: unknown,
+  ): Promise<Principal | undefined> | Principal | undefined {
     for (let index = first; index < this.verifiers.length; index++) {
-      const verdict = this.verifiers[index]?.verify(token);
+      const verdict = this.verifiers[index]?.verify(token, request);
       if (verdict instanceof Promise) {
-        return verdict.then((principal) => principal ?? this.verifyFrom(index + 1, token));
+        return verdict.then((principal) => principal ?? this.verifyFrom(index + 1, token, request));
       }
       if (verdict !== undefined) return verdict;
     }

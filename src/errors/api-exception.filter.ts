@@ -24,7 +24,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const response = nodeResponse(reply);
     revealMediaType(request);
     const failure = toApiError(exception);
-    const id = failure.error >= 50000 ? requestId(request) : undefined;
+    const id = failure.isLogged ? requestId(request) : undefined;
     if (id !== undefined) {
       const { message, error, cause } = failure;
       const principal = principalOf(incoming)?.name;

@@ -7,6 +7,8 @@ import { statusOf } from './error-status.js';
 export interface ApiErrorOptions extends ErrorOptions {
   /** Response headers that belong to this failure, such as `Allow` or `Retry-After`. */
   headers?: OutgoingHttpHeaders;
+  /** Whether ApiExceptionFilter logs it; numbers of 50000 and more unless given. */
+  isLogged?: boolean;
 }
 
 /**
@@ -16,14 +18,16 @@ export interface ApiErrorOptions extends ErrorOptions {
  */
 export class ApiError extends HttpException {
   readonly headers: OutgoingHttpHeaders;
+  readonly isLogged: boolean;
 
   constructor(
     /** The number of the failure in the error catalogue. */
     readonly error: ErrorNumber,
     message: string,
-    { headers = {}, cause }: ApiErrorOptions = {},
+    { headers = {}, isLogged = error >= 50000, cause }: ApiErrorOptions = {},
   ) {
     super({ error, message }, statusOf(error, 'semantic'), { cause });
     this.headers = headers;
+    this.isLogged = isLogged;
   }
 }

@@ -43,11 +43,12 @@ export class TimedVerifier implements AsyncDisposable {
     return jest.advanceTimersByTimeAsync(ms);
   }
 
-  ask(token: string): Asked {
+  /** @param ip the address that asks */
+  ask(token: string, ip?: string): Asked {
     const asked: Asked = { verdict: 'pending' };
     const settle = async (): Promise<void> => {
       try {
-        asked.verdict = await this.verifier.verify(token);
+        asked.verdict = await this.verifier.verify(token, ip === undefined ? undefined : { ip });
       } catch (error) {
         asked.verdict = error as Error;
       }

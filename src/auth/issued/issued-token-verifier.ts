@@ -3,6 +3,8 @@ import { DEFAULT_TIMEOUT } from '../../database/database-options.js';
 import { MigrationError } from '../../database/migration.error.js';
 import { Migrator } from '../../database/migrator.js';
 import { withinTime } from '../../database/within-time.js';
+import type { PlatformRequest } from '../../http/platform.js';
+import { clientNetwork } from '../limits/client-network.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
 import { TRUST_MS } from './issued-token.js';
@@ -42,7 +44,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.watch = new TokenWatch(store, { cache, unknown, lookups }, this.health);
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!resemblesToken(token)) return undefined;
     const key = tokenKey(token);
     const known = this.cache.get(key);
@@ -56,7 +58,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
     // Only now, for it costs more than to find the token in the cache, where nothing malformed is.
     if (!isWellFormedToken(token) || this.unknown.has(key)) return undefined;
-    return this.lookUp(key);
+    return this.lookUp(key, request === undefined ? '' : clientNetwork(request as PlatformRequest));
   }
 
   /** Fails where the tokens can't be where the options say: else every request would be told that it may be tried again later. */
@@ -79,11 +81,11 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
   }
 
-  private async lookUp(key: string): Promise<Principal | undefined> {
+  private async lookUp(key: string, network: string): Promise<Principal | undefined> {
     if (this.stopped) throw new Error('the application has shut down');
     const { refusal } = this.health;
     if (refusal !== undefined && !this.store.isOpen) throw refusal;
-    const verdict = this.lookups.add(key);
+    const verdict = this.lookups.add(key, network);
     this.watch.start();
     return (await verdict)?.principal;
   }

@@ -8,10 +8,12 @@ export class TokenRequest {
   private readonly timer: NodeJS.Timeout;
 
   /**
+   * @param network where it came from
    * @param timeout milliseconds that it waits
    * @param whenSettled is called once
    */
   constructor(
+    readonly network: string,
     timeout: number,
     timeUp: () => Error,
     private readonly whenSettled: (request: TokenRequest) => void,
