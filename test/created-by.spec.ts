@@ -1,4 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SUBJECT } from './support/forged-jwt.js';
+import { freePort } from './support/free-port.js';
+import { bearer, issueToken } from './support/issued-token.js';
+import { OidcIssuer } from './support/oidc-issuer.js';
 import { PlantStoreProcess } from './support/process.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -33,5 +37,36 @@ describe('Who created a plant', () => {
       { level: 'debug', id: '9007199254740993', createdBy: 'static' },
     ]);
     expect(service.output).not.toContain('Rose');
+  });
+
+  it('should be who an issued token was made for, the subject of a JWT, or nobody more exact for a static token', async () => {
+    const { headers } = await issueToken(database, { name: 'greenhouse' });
+    const managementPort = await freePort();
+    await using issuer = await OidcIssuer.start();
+    await using service = await PlantStoreProcess.serve(database.url, {
+      ...issuer.variables,
+      LOG_LEVEL: 'debug',
+      MANAGEMENT_PORT: String(managementPort),
+    });
+    const credentials = [headers, bearer(await issuer.token()), bearer(issuer.forge({ sub: 'Zoë 🌱' })), {}, headers];
+    for (const [id, credential] of credentials.entries()) {
+      expect(await service.post(`{"id":${id},"name":"Rose"}`, credential)).toMatchObject({ status: 200 });
+    }
+
+    const expected = ['greenhouse', SUBJECT, 'Zoë 🌱', 'static', 'greenhouse'];
+    expect(await creators()).toEqual(expected);
+
+    const logged = (): unknown[] =>
+      service.log.filter(({ message }) => message === 'A plant was created').map(({ createdBy }) => createdBy);
+    await service.printed(/("A plant was created".*\n[^]*?){5}/);
+    expect(logged()).toEqual(expected);
+
+    const page = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+    // An issuer has any number of subjects, so they are one.
+    expect(page.match(/^plant_store_plants_created_by_total.+$/gm)?.sort()).toEqual([
+      'plant_store_plants_created_by_total{token="greenhouse"} 2',
+      'plant_store_plants_created_by_total{token="jwt"} 2',
+      'plant_store_plants_created_by_total{token="static"} 1',
+    ]);
   });
 });

@@ -91,3 +91,25 @@ describe('Issued access tokens without their database', () => {
     expect(await verdict(makeToken())).toBe(40101);
   });
 });
+
+describe('Issued access tokens that nothing can be said of', () => {
+  let store: ProxiedStore;
+
+  beforeEach(async () => {
+    store = await ProxiedStore.start({ STORAGE_TIMEOUT: String(STORAGE_TIMEOUT), WRONG_TOKEN_LIMIT: '1' });
+  });
+  afterEach(() => store.stop());
+
+  it('should not count as wrong ones', async () => {
+    const ask = (token: string): Promise<RawResponse> => store.sendBody(NO_PLANT, bearer(token));
+    const known = await issueToken(store.database);
+    const guess = makeToken();
+    store.proxy.reset();
+    for (const token of [guess, guess, makeToken(), guess, makeToken()]) store.expectNothingWritten(await ask(token));
+
+    store.proxy.restore();
+    await until(async () => errorOf(await ask(known.token)) === 40003);
+    // One may be, and the next is too many.
+    expect([errorOf(await ask(guess)), errorOf(await ask(guess))]).toEqual([40101, 42900]);
+  });
+});
