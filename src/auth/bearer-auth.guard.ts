@@ -15,6 +15,9 @@ interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
 }
 
+const NO_PRINCIPAL =
+  'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
+
 /** Milliseconds from one line in the log to the next on why tokens can't be decided on: anybody may cause thousands a second. */
 const TOLD_EVERY_MS = 1000;
 
@@ -60,6 +63,8 @@ export class BearerAuthGuard extends PassportGuard {
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error, this.isNews(error));
     if (!principal) throw new InvalidTokenError();
+    // JavaScript may return anything, and a route without a scope would let it in.
+    if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);
     return principal;
   }
 

@@ -14,9 +14,12 @@ describe(`${Environment.name}, explaining faults`, () => {
     );
   });
 
-  it.each(['true', 'loopback, *', '0.0.0.0/0'])('should say why nobody can trust %s as a proxy', (text) => {
-    expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
-  });
+  it.each(['true', 'loopback, *', '0.0.0.0/0', '0.0.0.0/1,128.0.0.0/1', '::ffff:0.0.0.0/96', '2000::/3'])(
+    'should say why nobody can trust %s as a proxy',
+    (text) => {
+      expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
+    },
+  );
 
   it('should name each proxy that is none', () => {
     expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
