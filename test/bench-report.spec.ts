@@ -77,6 +77,8 @@ describe(readBenchOptions.name, () => {
     const options = readBenchOptions(['--build', 'dist', '--build', '../b/dist', '--targets', 'echo,plant-store']);
 
     expect(options?.targets.map(({ name }) => name)).toEqual(['plant-store', 'plant-store-2', 'echo']);
+    const tokens = readBenchOptions(['--targets', 'plant-store-issued-token']);
+    expect(tokens?.targets.map(({ name }) => name)).toEqual(['plant-store-issued-token', 'plant-store-static-token']);
   });
 
   it('should refuse what it does not know', () => {

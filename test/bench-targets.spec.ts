@@ -11,10 +11,10 @@ import { postHead } from './support/request.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const targets = allTargets({ builds: [join(ROOT, 'dist')], workers: 2 });
-// The store with several processes has suites of its own; here it would be the same build once more.
+// The store with several processes has suites of its own; here it would be the same build once more, as what runs in another's process.
 const servers = targets
   .filter((target) => target.kind === 'server')
-  .filter(({ name }) => name !== 'plant-store-workers');
+  .filter(({ name, runsIn }) => name !== 'plant-store-workers' && runsIn === undefined);
 
 beforeAll(async () => {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');

@@ -1,6 +1,7 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
 import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
 import type { LoadGenerator } from '../load/load.js';
+import type { TargetServer } from '../server/target-server.js';
 import type { Target } from '../targets/target.js';
 import { alternate } from './alternate.js';
 import type { Contender } from './contender.js';
@@ -36,6 +37,7 @@ async function measureAt(
 ): Promise<Measurement[]> {
   const { targets, log } = options;
   const contenders: Contender[] = [];
+  const servers = new Map<string, TargetServer>();
   const measurements = new Map<string, Measurement>();
   try {
     for (const target of targets) {
@@ -44,7 +46,7 @@ async function measureAt(
       measurements.set(target.name, measurement);
       try {
         const database = databases.get(target.name);
-        if (database) contenders.push(await startContender(target, database, options.generator));
+        if (database) contenders.push(await startContender(target, database, options.generator, servers));
       } catch (error) {
         measurement.faults.push((error as Error).message);
         log(`  ${(error as Error).message}`);
@@ -67,7 +69,7 @@ async function measureAt(
   return [...measurements.values()];
 }
 
-/** A database for each target. */
+/** A database for each target that has a process of its own. */
 export async function createDatabases(
   postgres: BenchmarkPostgres,
   targets: readonly Target[],
@@ -75,7 +77,8 @@ export async function createDatabases(
 ): Promise<Map<string, BenchmarkDatabase>> {
   const databases = new Map<string, BenchmarkDatabase>();
   for (const target of targets) {
-    databases.set(target.name, await postgres.createDatabase(target.name, target.build ?? build));
+    const host = target.kind === 'server' && target.runsIn !== undefined ? databases.get(target.runsIn) : undefined;
+    databases.set(target.name, host ?? (await postgres.createDatabase(target.name, target.build ?? build)));
   }
   return databases;
 }

@@ -1,36 +1,61 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
 import type { LoadGenerator } from '../load/load.js';
 import { Pgbench } from '../load/pgbench.js';
-import { TargetServer } from '../server/target-server.js';
+import { ACCESS_TOKEN, TargetServer } from '../server/target-server.js';
 import type { DatabaseTarget, ServerTarget, Target } from '../targets/target.js';
 import type { Contender } from './contender.js';
 import { ProcessTree } from './process-tree.js';
 
-/** Fails where the target does not start here. */
+/**
+ * Fails where the target does not start here.
+ *
+ * @param servers by the names of their targets; its own is added
+ */
 export async function startContender(
   target: Target,
   database: BenchmarkDatabase,
   generator: LoadGenerator,
+  servers = new Map<string, TargetServer>(),
 ): Promise<Contender> {
-  if (target.kind === 'server') return startServerContender(target, database, generator);
+  if (target.kind === 'server') {
+    if (target.runsIn !== undefined) return guestContender(target, servers.get(target.runsIn), database, generator);
+    const server = await TargetServer.start(target, database.url);
+    servers.set(target.name, server);
+    return serverContender(target, server, database, generator);
+  }
   const pgbench = await Pgbench.find();
   if (!pgbench) throw new Error('pgbench is not installed (on Debian: apt-get install postgresql-contrib)');
   return databaseContender(target, database, pgbench);
 }
 
-async function startServerContender(
+/** In the process of another contender, which ends it. */
+function guestContender(
   target: ServerTarget,
+  server: TargetServer | undefined,
   database: BenchmarkDatabase,
   generator: LoadGenerator,
-): Promise<Contender> {
-  const server = await TargetServer.start(target, database.url);
+): Contender {
+  if (!server) throw new Error(`${target.name} runs in the process of ${target.runsIn ?? ''}, which did not start`);
+  return {
+    ...serverContender(target, server, database, generator, ACCESS_TOKEN),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+function serverContender(
+  target: ServerTarget,
+  server: TargetServer,
+  database: BenchmarkDatabase,
+  generator: LoadGenerator,
+  token = server.token,
+): Contender {
   return {
     name: target.name,
     database,
     storesPlants: target.storesPlants,
     processes: new ProcessTree(server.pid),
-    check: (id) => server.check(id),
-    load: (run) => generator.run({ ...run, url: server.url, token: server.token }),
+    check: (id) => server.check(id, token),
+    load: (run) => generator.run({ ...run, url: server.url, token }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -14,7 +14,11 @@ const KEY_FIGURES: readonly (readonly [title: string, aim: string, measured: (re
   ['creates/s at 64 ÷ Fastify + pg', '≥ 1', rates(OURS, 'fastify-pg', 64)],
   ['plants per commit at 64', '≥ 10', (report) => numberText(figure(report, OURS, 64, 'plantsPerCommit'))],
   ['peak memory at 256, MB', '≤ 180', (report) => megabytes(figure(report, OURS, 256, 'peakMemory'))],
-  ['creates/s at 64, issued ÷ static token', '≥ 0.97', rates('plant-store-issued-token', OURS, 64)],
+  [
+    'creates/s at 64, issued ÷ static token',
+    '≥ 0.97',
+    rates('plant-store-issued-token', 'plant-store-static-token', 64),
+  ],
   [
     'start to ready, ms',
     '≤ 1,500',

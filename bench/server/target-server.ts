@@ -52,7 +52,8 @@ export class TargetServer implements AsyncDisposable {
         PORT: String(port),
         HOST: '127.0.0.1',
         MANAGEMENT_PORT: '0',
-        ...(target.issuesToken ? {} : { ACCESS_TOKEN, ACCESS_TOKENS: ACCESS_TOKEN }),
+        ACCESS_TOKEN,
+        ACCESS_TOKENS: ACCESS_TOKEN,
         ...target.variables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -78,11 +79,11 @@ export class TargetServer implements AsyncDisposable {
   }
 
   /** It has to run, and to answer in the one way that counts as a create. */
-  async check(id: number): Promise<void> {
+  async check(id: number, token: string): Promise<void> {
     if (this.hasEnded()) throw new TargetServerError(this.target.name, 'has ended', this.output);
     const response = await fetch(this.url, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ id, name: 'Rose', tag: 'flower' }),
     });
     const body = await response.text();

@@ -15,6 +15,11 @@ export function allTargets({ builds, workers }: TargetOptions): Target[] {
     storeTarget('plant-store', 'plant store', build),
     ...others.map((other, index) => storeTarget(`plant-store-${index + 2}`, `plant store, ${nameOf(other)}`, other)),
     { ...storeTarget('plant-store-issued-token', 'plant store, with an issued token', build), issuesToken: true },
+    // In one process: two of them differ by more than what is to be told.
+    {
+      ...storeTarget('plant-store-static-token', 'the same process, with a static token', build),
+      runsIn: 'plant-store-issued-token',
+    },
     storeTarget('plant-store-workers', `plant store, ${workers} workers`, build, { WORKERS: String(workers) }),
     ...PEERS,
     { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },

@@ -8,7 +8,7 @@ export interface ServerTarget {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, or the token that was issued. */
+  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, and the token that was issued. */
   readonly command: readonly string[];
   /** In addition to the environment that every server gets. */
   readonly variables?: Readonly<Record<string, string>>;
@@ -16,6 +16,8 @@ export interface ServerTarget {
   readonly build?: string;
   /** Whether its token is issued in the database, with the command of its build; one of the configuration unless given. */
   readonly issuesToken?: boolean;
+  /** The target whose process and database it has, with the token of the configuration. */
+  readonly runsIn?: string;
   /** Not the echo. */
   readonly storesPlants: boolean;
 }
