@@ -4,7 +4,7 @@ import { keyOf } from './token-key.js';
 import type { TokenRow } from './token-store.js';
 
 /** Tokens that are kept at most; of more, those that were used last. */
-export const MOST_TOKENS = 10_000;
+const MOST_TOKENS = 10_000;
 /** Milliseconds after its last use that a token is forgotten: an hour. */
 const UNUSED_MS = 3_600_000;
 
