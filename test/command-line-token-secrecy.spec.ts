@@ -47,29 +47,7 @@ describe('plant-store token create, and who else could have the token', () => {
     expect([...seen].some((line) => line.includes('token create --name watched'))).toBe(true);
     expect([...seen].filter((line) => line.includes(token.slice(6, 20)))).toEqual([]);
   });
-
-  itOnLinux('should say that nobody has the token where it could not be printed', async () => {
-    const script = 'exec "$0" "$1" token create --name unprinted >/dev/full';
-    const { main, node } = { main: new URL('../dist/main.js', import.meta.url).pathname, node: process.execPath };
-    const run = new PlantStoreProcess(['-e', SHELL, script, node, main], {
-      script: '--input-type=commonjs',
-      variables: { DATABASE_URL: database.url },
-    });
-    expect(await run.ended).toBe(1);
-    const { id } = await commands.only('unprinted');
-    expect(run.stderr).toMatch(
-      new RegExp(
-        `^plant-store: the access token unprinted was made, but could not be printed \\(ENOSPC.*\\)\\. .*token revoke ${id}\n$`,
-      ),
-    );
-  });
 });
-
-/** Runs a shell script in the place of Node's own. */
-const SHELL = `
-  const [, script, ...args] = process.argv;
-  process.exitCode = require('node:child_process').spawnSync('sh', ['-c', script, ...args], { stdio: 'inherit' }).status;
-`;
 
 async function commandLines(): Promise<string[]> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));

@@ -1,4 +1,5 @@
 import { withoutTokens } from '../auth/issued/without-tokens.js';
+import { escapeControlsInLines } from '../errors/escape-controls.js';
 import { packageVersion } from '../package-version.js';
 import { call, type CommandGroup } from './command.js';
 import { describeFailure } from './describe-failure.js';
@@ -32,7 +33,8 @@ export async function runCommandLine(args: string[]): Promise<number> {
   } catch (error) {
     const misused = error instanceof UsageError;
     const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
-    console.error(withoutTokens(text));
+    // Whatever it repeats, arguments or what the database says, must neither steer a terminal nor hold a token.
+    console.error(escapeControlsInLines(withoutTokens(text)));
     return misused ? USAGE_FAULT : FAILURE;
   }
 }

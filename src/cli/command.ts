@@ -1,10 +1,6 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { type Options, parseArguments } from './parse-arguments.js';
+import { quoteArgument } from './quote-argument.js';
 import { UsageError } from './usage.error.js';
-
-type Options = NonNullable<ParseArgsConfig['options']>;
-
-/** What an option was given: several times where it may be repeated. */
-export type OptionValues = Record<string, string | string[] | boolean | undefined>;
 
 /** A command that does something. It is loaded only when it is called: help and refusals come without the framework. */
 export interface Command {
@@ -43,14 +39,15 @@ async function callOneOf(group: CommandGroup, args: readonly string[], path: str
     const options = Object.fromEntries(
       Object.keys(answers).map((name) => [name, { type: 'boolean', short: name.charAt(0) } as const]),
     );
-    const values = parse({ args: [...args], options: { ...options, ...HELP }, allowPositionals: true }).values;
+    const { values } = parseArguments(args, { ...options, ...HELP });
     const asked = Object.keys(answers).find((name) => values[name] === true);
     console.log(values.help === true || asked === undefined ? group.usage : answers[asked]?.());
     return;
   }
+  const named = [path, first].filter(Boolean).join(' ');
   const next = Object.hasOwn(group.commands, first) ? group.commands[first] : undefined;
-  if (next === undefined) throw new UsageError(`there is no command "${[path, first].filter(Boolean).join(' ')}"`);
-  await call(next, rest, [path, first].filter(Boolean).join(' '));
+  if (next === undefined) throw new UsageError(`there is no command ${quoteArgument(named)}`);
+  await call(next, rest, named);
 }
 
 async function callAlone(
@@ -58,32 +55,16 @@ async function callAlone(
   args: readonly string[],
   path: string,
 ): Promise<void> {
-  const parsed = parse({ args: [...args], options: { ...options, ...HELP }, allowPositionals: true, tokens: true });
-  const { help, ...values } = parsed.values as OptionValues;
+  const { values, operands: given } = parseArguments(args, { ...options, ...HELP });
+  const { help, ...rest } = values;
   if (help === true) {
     console.log(usage);
     return;
   }
-  const given = (parsed.tokens ?? []).flatMap((token) => (token.kind === 'option' ? [token.name] : []));
-  const repeated = given.find((name, index) => options?.[name]?.multiple !== true && given.indexOf(name) < index);
-  if (repeated !== undefined) throw new UsageError(`--${repeated} is given more than once`);
-  const surplus = parsed.positionals.slice(operands.length);
-  if (surplus.length > 0) throw new UsageError(`${path} takes no "${surplus.join(' ')}"`);
-  const missing = operands[parsed.positionals.length];
+  const surplus = given.slice(operands.length);
+  if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
+  const missing = operands[given.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing behind ${path}`);
   const run = await load();
-  await run(values as never, ...parsed.positionals);
+  await run(rest as never, ...given);
 }
-
-function parse(
-  config: Parameters<typeof parseArgs>[0] & object,
-): ReturnType<typeof parseArgs> & { tokens?: ParsedToken[] } {
-  try {
-    return parseArgs(config);
-  } catch (error) {
-    // What follows is advice for how to write an argument that begins with a dash.
-    throw new UsageError((error as Error).message.split(/\.\s/, 1)[0] ?? '');
-  }
-}
-
-type ParsedToken = { kind: 'option'; name: string } | { kind: 'positional' | 'option-terminator' };

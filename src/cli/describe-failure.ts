@@ -3,16 +3,10 @@ import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';
 import { MigrationError } from '../database/migration.error.js';
-import { TokenOutputError } from './token/token-output.error.js';
+import { OutputError } from './output.error.js';
 
 /** Their messages say all. */
-const EXPLAINED = [
-  ConfigurationError,
-  EmbeddedPostgresError,
-  MigrationError,
-  TokenAdministrationError,
-  TokenOutputError,
-];
+const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
 
 /** What the console tells of a failure: the message alone where it says all, else the stack too. */
 export function describeFailure(error: unknown): string {

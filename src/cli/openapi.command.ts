@@ -1,11 +1,12 @@
 import { loadEnvironment } from '../config/load-environment.js';
 import { createApp } from '../create-app.js';
 import { createOpenApiDocument } from '../http/openapi-document.js';
+import { print } from './print.js';
 
 /** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
 export async function openapi(): Promise<void> {
   const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
   const databaseUrl = environment.databaseUrl ?? 'postgresql://localhost/plants';
   const app = await createApp(Object.assign(environment, { databaseUrl, docs: false }));
-  console.log(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
+  await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }

@@ -5,6 +5,8 @@ import { MigrationError } from './migration.error.js';
 import { reasonOf } from './reason-of.js';
 
 const CONNECT_TIMEOUT = 10_000;
+/** Milliseconds for the server to take leave. What was done is done, and must not wait for a network that has gone. */
+const FAREWELL = 2000;
 
 interface ConnectionLimits {
   /** Milliseconds that a statement may take; any time unless given. */
@@ -19,19 +21,22 @@ export async function withConnection<T>(
   work: (client: pg.Client) => Promise<T>,
   limits: ConnectionLimits = {},
 ): Promise<T> {
-  const client = await connect(database, limits);
+  const socket = new Socket();
+  const client = await connect(database, limits, socket);
   try {
     return await work(client);
   } finally {
+    const timer = setTimeout(() => socket.destroy(), FAREWELL);
     await client.end();
+    clearTimeout(timer);
   }
 }
 
 async function connect(
   { connectionString, description }: DatabaseUrl,
   { timeout, signal }: ConnectionLimits,
+  socket: Socket,
 ): Promise<pg.Client> {
-  const socket = new Socket();
   signal?.addEventListener('abort', () => socket.destroy(new Error('it is not wanted any more')), { once: true });
   try {
     const client = new pg.Client({

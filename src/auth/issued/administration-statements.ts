@@ -1,12 +1,8 @@
 import pg from 'pg';
-import type { TokenExpiry } from './token-expiry.js';
+import { LAST_MOMENT, type TokenExpiry } from './token-expiry.js';
 import type { TokenRecord } from './token-record.js';
+import { NOW, ROW, tokenRecord, type TokenRecordRow } from './token-record-row.js';
 
-// The time of a statement, not of its transaction, which may have waited for a lock since it began.
-const NOW = 'statement_timestamp()';
-const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${NOW} THEN 'expired' ELSE 'valid' END`;
-const COLUMNS = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt",
-  revoked_at AS "revokedAt", ${STATE} AS state`;
 const VALID = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
 /** In seconds, as days and months would be as long as the session's time zone has them. */
 const after = (seconds: string): string => `${NOW} + make_interval(secs => ${seconds})`;
@@ -26,22 +22,23 @@ export class AdministrationStatements {
     const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
     return this.one(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-       VALUES ($1, $2, $3, ${NOW}, COALESCE($4::timestamptz, ${after('$5::float8')})) RETURNING ${COLUMNS}`,
-      [name, digest, scopes, at?.toISOString() ?? null, seconds ?? null],
+       VALUES ($1, $2, $3, ${NOW}, COALESCE($4::timestamptz,
+         CASE WHEN $5::float8 IS NOT NULL THEN LEAST(${after('$5::float8')}, $6::timestamptz) END)) RETURNING ${ROW}`,
+      [name, digest, scopes, at?.toISOString() ?? null, seconds ?? null, LAST_MOMENT.toISOString()],
     );
   }
 
   all(): Promise<TokenRecord[]> {
-    return this.many(`SELECT ${COLUMNS} FROM ${this.table} ORDER BY name COLLATE "C", id`);
+    return this.many(`SELECT ${ROW} FROM ${this.table} ORDER BY name COLLATE "C", id`);
   }
 
   named(name: string): Promise<TokenRecord[]> {
-    return this.many(`SELECT ${COLUMNS} FROM ${this.table} WHERE name = $1 ORDER BY id`, [name]);
+    return this.many(`SELECT ${ROW} FROM ${this.table} WHERE name = $1 ORDER BY id`, [name]);
   }
 
   /** @param id as it was typed: it may be larger than any id can be */
   async withId(id: string): Promise<TokenRecord | undefined> {
-    const [record] = await this.many(`SELECT ${COLUMNS} FROM ${this.table} WHERE id::text = $1`, [id]);
+    const [record] = await this.many(`SELECT ${ROW} FROM ${this.table} WHERE id::text = $1`, [id]);
     return record;
   }
 
@@ -53,7 +50,7 @@ export class AdministrationStatements {
   /** Returns those that were valid until now. */
   revoke(ids: readonly number[]): Promise<TokenRecord[]> {
     return this.changed(
-      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::int[]) AND ${VALID} RETURNING ${COLUMNS}`,
+      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::int[]) AND ${VALID} RETURNING ${ROW}`,
       [ids],
     );
   }
@@ -62,7 +59,7 @@ export class AdministrationStatements {
   shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
     return this.changed(
       `UPDATE ${this.table} SET expires_at = LEAST(expires_at, ${after('$2::float8')})
-       WHERE id = ANY($1::int[]) RETURNING ${COLUMNS}`,
+       WHERE id = ANY($1::int[]) RETURNING ${ROW}`,
       [ids, seconds],
     );
   }
@@ -73,7 +70,7 @@ export class AdministrationStatements {
   }
 
   private async many(sql: string, values: unknown[] = []): Promise<TokenRecord[]> {
-    return (await this.client.query<TokenRecord>(sql, values)).rows;
+    return (await this.client.query<TokenRecordRow>(sql, values)).rows.map(tokenRecord);
   }
 
   private async one(sql: string, values: unknown[]): Promise<TokenRecord> {

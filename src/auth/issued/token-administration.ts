@@ -1,16 +1,12 @@
 import type pg from 'pg';
+import { escapeControls } from '../../errors/escape-controls.js';
 import { quote } from '../../errors/quote.js';
 import { TokenAdministrationError } from './token-administration.error.js';
-import { TOKEN_CHANNEL } from './token-channel.js';
 import type { TokenExpiry } from './token-expiry.js';
 import { makeToken, tokenDigest } from './token-form.js';
 import type { NewToken, TokenRecord } from './token-record.js';
+import { TokenTransaction } from './token-transaction.js';
 import { AdministrationStatements } from './administration-statements.js';
-
-/** Any number that no other program is likely to use; this one spells "PLTK". */
-const LOCK_CLASS = 0x504c544b;
-/** Sooner than the connection is given up, so that what comes too late is undone and not done unheard. */
-const STATEMENT_TIMEOUT = 8000;
 
 /** One token, or all of a name. */
 export type TokenTarget = { readonly id: string } | { readonly name: string };
@@ -36,7 +32,8 @@ export class TokenAdministration {
 
   /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
-    return this.changing(name, async () => {
+    const advice = `If it has a new valid one with the name ${name}, nobody has that: rotate or revoke it`;
+    return this.changing(name, advice, async () => {
       // Of several, which a rotation leaves for a while, the one that stays.
       const valid = (await this.statements.named(name)).findLast(isValid);
       if (valid) {
@@ -69,7 +66,7 @@ export class TokenAdministration {
     const found = 'id' in target ? await this.statements.withId(target.id) : undefined;
     const name = 'id' in target ? found?.name : target.name;
     if (name === undefined) throw unknown(target);
-    return this.changing(name, async () => {
+    return this.changing(name, 'To revoke again does no harm', async () => {
       const meant = (await this.statements.named(name)).filter(({ id }) => found === undefined || id === found.id);
       if (meant.length === 0) throw unknown(target);
       const revoked = await this.statements.revoke(meant.map(({ id }) => id));
@@ -83,7 +80,10 @@ export class TokenAdministration {
    * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
    */
   rotate({ name, overlap, expiry }: TokenRotation): Promise<NewToken & { replaced: TokenRecord[] }> {
-    return this.changing(name, async () => {
+    const advice =
+      `If it has a new valid one with the name ${escapeControls(name)}, nobody has that, and the old ones have ended or ` +
+      'end after the overlap: rotate again, and then revoke the one that nobody has by its id';
+    return this.changing(name, advice, async () => {
       const named = await this.statements.named(name);
       const old = named.filter(isValid);
       const newest = old.at(-1);
@@ -105,29 +105,8 @@ export class TokenAdministration {
     );
   }
 
-  /** What is done to the tokens of one name is done one after the other, and told to all who verify tokens. */
-  private async changing<T>(name: string, work: () => Promise<T>): Promise<T> {
-    // Whatever the role's defaults are: what has waited for the lock must see what it waited for, and what is told to be
-    // done is on disk.
-    await this.client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-    try {
-      await this.client.query(
-        `SELECT set_config('synchronous_commit', 'on', true), set_config('statement_timeout', $1, true)`,
-        [String(STATEMENT_TIMEOUT)],
-      );
-      await this.client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
-        LOCK_CLASS,
-        `${this.schema}\n${name}`,
-      ]);
-      const result = await work();
-      await this.client.query(`SELECT pg_notify($1, '')`, [TOKEN_CHANNEL]);
-      await this.client.query('COMMIT');
-      return result;
-    } catch (error) {
-      // The connection may be what failed.
-      await this.client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    }
+  private changing<T>(name: string, advice: string, work: () => Promise<T>): Promise<T> {
+    return new TokenTransaction(this.client, this.schema, name, advice).run(work);
   }
 }
 
@@ -146,8 +125,9 @@ function unknown(target: TokenTarget): TokenAdministrationError {
 }
 
 function ended(name: string): TokenAdministrationError {
+  const shown = escapeControls(name);
   return new TokenAdministrationError(
     'ended',
-    `no access token with the name ${name} is valid any more. Create one: plant-store token create --name ${name}`,
+    `no access token with the name ${shown} is valid any more. Create one: plant-store token create --name ${shown}`,
   );
 }

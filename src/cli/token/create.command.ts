@@ -1,6 +1,6 @@
 import { tokenNameFault } from '../../auth/issued/token-name.js';
 import { CREATE_PLANTS } from '../../auth/scopes.js';
-import { quote } from '../../errors/quote.js';
+import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { parseExpiry } from './expiry.js';
 import { handOver } from './hand-over.js';
@@ -21,10 +21,10 @@ interface CreateOptions {
 export async function createToken({ name, expires, scope, schema }: CreateOptions): Promise<void> {
   if (name === undefined) throw new UsageError('--name is missing, should be the name of the token: --name NAME');
   const fault = tokenNameFault(name);
-  if (fault !== undefined) throw new UsageError(`--name is ${quote(name)}: a name ${fault}`);
+  if (fault !== undefined) throw new UsageError(`--name is ${quoteArgument(name)}: a name ${fault}`);
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
 
   const made = await withTokens(schema, (tokens) => tokens.create(name, scopes, expiry));
-  await handOver(made, ...(expires === undefined ? [DEFAULT_REMARK] : []));
+  await handOver(made, { remarks: expires === undefined ? [DEFAULT_REMARK] : [] });
 }

@@ -1,3 +1,4 @@
+import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 
 const DAY = 86_400;
@@ -11,6 +12,6 @@ export function durationSeconds(option: string, text: string): number | undefine
   const [, count, unit = ''] = FORM.exec(text) ?? [];
   if (count === undefined) return undefined;
   const seconds = Number(count) * (SECONDS[unit] ?? NaN);
-  if (seconds > LONGEST) throw new UsageError(`${option} is "${text}", should be 100y at most`);
+  if (seconds > LONGEST) throw new UsageError(`${option} is ${quoteArgument(text)}, should be 100y at most`);
   return seconds;
 }

@@ -51,4 +51,22 @@ describe(parseExpiry.name, () => {
     expect(() => parseExpiry(text)).toThrow(UsageError);
     expect(() => parseExpiry(text)).toThrow(/^--expires is ".*", should be a time from now such as 30m, .*or never$/);
   });
+
+  it.each(['0000-01-01', '0000-12-31T23:59Z', '0001-01-01T00:00+14:00'])(
+    'should refuse %s, before which there is nothing',
+    (text) => {
+      expect(() => parseExpiry(text)).toThrow(UsageError);
+      expect(() => parseExpiry(text)).toThrow(`--expires is "${text}", should be in the future`);
+    },
+  );
+
+  it.each(['0001-01-01', '9999-12-31', '9999-12-31T23:59:59.999Z'])('should take %s', (text) => {
+    expect(parseExpiry(text)).toEqual({ at: expect.any(Date) as unknown });
+  });
+
+  it('should refuse what comes after the years of four digits', () => {
+    expect(() => parseExpiry('9999-12-31T23:59-01:00')).toThrow(
+      '--expires is "9999-12-31T23:59-01:00", should be in the year 9999 at the latest, or never',
+    );
+  });
 });

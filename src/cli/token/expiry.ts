@@ -1,5 +1,5 @@
-import type { TokenExpiry } from '../../auth/issued/token-expiry.js';
-import { quote } from '../../errors/quote.js';
+import { FIRST_MOMENT, LAST_MOMENT, type TokenExpiry } from '../../auth/issued/token-expiry.js';
+import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { durationSeconds } from './duration.js';
 
@@ -9,11 +9,17 @@ const DATE = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[
 export function parseExpiry(text: string): TokenExpiry {
   if (text === 'never') return 'never';
   const at = moment(text);
-  if (at !== undefined) return { at };
+  if (at !== undefined) {
+    if (at < FIRST_MOMENT) throw new UsageError(`--expires is ${quoteArgument(text)}, should be in the future`);
+    if (at > LAST_MOMENT) {
+      throw new UsageError(`--expires is ${quoteArgument(text)}, should be in the year 9999 at the latest, or never`);
+    }
+    return { at };
+  }
   const seconds = durationSeconds('--expires', text);
   if (seconds !== undefined && seconds > 0) return { seconds };
   throw new UsageError(
-    `--expires is ${quote(text)}, should be a time from now such as 30m, 12h, 90d, 2w or 1y, ` +
+    `--expires is ${quoteArgument(text)}, should be a time from now such as 30m, 12h, 90d, 2w or 1y, ` +
       'a date such as 2030-12-31, a date-time such as 2030-12-31T18:00Z, or never',
   );
 }

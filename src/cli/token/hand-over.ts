@@ -1,47 +1,53 @@
 import type { NewToken } from '../../auth/issued/token-record.js';
 import { CREATE_PLANTS } from '../../auth/scopes.js';
 import { reasonOf } from '../../database/reason-of.js';
-import { TokenOutputError } from './token-output.error.js';
+import { escapeControls } from '../../errors/escape-controls.js';
+import { OutputError } from '../output.error.js';
+import { write } from '../print.js';
 import { utc } from './token-table.js';
 
+interface Remarks {
+  /** For who has the token. */
+  readonly remarks?: readonly string[];
+  /** What became of those in whose place it is. */
+  readonly replaced?: readonly string[];
+}
+
 /** Prints the token, alone, to standard output, and what is to be said of it to standard error. */
-export async function handOver({ token, record }: NewToken, ...remarks: string[]): Promise<void> {
-  const { id, name, scopes, expiresAt } = record;
+export async function handOver(made: NewToken, { remarks = [], replaced = [] }: Remarks = {}): Promise<void> {
+  const { id, name, scopes, expiresAt } = made.record;
   try {
-    await print(`${token}\n`);
+    await write(`${made.token}\n`);
   } catch (error) {
-    throw new TokenOutputError(
-      `the access token ${name} was made, but could not be printed (${reasonOf(error)}). ` +
-        `As nobody has it now, revoke it: plant-store token revoke ${id}`,
-    );
+    throw new OutputError(unprinted(made, replaced, reasonOf(error)));
   }
   const end = expiresAt === null ? 'It never expires' : `It expires at ${utc(expiresAt)}`;
-  console.error(
-    [
-      `Access token ${name}, with the id ${id}, for ${scopes.join(' ')}. ${end}.`,
-      ...remarks,
-      ...scopeRemarks(scopes),
-      'It is shown this once: only a digest of it is stored.',
-    ].join('\n'),
-  );
+  const lines = [
+    `Access token ${name}, with the id ${id}, for ${scopes.join(' ') || 'nothing'}. ${end}.`,
+    ...remarks,
+    ...replaced,
+    ...scopeRemarks(scopes),
+    'It is shown this once: only a digest of it is stored.',
+  ];
+  console.error(lines.map(escapeControls).join('\n'));
+}
+
+function unprinted({ record: { id, name } }: NewToken, replaced: readonly string[], reason: string): string {
+  const shown = escapeControls(name);
+  const revoke = `revoke it: plant-store token revoke ${id}`;
+  const advice = replaced.length > 0 ? `rotate again (plant-store token rotate ${shown}), and then ${revoke}` : revoke;
+  return [
+    `the access token ${shown} with the id ${id} was made, but could not be printed (${reason}).`,
+    ...replaced,
+    `As nobody has it now, ${advice}`,
+  ].join(' ');
 }
 
 function scopeRemarks(scopes: readonly string[]): string[] {
   const unknown = scopes.filter((scope) => scope !== CREATE_PLANTS);
-  if (unknown.length === 0) return [];
   if (unknown.length === scopes.length) {
     return [`The store knows the scope ${CREATE_PLANTS} alone: this token cannot create plants.`];
   }
+  if (unknown.length === 0) return [];
   return [`The store knows the scope ${CREATE_PLANTS} alone, and makes nothing of ${unknown.join(' ')}.`];
-}
-
-function print(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // Unheard, the event ends the process.
-    process.stdout.once('error', reject);
-    process.stdout.write(text, (error) => {
-      if (error) reject(error);
-      else resolve();
-    });
-  });
 }

@@ -1,3 +1,5 @@
+import { escapeControlsInLines } from '../../errors/escape-controls.js';
+import { print } from '../print.js';
 import { withTokens } from './token-database.js';
 import { tokenTable } from './token-table.js';
 
@@ -7,7 +9,8 @@ const FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 
 /** `plant-store token list`: all tokens, but never the tokens themselves. */
 export async function listTokens({ json, schema }: { json?: boolean; schema?: string }): Promise<void> {
   const records = await withTokens(schema, (tokens) => tokens.list());
-  console.log(json === true ? JSON.stringify(records, FIELDS, 2) : tokenTable(records));
+  // JSON escapes but some of the control characters by itself. In it, too, they mean the same when they are escaped.
+  await print(json === true ? escapeControlsInLines(JSON.stringify(records, FIELDS, 2)) : tokenTable(records));
   if (records.length === 0) {
     console.error('There are no access tokens yet. Create one: plant-store token create --name NAME');
   }

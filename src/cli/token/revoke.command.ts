@@ -1,4 +1,7 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
+import { escapeControls } from '../../errors/escape-controls.js';
+import { OutputError } from '../output.error.js';
+import { print } from '../print.js';
 import { refuseToken } from './refuse-token.js';
 import { withTokens } from './token-database.js';
 import { utc } from './token-table.js';
@@ -8,8 +11,13 @@ export async function revokeTokens({ schema }: { schema?: string }, nameOrId: st
   refuseToken(nameOrId);
   const target = /^[0-9]+$/.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
   const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
-  const lines = revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded);
-  console.log(lines.join('\n'));
+  const lines = (revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded)).map(escapeControls);
+  try {
+    await print(lines.join('\n'));
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+    throw new OutputError([`${error.message}, which was to tell this:`, ...lines].join('\n'));
+  }
 }
 
 function describeRevoked({ id, name }: TokenRecord): string {

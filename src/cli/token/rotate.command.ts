@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
-import { quote } from '../../errors/quote.js';
+import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { durationSeconds } from './duration.js';
 import { parseExpiry } from './expiry.js';
@@ -20,20 +20,20 @@ interface RotateOptions {
 export async function rotateToken({ overlap, expires, schema }: RotateOptions, name: string): Promise<void> {
   refuseToken(name);
   if (/^[0-9]+$/.test(name))
-    throw new UsageError(`${quote(name)} is an id, should be a name: all tokens of it are rotated`);
+    throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
   const rotation = {
     name,
     overlap: parseOverlap(overlap ?? DEFAULT_OVERLAP),
     expiry: expires === undefined ? undefined : parseExpiry(expires),
   };
   const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
-  await handOver(made, ...replaced.map(describeReplaced));
+  await handOver(made, { replaced: replaced.map(describeReplaced) });
 }
 
 function parseOverlap(text: string): number {
   const seconds = text === '0' ? 0 : durationSeconds('--overlap', text);
   if (seconds !== undefined) return seconds;
-  throw new UsageError(`--overlap is ${quote(text)}, should be a time such as 30m, 12h or 2d, or 0`);
+  throw new UsageError(`--overlap is ${quoteArgument(text)}, should be a time such as 30m, 12h or 2d, or 0`);
 }
 
 function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {

@@ -1,5 +1,5 @@
 import { holdsToken } from '../../auth/issued/without-tokens.js';
-import { quote } from '../../errors/quote.js';
+import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 
 /** scope-token of RFC 6749, section 3.3, but for the comma, which separates here. */
@@ -12,7 +12,7 @@ export function parseScopes(values: readonly string[]): string[] {
   const wrong = scopes.find((scope) => !SCOPE.test(scope));
   if (wrong !== undefined) {
     throw new UsageError(
-      `--scope is ${quote(wrong)}, should have 1 to 100 visible ASCII characters, without quotes and backslashes`,
+      `--scope is ${quoteArgument(wrong)}, should have 1 to 100 visible ASCII characters, without quotes and backslashes`,
     );
   }
   if (scopes.some(holdsToken))

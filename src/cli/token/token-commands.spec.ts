@@ -20,12 +20,16 @@ describe('plant-store token, called for help, or wrongly', () => {
     [['token'], 'a command is missing behind token', 'plant-store token create'],
     [['token', 'make'], 'there is no command "token make"', 'plant-store token create'],
     [['token', 'constructor'], 'there is no command "token constructor"', 'plant-store token create'],
-    [['token', '--json'], "Unknown option '--json'", 'plant-store token list [--json]'],
+    [['token', '--json'], 'there is no option "--json"', 'plant-store token list [--json]'],
     [['token', 'create'], '--name is missing', 'plant-store token create --name NAME'],
     [['token', 'create', 'ci'], 'token create takes no "ci"', 'plant-store token create --name NAME'],
     [['token', 'create', '--name'], "Option '--name <value>' argument missing", 'plant-store token create --name'],
     [['token', 'create', '--name', 'a', '--name', 'b'], '--name is given more than once', 'token create --name NAME'],
-    [['token', 'create', '--name', 'a', '--json'], "Unknown option '--json'", 'plant-store token create --name NAME'],
+    [
+      ['token', 'create', '--name', 'a', '--json'],
+      'there is no option "--json"',
+      'plant-store token create --name NAME',
+    ],
     [['token', 'create', '--name', ''], '--name is "": a name must have 1 to 100', 'plant-store token create'],
     [['token', 'create', '--name', ' ci'], '--name is " ci": a name must have 1 to 100', 'plant-store token create'],
     [
@@ -46,11 +50,23 @@ describe('plant-store token, called for help, or wrongly', () => {
     [['token', 'list', 'ci'], 'token list takes no "ci"', 'plant-store token list'],
     [['token', 'revoke'], 'NAME or ID is missing behind token revoke', 'plant-store token revoke NAME|ID'],
     [['token', 'revoke', 'a', 'b'], 'token revoke takes no "b"', 'plant-store token revoke NAME|ID'],
-    [['token', 'revoke', '--all'], "Unknown option '--all'", 'plant-store token revoke NAME|ID'],
+    [['token', 'revoke', '--all'], 'there is no option "--all"', 'plant-store token revoke NAME|ID'],
     [['token', 'rotate'], 'NAME is missing behind token rotate', 'plant-store token rotate NAME'],
     [['token', 'rotate', '7'], '"7" is an id, should be a name', 'plant-store token rotate NAME'],
     [['token', 'rotate', 'a', '--overlap', 'never'], '--overlap is "never", should be', 'plant-store token rotate'],
-    [['token', 'rotate', 'a', '--overlap', '-1h'], "Option '--overlap' argument is ambiguous", 'token rotate NAME'],
+    [
+      ['token', 'rotate', 'a', '--overlap', '-1h'],
+      '--overlap is followed by "-1h", should be followed by its value: one that begins with a dash is given as --overlap=-1h',
+      'token rotate NAME',
+    ],
+    [['token', 'rotate', 'a', '--overlap=-1h'], '--overlap is "-1h", should be', 'plant-store token rotate'],
+    [['token', 'create', '--name', '-x'], 'is given as --name=-x', 'plant-store token create'],
+    [['token', 'create', '--name=-x'], '--name is "-x": a name must', 'plant-store token create'],
+    [['token', 'create', '--expires', '-5d', '--name', 'a'], 'is given as --expires=-5d', 'token create --name NAME'],
+    [['token', 'create', '--name', '--expires', '5d'], '--name is followed by "--expires"', 'token create --name NAME'],
+    [['token', 'create', '--name', '-', '--jsn'], 'there is no option "--jsn"', 'token create --name NAME'],
+    [['token', 'list', '--json=3'], "Option '--json' does not take an argument", 'plant-store token list'],
+    [['token', 'create', '--name', 'a', '--expires', '0000-01-01'], 'should be in the future', 'token create'],
     [['token', 'rotate', 'a', '--overlap', ''], '--overlap is "", should be', 'plant-store token rotate'],
   ])('should refuse %j, say why, and exit with 2', async (args, reason, usage) => {
     const refused = await outcomeOfCommandLine(args);
@@ -61,8 +77,39 @@ describe('plant-store token, called for help, or wrongly', () => {
     expect(refused.stderr).not.toContain('plant-store serve ');
   });
 
+  const steering = '\u001b[31mfoo\u009b2J';
+  it.each([
+    [steering],
+    ['token', steering],
+    ['token', 'list', steering],
+    ['token', 'list', `--${steering}`],
+    ['token', `--${steering}`],
+    [`-${steering}`],
+    ['token', 'create', '--name', `-${steering}`],
+    ['token', 'create', '--name', steering],
+    ['token', 'create', '--name', 'a', '--expires', steering],
+    ['token', 'create', '--name', 'a', '--scope', steering],
+    ['token', 'rotate', 'a', '--overlap', steering],
+    ['token', 'list', `--json=${steering}`],
+    ['serve', `--${steering}. And more`],
+  ])('should pass no control characters of an argument on to a terminal (%#)', async (...args) => {
+    const refused = await outcomeOfCommandLine(args);
+    expect([refused.stdout, refused.code]).toEqual(['', 2]);
+    expect(refused.stderr).toMatch(/^plant-store: /);
+    expect(refused.stderr).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
+  it('should shorten what is wrong and very long', async () => {
+    const refused = await outcomeOfCommandLine(['token', 'list', `--${'x'.repeat(100_000)}`]);
+    expect(refused.stderr).toContain(`there is no option "--${'x'.repeat(57)}…"`);
+  });
+
   const token = makeToken();
   it.each([
+    [['token', 'list', `${'x'.repeat(30)}${token}`]],
+    [['token', 'list', `--${'x'.repeat(30)}${token}`]],
+    [['token', 'create', '--name', 'ci', '--expires', `${'x'.repeat(30)}${token}`]],
+    [['token', 'create', '--name', `-${token}`]],
     [[token]],
     [['token', token]],
     [['token', 'list', token]],

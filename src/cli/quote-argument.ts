@@ -1,0 +1,7 @@
+import { withoutTokens } from '../auth/issued/without-tokens.js';
+import { quote } from '../errors/quote.js';
+
+/** An argument as a message shows it. Tokens are taken out first: a shortened one may not be known for one any more. */
+export function quoteArgument(text: string): string {
+  return quote(withoutTokens(text));
+}
