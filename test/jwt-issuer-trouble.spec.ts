@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KEYS_TIMING } from '../src/auth/jwt/issuer-keys.js';
 import { JwtVerifier } from '../src/auth/jwt/jwt-verifier.js';
+import { publicJwk, type SigningKey } from './support/forged-jwt.js';
 import { freePort } from './support/free-port.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { json } from './support/key-server.js';
@@ -47,6 +48,26 @@ describe(`${JwtVerifier.name}, at an issuer in trouble`, () => {
     expect(await outcomeOf(instance, issuer.forge({ sub: 'another' }))).toBe(200);
     expect(await outcomeOf(instance, issuer.forge({}, { kid: 'a' }, scene.keys.b))).toBe(40101);
     expect(await outcomeOf(instance, issuer.forge({ exp: 1 }, {}, scene.keys.b))).toBe(40101);
+  });
+
+  it.each<[string, (key: SigningKey) => object[]]>([
+    ['none', () => []],
+    ['a private one alone', (key) => [key]],
+  ])('should go on with the keys it knows where an answer has %s, and take the next ones', async (_, keysOf) => {
+    const issuer = await scene.issuerWith([scene.keys.a]);
+    const [instance] = await scene.storeOf(issuer.url);
+    const token = await issuer.token();
+    expect(await outcomeOf(instance, token)).toBe(200);
+
+    issuer.keysAnswer = json({ keys: keysOf(scene.keys.b) });
+    const newer = issuer.forge({}, {}, scene.keys.b);
+    await until(async () => (await outcomeOf(instance, newer)) === 50300);
+    expect(await outcomeOf(instance, token)).toBe(200);
+    expect(await outcomeOf(instance, issuer.forge({ sub: 'another' }))).toBe(200);
+
+    issuer.keysAnswer = json({ keys: [publicJwk(scene.keys.b)] });
+    await until(async () => (await outcomeOf(instance, newer)) === 200);
+    expect(await outcomeOf(instance, token)).toBe(40101);
   });
 
   it('should wait for one that never answers no longer than it says, once for all', async () => {

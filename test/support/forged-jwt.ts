@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
 /** What the `aud` of tokens for the store is. */
@@ -12,6 +12,12 @@ export type SigningKey = JWK & { kid: string; alg: string };
 export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
+}
+
+/** One of 1024 bits. */
+export function shortKey(): SigningKey {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  return { ...(privateKey.export({ format: 'jwk' }) as JWK), kid: 'short', alg: 'RS256' };
 }
 
 /** What an issuer says of a key. */

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { IssuerKeys, KEYS_TIMING } from '../../src/auth/jwt/issuer-keys.js';
+import { publicJwk, signingKey } from './forged-jwt.js';
 import { json, KeyServer } from './key-server.js';
 
 /** Longer than any test takes. */
@@ -15,6 +16,8 @@ export class KeysOwner implements AsyncDisposable {
 
   private constructor(
     readonly key: JWK,
+    /** One that it does not have yet. */
+    readonly other: JWK,
     private readonly server: KeyServer,
   ) {
     const log = (message: unknown): number => this.logged.push(String(message));
@@ -22,9 +25,8 @@ export class KeysOwner implements AsyncDisposable {
   }
 
   static async start(): Promise<KeysOwner> {
-    const { publicKey } = await generateKeyPair('ES256');
-    const key = { ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' };
-    return new KeysOwner(key, await KeyServer.start(json({ keys: [key] })));
+    const [key, other] = [publicJwk(await signingKey('first')), publicJwk(await signingKey('other'))];
+    return new KeysOwner(key, other, await KeyServer.start(json({ keys: [key] })));
   }
 
   get url(): string {

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Configuration, Provider } from 'oidc-provider';
 import { AUDIENCE, forgeJwt, type SigningKey, signingKey, SUBJECT } from './forged-jwt.js';
 import { freePort } from './free-port.js';
@@ -18,6 +18,8 @@ interface IssuerOptions {
 export class OidcIssuer implements AsyncDisposable {
   /** The paths that were asked for, in turn. */
   readonly requests: string[] = [];
+  /** How it answers those who ask for its keys, where not with its keys. */
+  keysAnswer: RequestListener | undefined;
 
   private constructor(
     readonly url: string,
@@ -35,10 +37,14 @@ export class OidcIssuer implements AsyncDisposable {
     const own = keys ?? [await signingKey('first')];
     const url = `http://127.0.0.1:${port ?? (await freePort())}`;
     const callback = (await provider(url, own)).callback();
-    const server = createServer((request, response) => void callback(request, response));
+    const server = createServer((request, response) => {
+      if (request.url === '/jwks' && issuer.keysAnswer) issuer.keysAnswer(request, response);
+      else void callback(request, response);
+    });
+    const issuer = new OidcIssuer(url, own, server);
     server.listen(Number(new URL(url).port), '127.0.0.1');
     await once(server, 'listening');
-    return new OidcIssuer(url, own, server);
+    return issuer;
   }
 
   get port(): number {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Delay } from './delay.js';
 
 interface Link {
   readonly client: Socket;
@@ -10,6 +11,8 @@ interface Link {
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
 export class TcpProxy {
+  /** Milliseconds that everything takes from now on, each way. */
+  delay = 0;
   private readonly links = new Set<Link>();
   private resetting = false;
   private frozen = false;
@@ -71,11 +74,12 @@ export class TcpProxy {
     this.freezing = next;
   }
 
-  /** Lets everything through again, what was held back included. */
+  /** Lets everything through again at once, what was held back included. */
   restore(): void {
     this.resetting = false;
     this.frozen = false;
     this.freezing = 0;
+    this.delay = 0;
     for (const { client, server } of this.links) {
       client.resume();
       server.resume();
@@ -110,17 +114,18 @@ export class TcpProxy {
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
     const link: Link = { client, server };
     this.links.add(link);
+    const [there, back] = [new Delay(server), new Delay(client)];
     client.on('data', (bytes) => {
       if (this.mark !== undefined && bytes.includes(this.mark)) {
         this.mark = undefined;
         link.marked = true;
       }
       for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
-      server.write(bytes);
+      there.write(bytes, this.delay);
     });
     server.on('data', (bytes) => {
       if (link.marked) this.break(link);
-      else client.write(bytes);
+      else back.write(bytes, this.delay);
     });
     for (const [one, other] of [
       [client, server],

@@ -1,19 +1,15 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { DatabaseTimeoutError } from '../../database/connection-pool.error.js';
 import { DEFAULT_TIMEOUT, GRACE_MS } from '../../database/database-options.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection } from '../../database/rejection.js';
 import { withinTime } from '../../database/within-time.js';
+import { answerInTime, isTimeUp } from './answer-in-time.js';
 import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import { StatementLimit } from './statement-limit.js';
 import { TokenStatements } from './token-statements.js';
 import type { TokenRow, TokenStore, TokenStoreEvents, TokenUse } from './token-store.js';
 
-/**
- * Milliseconds that a statement may take. All of them are short, and while one waits, or the connection has fallen silent without
- * a word, a revocation goes unnoticed.
- */
-const STATEMENT_LIMIT = 750;
 /** Milliseconds that a goodbye may take. */
 const GOODBYE_LIMIT = 250;
 
@@ -27,7 +23,7 @@ export class TokenConnection implements TokenStore {
   private readonly database: DatabaseUrl;
   private readonly statements: TokenStatements;
   private readonly connectLimit: number;
-  private readonly statementLimit: number;
+  private readonly statementLimit: StatementLimit;
   private connection: Connection | undefined;
   private connecting: Connection | undefined;
   private asking = false;
@@ -36,7 +32,7 @@ export class TokenConnection implements TokenStore {
     this.database = parseDatabaseUrl(url, password, schema);
     this.statements = new TokenStatements(this.database.schema);
     this.connectLimit = timeout;
-    this.statementLimit = Math.min(timeout, STATEMENT_LIMIT);
+    this.statementLimit = new StatementLimit(timeout);
   }
 
   get isOpen(): boolean {
@@ -70,11 +66,11 @@ export class TokenConnection implements TokenStore {
   }
 
   async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
-    return this.ask<TokenRow>(this.statements.find, [digests]);
+    return this.askPatiently<TokenRow>(this.statements.find, [digests]);
   }
 
   async check(ids: readonly number[]): Promise<TokenRow[]> {
-    return this.ask<TokenRow>(this.statements.check, [ids]);
+    return this.askPatiently<TokenRow>(this.statements.check, [ids]);
   }
 
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
@@ -103,7 +99,7 @@ export class TokenConnection implements TokenStore {
     const client = new pg.Client({
       connectionString: this.database.connectionString,
       connectionTimeoutMillis: connectLimit,
-      statement_timeout: this.statementLimit,
+      statement_timeout: this.statementLimit.milliseconds,
       keepAlive: true,
       application_name: 'plant-store-tokens',
       // Held here, because pg has no way to give up a connection that does not answer.
@@ -115,9 +111,26 @@ export class TokenConnection implements TokenStore {
   /** A standby and some poolers refuse it: then the checks have to find out by themselves. */
   private async listen(): Promise<void> {
     try {
-      await this.ask(this.statements.listen);
+      await this.askPatiently(this.statements.listen);
     } catch (error) {
       if (!this.isOpen) throw error;
+    }
+  }
+
+  /** Where its time is up, the next one has more, on another connection: this one's server was told the old limit. */
+  private async askPatiently<Row extends object>(text: string, values?: unknown[]): Promise<Row[]> {
+    const { connection } = this;
+    const askedAt = performance.now();
+    try {
+      const rows = await this.ask<Row>(text, values);
+      this.statementLimit.answered(performance.now() - askedAt);
+      return rows;
+    } catch (error) {
+      if (connection !== undefined && isTimeUp(error)) {
+        this.statementLimit.ranOut();
+        this.giveUp(connection);
+      }
+      throw error;
     }
   }
 
@@ -126,25 +139,16 @@ export class TokenConnection implements TokenStore {
     if (connection === undefined) throw new Error('the connection to the access tokens is closed');
     this.asking = true;
     try {
-      const { rows } = await this.inTime(connection.client.query<Row>(text, values));
+      const { rows } = await answerInTime(
+        connection.client.query<Row>(text, values),
+        this.statementLimit.milliseconds + GRACE_MS,
+      );
       return rows;
     } catch (error) {
       if (!(error instanceof pg.DatabaseError && isRejection(error))) this.giveUp(connection);
       throw error;
     } finally {
       this.asking = false;
-    }
-  }
-
-  private async inTime<T>(answer: Promise<T>): Promise<T> {
-    const limit = this.statementLimit + GRACE_MS;
-    const timeUp = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
-    try {
-      return await withinTime(answer, limit, timeUp);
-    } catch (error) {
-      // Timers come first: where the process itself was busy, the answer may be there, unread.
-      await new Promise(setImmediate);
-      return await Promise.race([answer, Promise.reject(error as Error)]);
     }
   }
 

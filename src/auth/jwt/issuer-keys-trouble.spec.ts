@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RequestListener } from 'node:http';
 import { freePort } from '../../../test/support/free-port.js';
 import { KeysOwner, NEVER } from '../../../test/support/keys-owner.js';
+import { publicJwk, shortKey, signingKey } from '../../../test/support/forged-jwt.js';
 import { json } from '../../../test/support/key-server.js';
 import { until } from '../../../test/support/until.js';
 import { IssuerKeysError } from './issuer-keys.error.js';
@@ -88,6 +89,54 @@ describe(`${IssuerKeys.name}, at an issuer in trouble`, () => {
     issuer.answer = answer;
     await expect(issuer.keysOf().otherThan(undefined)).rejects.toEqual(failure(reason));
     expect(issuer.requests).toEqual(['/keys']);
+  });
+
+  describe('whose key set has no key to verify with', () => {
+    const none = /\/keys answers with no public key that JWTs can be verified with$/;
+
+    it.each<[string, () => Promise<object[]> | object[]]>([
+      ['nothing', () => []],
+      ['a private key', async () => [await signingKey('private')]],
+      ['a secret', () => [{ kty: 'oct', k: 'c2VjcmV0', kid: 'secret' }]],
+      ['a key for encryption', () => [{ ...issuer.key, use: 'enc' }]],
+      ['a key of an unknown kind', () => [{ kty: 'GREEN', kid: 'green' }]],
+      ['a key of an algorithm that JWTs may not have', () => [{ ...issuer.key, alg: 'ES256K' }]],
+      ['a key that is none', () => [{ ...issuer.key, x: 'AA' }]],
+      ['a short key', () => [publicJwk(shortKey())]],
+      ['several of them', async () => [{ ...issuer.key, x: 'AA' }, await signingKey('private'), publicJwk(shortKey())]],
+    ])('should take one with %s for a fetch that failed', async (_, keysOf) => {
+      issuer.answer = json({ keys: await keysOf() });
+      await expect(issuer.keysOf().otherThan(undefined)).rejects.toEqual(failure(none));
+    });
+
+    it('should keep its keys, and say so once', async () => {
+      const keys = issuer.keysOf();
+      const first = await keys.otherThan(undefined);
+      for (const answer of [[], [await signingKey('private')], []]) {
+        issuer.answer = json({ keys: answer });
+        await expect(keys.otherThan(first)).rejects.toEqual(failure(none));
+        expect(keys.current).toBe(first);
+      }
+      expect(issuer.logged).toEqual([
+        `The keys of the JWT issuer ${issuer.url} cannot be fetched: ${issuer.url}/keys answers with no public key that JWTs can be verified with; until they can, the ones known go on being used`,
+      ]);
+    });
+
+    it('should have the good ones beside those', async () => {
+      const bad = [{ kty: 'oct', k: 'c2VjcmV0' }, { ...issuer.key, x: 'AA' }, await signingKey('private')];
+      issuer.answer = json({ keys: [...bad, issuer.key] });
+      expect(await issuer.keysOf().otherThan(undefined)).toBeDefined();
+      expect(issuer.logged).toEqual([]);
+    });
+
+    it.each(['RS256', 'PS512', 'ES384', 'EdDSA'])('should take one with a key for %s as it is', async (alg) => {
+      const named = publicJwk(await signingKey('new', alg));
+      const bare = { ...named, kid: undefined, alg: undefined, use: undefined };
+      for (const key of [named, bare]) {
+        issuer.answer = json({ keys: [key] });
+        expect(await issuer.keysOf().otherThan(undefined)).toBeDefined();
+      }
+    });
   });
 
   it('should tell why an issuer cannot be reached', async () => {

@@ -1,11 +1,12 @@
 import { Logger } from '@nestjs/common';
-import type { JSONWebKeySet } from 'jose';
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { reasonOf } from '../../database/reason-of.js';
 import { discoverJwksUrl } from './discover-jwks-url.js';
 import { fetchText } from './fetch-text.js';
 import { IssuerKeysError } from './issuer-keys.error.js';
 import type { JwtOptions } from './jwt-options.js';
 import { KeySet } from './key-set.js';
+import { hasUsableKey } from './usable-key.js';
 
 /** When keys are fetched; all in milliseconds. */
 export const KEYS_TIMING = {
@@ -89,14 +90,16 @@ export class IssuerKeys {
   }
 
   private async fetchKeySet(signal: AbortSignal): Promise<KeySet> {
-    const { createLocalJWKSet } = await import('jose');
+    const jose = await import('jose');
     const url = this.options.jwksUrl ?? (await discoverJwksUrl(this.options.issuer, signal));
     const source = await fetchText(url, signal);
-    try {
-      return new KeySet(source, createLocalJWKSet(JSON.parse(source) as JSONWebKeySet));
-    } catch {
-      throw new Error(`${url} answers with something else than a JSON Web Key Set`);
+    const find = findIn(source, jose);
+    if (find === undefined) throw new Error(`${url} answers with something else than a JSON Web Key Set`);
+    // Most likely a mistake at the issuer, and the keys that are known are better than none.
+    if (!(await hasUsableKey(find, jose))) {
+      throw new Error(`${url} answers with no public key that JWTs can be verified with`);
     }
+    return new KeySet(source, find);
   }
 
   private take(keySet: KeySet): void {
@@ -112,5 +115,13 @@ export class IssuerKeys {
       this.logger.warn(`${failure.message}; until they can, ${meanwhile}`);
     }
     this.failure = failure;
+  }
+}
+
+function findIn(source: string, { createLocalJWKSet }: typeof import('jose')): JWTVerifyGetKey | undefined {
+  try {
+    return createLocalJWKSet(JSON.parse(source) as JSONWebKeySet);
+  } catch {
+    return undefined;
   }
 }

@@ -4,7 +4,7 @@ import type { JwtOptions } from './jwt-options.js';
 type Jose = typeof import('jose');
 
 /** Signatures that are verified with a public key alone: with a secret one, who knows the public key could sign. */
-const ALGORITHMS = [
+export const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',

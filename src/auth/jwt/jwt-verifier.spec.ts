@@ -1,16 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { JWK } from 'jose';
-import { generateKeyPairSync } from 'node:crypto';
-import { base64url, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
+import { base64url, shortKey, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
 import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
 import { json } from '../../../test/support/key-server.js';
 import { JwtVerifier } from './jwt-verifier.js';
-
-/** One of 1024 bits. */
-function shortKey(): SigningKey {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
-  return { ...(privateKey.export({ format: 'jwk' }) as JWK), kid: 'short', alg: 'RS256' };
-}
 
 describe(JwtVerifier.name, () => {
   let issuer: JwtIssuer;
@@ -84,13 +76,11 @@ describe(JwtVerifier.name, () => {
 
   it('should not use a short key, and go on with the others', async () => {
     const short = shortKey();
-    const token = issuer.forge(short, {}, { kid: undefined });
-    issuer.has([short]);
-    expect(await verifier.verify(token)).toBeUndefined();
-    expect(issuer.debugged).toEqual([expect.stringContaining('2048 bits or larger')]);
-
     const long = await signingKey('long', 'RS256');
     issuer.has([short, long]);
+    expect(await verifier.verify(issuer.forge(short))).toBeUndefined();
+    expect(issuer.debugged).toEqual([expect.stringContaining('2048 bits or larger')]);
+    expect(await verifier.verify(issuer.forge(short, {}, { kid: undefined }))).toBeUndefined();
     expect(await verifier.verify(issuer.forge(long))).toMatchObject({ name: SUBJECT });
     expect(await verifier.verify(issuer.forge(long, {}, { kid: undefined }))).toMatchObject({ name: SUBJECT });
   });
