@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
-import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api.error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { authenticate } from './bearer-attempt.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CredentialUndecidedError, InsufficientScopeError, InvalidTokenError } from './credential.error.js';
 import { CredentialLimits } from './limits/credential-limits.js';
+import { LogThrottle } from './log-throttle.js';
 import type { Principal } from './principal.js';
 import { setPrincipal } from './principal-of.js';
 import { requiredScope } from './required-scope.decorator.js';
@@ -18,7 +18,7 @@ interface RequestGuard extends CanActivate {
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
 
-/** Milliseconds from one line in the log to the next on why tokens can't be decided on: anybody may cause thousands a second. */
+/** Milliseconds from one line in the log to the next on why tokens can't be decided on. */
 const TOLD_EVERY_MS = 1000;
 
 /** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
@@ -35,7 +35,7 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 export class BearerAuthGuard extends PassportGuard {
   readonly #strategy: BearerStrategy;
   readonly #limits: CredentialLimits;
-  readonly #told = new LRUCache<string, true>({ max: 100, ttl: TOLD_EVERY_MS });
+  readonly #throttle = new LogThrottle(TOLD_EVERY_MS);
 
   constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
@@ -61,16 +61,11 @@ export class BearerAuthGuard extends PassportGuard {
 
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
-    if (error) throw error instanceof ApiError ? error : new CredentialUndecidedError(error, this.isNews(error));
+    if (error instanceof ApiError) throw error;
+    if (error) throw new CredentialUndecidedError(error, this.#throttle.isDue(error.name));
     if (!principal) throw new InvalidTokenError();
     // JavaScript may return anything, and a route without a scope would let it in.
     if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);
     return principal;
-  }
-
-  private isNews({ name }: Error): boolean {
-    if (this.#told.has(name)) return false;
-    this.#told.set(name, true);
-    return true;
   }
 }

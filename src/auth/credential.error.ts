@@ -41,7 +41,7 @@ export class InsufficientScopeError extends ApiError {
 
 /** What decides about tokens can't tell now: its store is away, for example. */
 export class CredentialUndecidedError extends ApiError {
-  constructor(cause: unknown, isLogged = true) {
+  constructor(cause: unknown, isLogged: boolean) {
     super(
       50300,
       'Whether the access token is valid cannot be told now. Nothing was written; send the request again later.',

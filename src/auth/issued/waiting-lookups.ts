@@ -38,7 +38,7 @@ export class WaitingLookups {
   }
 
   /** Refuses a network that has as many requests as there are places left: what it can't have, another can. */
-  add(key: string, network = ''): Promise<IssuedToken | undefined> {
+  add(key: string, network: string): Promise<IssuedToken | undefined> {
     const others = this.pending.get(network) ?? 0;
     if (others >= MOST_WAITING - this.requests) return Promise.reject(new TooManyLookupsError());
     this.requests += 1;

@@ -1,7 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTVerifyOptions } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { reasonOf } from '../../database/reason-of.js';
+import { LogThrottle } from '../log-throttle.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -14,14 +14,14 @@ import { verifyWith } from './verify-with.js';
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Each fault is told of once in a minute. */
-const EXPLANATIONS = { max: 100, ttl: 60_000 };
+const EXPLAINED_EVERY_MS = 60_000;
 const UNKNOWN_KEY = 'it is signed with a key that the issuer does not have';
 
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
-  private readonly explained = new LRUCache<string, true>(EXPLANATIONS);
+  private readonly throttle = new LogThrottle(EXPLAINED_EVERY_MS);
 
   constructor(
     private readonly options: JwtOptions,
@@ -49,9 +49,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
 
   /** To the operator: who sends it is not told more than that it is not valid, and should not fill the log either. */
   private explain(fault: string): void {
-    if (this.explained.has(fault)) return;
-    this.explained.set(fault, true);
-    this.logger.debug(`A JWT is not valid: ${fault}`);
+    if (this.throttle.isDue(fault)) this.logger.debug(`A JWT is not valid: ${fault}`);
   }
 
   /** Whom it stands for, or why for nobody. */
