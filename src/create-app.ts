@@ -1,11 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { AppModule, type AppOptions } from './app.module.js';
+import { AppModule, type AppOptions } from './app/app.module.js';
 import { closeTimeout } from './close-timeout.js';
-import { ServiceLogger } from './config/service.logger.js';
-import { corsFor } from './http/cors.js';
+import { ServiceLogger } from './app/service-logger.js';
+import { corsFor } from './app/create-app.js';
 import { createOpenApiDocument } from './http/openapi-document.js';
-import { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { PlantStoreAdapter } from './http/server/express-adapter.js';
 import { serveSwaggerUi } from './http/swagger-ui.js';
 
 /** The standalone application, complete but not listening. */

@@ -13,20 +13,20 @@ export type {
   UrlDatabaseOptions,
 } from './database/database-options.js';
 export type { LendingPool, LentConnection } from './database/lending-pool.js';
-export { Migrator } from './database/migrator.js';
-export type { MigratorOptions } from './database/migrator-options.js';
+export { Migrator } from './database/migrations/migrator.js';
+export type { MigratorOptions } from './database/migrations/migrator.options.js';
 export { MigratorOptionsError } from './database/migrator-options.error.js';
 export type { MigrationStatus } from './database/migration-status.js';
 export { MigrationError, type MigrationErrorCode } from './database/migration.error.js';
-export { ApiExceptionFilter } from './errors/api-exception.filter.js';
-export { ApiError, type ApiErrorOptions } from './errors/api.error.js';
+export { ApiExceptionFilter } from './http/api-exception.filter.js';
+export { ApiError, type ApiErrorOptions } from './errors/api-error.js';
 export { ErrorBody } from './errors/error-body.dto.js';
 export { ERROR_CATALOGUE, type ErrorNumber } from './errors/error-catalogue.js';
 export type { ErrorStatus } from './errors/error-status.js';
 export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
 export type { CreatedPlant } from './plants/created-plant.js';
 export type { Creator } from './plants/creator.js';
-export { NewPlant } from './plants/dto/new-plant.dto.js';
+export { NewPlant } from './plants/new-plant.js';
 export { Plant } from './plants/dto/plant.dto.js';
 export { PlantsHealth } from './plants/plants-health.js';
 export { PlantsModuleOptionsError } from './plants/plants-module-options.error.js';

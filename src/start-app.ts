@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { setFlagsFromString } from 'node:v8';
-import type { AppOptions } from './app.module.js';
-import { listenError } from './config/listen-error.js';
+import type { AppOptions } from './app/app.module.js';
+import { listenError } from './app/config-error.js';
 import { createApp } from './create-app.js';
 
 /** The standalone application, listening. Rejects with what is wrong with the configuration, the database or the port. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Migrator } from '../src/database/migrator.js';
+import { Migrator } from '../src/database/migrations/migrator.js';
 import { createOddDatabase } from './support/odd-database.js';
 import { PlantStoreProcess } from './support/process.js';
 import type { TestDatabase } from './support/test-database.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
-import { Environment } from '../src/config/environment.js';
+import { Environment } from '../src/app/config.js';
 import { describeVariables } from '../src/config/variable.decorator.js';
 
 const path = (name: string) => new URL(`../${name}`, import.meta.url);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
 import { MigrationError } from '../src/database/migration.error.js';
-import { Migrator } from '../src/database/migrator.js';
+import { Migrator } from '../src/database/migrations/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import 'reflect-metadata';
-import { Environment } from '../src/config/environment.js';
+import { Environment } from '../src/app/config.js';
 import { describeVariables } from '../src/config/variable.decorator.js';
 import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 

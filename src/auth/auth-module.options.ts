@@ -1,4 +1,4 @@
-import { asyncFaults } from '../options/async-faults.js';
+import { asyncFaults } from '../util/options.js';
 import { describeOption, givenOptions, unknownNames } from '../options/option-faults.js';
 import { accessTokensFault } from './access-tokens-fault.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
-import { ApiError } from '../errors/api.error.js';
+import { ApiError } from '../errors/api-error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { authenticate } from './bearer-attempt.js';
 import { BearerStrategy } from './bearer.strategy.js';

@@ -1,6 +1,6 @@
 import { withoutTokens } from '../auth/issued/without-tokens.js';
 import { escapeControlsInLines } from '../errors/escape-controls.js';
-import { packageVersion } from '../package-version.js';
+import { packageVersion } from '../util/package-files.js';
 import { call, type CommandGroup } from './command.js';
 import { describeFailure } from './describe-failure.js';
 import { MIGRATE, OPENAPI, SERVE } from './commands.js';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { reasonOf } from '../database/reason-of.js';
+import { reasonOf } from '../util/text.js';
 import { withTokensOf } from './token/token-database.js';
 
 const ADVICE =

@@ -1,5 +1,5 @@
 import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
-import { Migrator } from '../database/migrator.js';
+import { Migrator } from '../database/migrations/migrator.js';
 
 /** A PostgreSQL of this process's own, with the tables of this build. */
 export async function startLocalDatabase(

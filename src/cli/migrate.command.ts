@@ -1,6 +1,6 @@
 import { loadEnvironment } from '../config/load-environment.js';
 import { ConfigurationError } from '../config/configuration.error.js';
-import { Migrator } from '../database/migrator.js';
+import { Migrator } from '../database/migrations/migrator.js';
 import { schemaFaults } from '../database/url-faults.js';
 
 /** `plant-store migrate`: applies what the database lacks. Safe to run many times and from many places at once. */

@@ -1,4 +1,4 @@
-import { reasonOf } from '../database/reason-of.js';
+import { reasonOf } from '../util/text.js';
 import { OutputError } from './output.error.js';
 
 /** Writes to standard output. Rejects where that did not work, which console.log is silent about. */

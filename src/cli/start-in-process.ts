@@ -1,4 +1,4 @@
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import { startApp } from '../start-app.js';
 import type { RunningService } from './running-service.js';
 

@@ -1,8 +1,8 @@
 import { NestFactory } from '@nestjs/core';
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import { PrimaryModule } from '../cluster/primary.module.js';
 import { WorkerPool } from '../cluster/worker-pool.js';
-import { ServiceLogger } from '../config/service.logger.js';
+import { ServiceLogger } from '../app/service-logger.js';
 import type { RunningService } from './running-service.js';
 
 /** The service in processes of its own, which this one starts, watches and stops. */

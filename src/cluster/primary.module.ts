@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import { ManagementModule } from '../management/management.module.js';
 import { WorkersModule } from './workers.module.js';
 

@@ -1,4 +1,4 @@
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import type { RequestCount } from '../auth/limits/rate-counter.js';
 import type { MetricsSnapshot } from '../management/metrics-snapshot.js';
 

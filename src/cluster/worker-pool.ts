@@ -1,11 +1,11 @@
 import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout } from 'node:timers/promises';
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { closeTimeout } from '../close-timeout.js';
-import { reasonOf } from '../database/reason-of.js';
-import { LONGEST_TIMER } from '../http/graceful-close.js';
+import { reasonOf } from '../util/text.js';
+import { LONGEST_TIMER } from '../http/server/connection-close.js';
 import { RestartBackoff } from './restart-backoff.js';
 import { type WorkerEnd, WorkerProcess } from './worker-process.js';
 

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
-import { withinTime } from '../database/within-time.js';
+import { withinTime } from '../util/timing.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
 import { WorkerStartError } from './worker-start.error.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ReadinessCheck } from '../management/readiness-check.js';
-import { reasonOf } from '../database/reason-of.js';
+import { reasonOf } from '../util/text.js';
 import { WorkerPool } from './worker-pool.js';
 import type { WorkerProcess } from './worker-process.js';
 

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { AppOptions } from '../app.module.js';
+import type { AppOptions } from '../app/app.module.js';
 import { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { MetricsSource } from '../management/metrics-source.js';
 import { ReadinessCheck } from '../management/readiness-check.js';

@@ -1,6 +1,6 @@
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 
-import type { Environment } from './environment.js';
+import type { Environment } from '../app/config.js';
 
 /** Says what is wrong with a value and what would be right, or nothing. */
 type FindFault = (value: unknown, environment: Environment) => string | undefined;

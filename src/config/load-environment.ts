@@ -4,7 +4,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 
 import { ConfigurationError } from './configuration.error.js';
-import { Environment } from './environment.js';
+import { Environment } from '../app/config.js';
 import { findVariable } from './variable-source.js';
 import { describeVariables } from './variable.decorator.js';
 

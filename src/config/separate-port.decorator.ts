@@ -1,5 +1,5 @@
 import { Check } from './check.decorator.js';
-import type { Environment } from './environment.js';
+import type { Environment } from '../app/config.js';
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 

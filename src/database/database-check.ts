@@ -1,10 +1,11 @@
 import type { DatabaseOptions } from './database-options.js';
 import type { Database } from './database.js';
-import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.js';
-import type { MigrationPlace } from './migration-history.js';
+import { readMigrations } from './migration-files.js';
+import { MIGRATIONS_FOLDER } from '../util/package-files.js';
+import type { MigrationPlace } from './migrations/migration-status.js';
 import { MigrationError } from './migration.error.js';
-import { Migrator } from './migrator.js';
-import { reasonOf } from './reason-of.js';
+import { Migrator } from './migrations/migrator.js';
+import { reasonOf } from '../util/text.js';
 import { assertTables } from './tables-check.js';
 
 /** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */

@@ -10,8 +10,8 @@ import {
   type PoolDatabaseOptions,
   type UrlDatabaseOptions,
 } from './database-options.js';
-import { GuardedAdapter } from './guarded-adapter.js';
-import { LentPool } from './lent-pool.js';
+import { GuardedAdapter } from './host-adapter.js';
+import { LentPool } from './host-pool.js';
 import { statementNames } from './statement-names.js';
 import type { Query, QueryValue } from './migration-status.js';
 import { escapeSchema, overPool } from './prisma-adapter.js';

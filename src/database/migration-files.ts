@@ -1,10 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { MigrationDirectory, MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
-
-/** The migrations that ship with the package; as far from the source as from the build. */
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 const LOCK_FILE = 'migration_lock.toml';
 const SCRIPT = 'migration.sql';

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
-import type { LentPool } from './lent-pool.js';
+import type { LentPool } from './host-pool.js';
 
 /**
  * Puts an adapter of Prisma's over a pool. Given to its constructor, a pool that is no instance of the adapter's own copy of

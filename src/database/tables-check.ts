@@ -1,6 +1,6 @@
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { assertNoForeignTables } from './foreign-tables.js';
-import { assertMigrated, type MigrationPlace } from './migration-history.js';
+import { assertNoForeignTables } from './migrations/schema-check.js';
+import { assertMigrated, type MigrationPlace } from './migrations/migration-status.js';
 import { type Query, readMigrationStatus } from './migration-status.js';
 
 /** Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others. */

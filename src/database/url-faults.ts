@@ -1,6 +1,6 @@
 import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 import { describeOption } from '../options/option-faults.js';
-import { reasonOf } from './reason-of.js';
+import { reasonOf } from '../util/text.js';
 
 /** The faults of a database's URL, and of the password beside it. @param prefix stands before the options' names */
 export function urlFaults({ url, password }: Record<string, unknown>, prefix = ''): string[] {

@@ -1,5 +1,5 @@
 import type { ApiResponseExamples } from '@nestjs/swagger';
-import type { ApiError } from './api.error.js';
+import type { ApiError } from './api-error.js';
 import { ERROR_CATALOGUE } from './error-catalogue.js';
 
 /** These failures as they stand in the answer, for the examples of an OpenAPI response: by number. */

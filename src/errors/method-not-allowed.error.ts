@@ -1,4 +1,4 @@
-import { ApiError } from './api.error.js';
+import { ApiError } from './api-error.js';
 
 export class MethodNotAllowedError extends ApiError {
   /** @param allowed the one method that is offered */

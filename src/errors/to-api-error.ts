@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { ApiError } from './api.error.js';
+import { ApiError } from './api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber } from './error-catalogue.js';
 import { UnknownPathError } from './unknown-path.error.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiError } from '../errors/api.error.js';
+import type { ApiError } from '../errors/api-error.js';
 
 const FAILED = Symbol('arrival failed');
 const failures = new WeakMap<IncomingMessage, ApiError>();

@@ -1,6 +1,6 @@
 import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
 import { BodyTooLargeError, UnreadableBodyError } from './body.error.js';
-import type { ContentCoding } from './media-type.js';
+import type { ContentCoding } from './body-bytes.js';
 
 type Decompressor = (
   data: InputType,

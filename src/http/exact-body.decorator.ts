@@ -1,5 +1,5 @@
 import type { PipeTransform, Type } from '@nestjs/common';
-import { ExactBodyPipe } from './exact-body.pipe.js';
+import { ExactBodyPipe } from './sealed-body.js';
 import type { JsonObject } from './json-value.js';
 import type { Sealed } from './sealed.js';
 import { SealedExchange } from './sealed-exchange.decorator.js';

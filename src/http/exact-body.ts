@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readJsonObject } from './body-reader.js';
+import { readJsonObject } from './read-body.js';
 import { revealMediaType } from './hidden-media-type.js';
 import type { JsonObject } from './json-value.js';
 import { nodeRequest, nodeResponse } from './platform.js';

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/api.error.js';
+import { ApiError } from '../errors/api-error.js';
 import { RETRY_LATER } from '../errors/retry-later.js';
 
 /** The requests under way hold so much that one more might take all of the memory. */

@@ -7,7 +7,7 @@ import { Test } from '@nestjs/testing';
 
 import { ConfigurationError } from '../config/configuration.error.js';
 import { ManagementModule } from './management.module.js';
-import { ManagementServer } from './management.server.js';
+import { ManagementServer } from './management-server.js';
 import { type MetricsPage, MetricsSource } from './metrics-source.js';
 import { ReadinessCheck } from './readiness-check.js';
 import { Readiness } from './readiness.js';

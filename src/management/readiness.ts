@@ -1,9 +1,9 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
-import { withinTime } from '../database/within-time.js';
+import { withinTime } from '../util/timing.js';
 import type { ManagementOptions } from './management-options.js';
-import { MANAGEMENT_OPTIONS } from './management.module-definition.js';
+import { MANAGEMENT_OPTIONS } from './management.options.js';
 import { ReadinessCheck } from './readiness-check.js';
 
 /** Whether requests may be sent to this process. */

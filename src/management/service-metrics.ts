@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
 
 import type { PlantsStatistics } from '../index.js';
-import { packageVersion } from '../package-version.js';
+import { packageVersion } from '../util/package-files.js';
 import { readCounter, readCounters, readGauge } from './read-metric.js';
 
 /** What this process does for the service, read when it is asked for: counting costs a request no more than an addition. */

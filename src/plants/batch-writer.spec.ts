@@ -6,7 +6,7 @@ import { BatchWriter } from './batch-writer.js';
 import type { CreateResult } from './create-result.js';
 import { HolderLookupError } from './holder-lookup.error.js';
 import type { PlantRecord } from './plant-record.js';
-import type { PlantStatements } from './plant-statements.js';
+import type { PlantStatements } from './plant-sql.js';
 import type { PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { WriteQueueFullError } from './write-queue-full.error.js';

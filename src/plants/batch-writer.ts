@@ -5,11 +5,11 @@ import { Database } from '../database/database.js';
 import type { CreateResult } from './create-result.js';
 import { HolderLookupError } from './holder-lookup.error.js';
 import { PendingCreate } from './pending-create.js';
-import { PlantStatements } from './plant-statements.js';
+import { PlantStatements } from './plant-sql.js';
 import type { PlantRecord } from './plant-record.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { isPlantRejected, isUndecided } from './prisma-error.js';
+import { isPlantRejected, isUndecided } from './storage-failure.js';
 import { StatementPace } from './statement-pace.js';
 import { MOST_PLANTS, WriteQueue } from './write-queue.js';
 

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { ErrorStatus } from '../errors/error-status.js';
-import { ApiCreatePlant } from './api-create-plant.decorator.js';
+import { ApiCreatePlant } from './plants.openapi.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsController } from './plants.controller.js';
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/api.error.js';
+import { ApiError } from '../errors/api-error.js';
 
 export class InvalidPlantError extends ApiError {
   /** @param faults one sentence part for each field that is missing or wrong */

@@ -1,6 +1,6 @@
 import { Controller, RequestMapping, RequestMethod, type Type, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
+import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';

@@ -1,10 +1,10 @@
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/principal-of.js';
 import type { DatabaseOptions } from '../database/database-options.js';
-import { databaseFaults } from '../database/database-faults.js';
+import { databaseFaults } from '../database/database.options.js';
 import { describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';
 import type { ErrorStatus } from '../errors/error-status.js';
-import { asyncFaults } from '../options/async-faults.js';
+import { asyncFaults } from '../util/options.js';
 import type { CreatedPlant } from './created-plant.js';
 import type { Creator } from './creator.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';

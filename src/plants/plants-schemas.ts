@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
 import { ErrorBody } from '../errors/error-body.dto.js';
-import { NewPlant } from './dto/new-plant.dto.js';
+import { NewPlant } from './new-plant.js';
 import { Plant } from './dto/plant.dto.js';
 
 /** The classes that stand for a store's schemas in an OpenAPI document. They differ from the DTOs in their names only. */

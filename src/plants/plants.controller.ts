@@ -14,12 +14,12 @@ import {
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { RequiredScope } from '../auth/required-scope.decorator.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
-import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
+import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ExactBody } from '../http/exact-body.decorator.js';
 import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
 import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
 import { describeCreatePlant } from './describe-create-plant.js';
-import type { NewPlant } from './dto/new-plant.dto.js';
+import type { NewPlant } from './new-plant.js';
 import { NewPlantPipe } from './dto/new-plant.pipe.js';
 import { IdempotencyKey } from './idempotency-key.decorator.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';

@@ -3,7 +3,7 @@ import type { ErrorStatus } from '../errors/error-status.js';
 import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { credentialsCheck } from './credentials-check.js';
 import { describeCreatePlant } from './describe-create-plant.js';
-import { extrasFaults } from './extras-faults.js';
+import { extrasFaults } from './plants.options.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import type { PlantsModuleExtras } from './plants-module.extras.js';
 import type { PlantsModuleOptions } from './plants-module.options.js';

@@ -7,7 +7,7 @@ import { ERROR_STATUS } from '../errors/error-status.token.js';
 import { BODY_LIMIT } from '../http/body-limit.token.js';
 import { BatchWriter } from './batch-writer.js';
 import { refuseOtherMethods } from './other-methods.controller.js';
-import { PlantStatements } from './plant-statements.js';
+import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import {
   assertAsyncOptions,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BatchWriter } from './batch-writer.js';
 import type { CreateResult } from './create-result.js';
 import type { PlantRecord } from './plant-record.js';
-import { storageError } from './prisma-error.js';
+import { storageError } from './storage-failure.js';
 
 @Injectable()
 export class PlantsRepository {

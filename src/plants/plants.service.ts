@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { assertCreator, type Creator } from './creator.js';
 import { assertPlant } from './dto/assert-plant.js';
-import type { NewPlant } from './dto/new-plant.dto.js';
+import type { NewPlant } from './new-plant.js';
 import type { Plant } from './dto/plant.dto.js';
 import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
 import { assertIdempotencyKey } from './idempotency-key.js';

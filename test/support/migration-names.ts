@@ -1,4 +1,5 @@
-import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration-files.js';
+import { readMigrations } from '../../src/database/migration-files.js';
+import { MIGRATIONS_FOLDER } from '../../src/util/package-files.js';
 
 const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
 

@@ -1,5 +1,5 @@
 import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
-import type { AppOptions } from '../../src/app.module.js';
+import type { AppOptions } from '../../src/app/app.module.js';
 import { loadEnvironment } from '../../src/config/load-environment.js';
 import { createApp } from '../../src/create-app.js';
 import { createOpenApiDocument } from '../../src/http/openapi-document.js';

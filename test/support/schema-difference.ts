@@ -3,7 +3,7 @@ import { ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 
 import type { DatabaseUrl } from '../../src/database/database-url.js';
-import { withSchemaEngine } from '../../src/database/schema-engine.js';
+import { withSchemaEngine } from '../../src/database/migrations/schema-engine.js';
 
 const CHAR: number = pg.types.builtins.CHAR;
 const TEXT: number = pg.types.builtins.TEXT;

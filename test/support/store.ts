@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import type { AppOptions } from '../../src/app.module.js';
+import type { AppOptions } from '../../src/app/app.module.js';
 import { loadEnvironment } from '../../src/config/load-environment.js';
 import { createApp } from '../../src/create-app.js';
 import type { ErrorStatus } from '../../src/errors/error-status.js';
 import { PlantsStatistics } from '../../src/index.js';
-import { ManagementServer } from '../../src/management/management.server.js';
+import { ManagementServer } from '../../src/management/management-server.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from './request.js';
 import { serviceVariables } from './service-variables.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { DatabaseTimeoutError } from '../../database/connection-pool.error.js';
-import { withinTime } from '../../database/within-time.js';
+import { withinTime } from '../../util/timing.js';
 
 /** SQLSTATE of a statement that was cancelled, most often because its time was up. */
 const QUERY_CANCELED = '57014';

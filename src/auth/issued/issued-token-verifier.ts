@@ -1,8 +1,8 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DEFAULT_TIMEOUT } from '../../database/database-options.js';
 import { MigrationError } from '../../database/migration.error.js';
-import { Migrator } from '../../database/migrator.js';
-import { withinTime } from '../../database/within-time.js';
+import { Migrator } from '../../database/migrations/migrator.js';
+import { withinTime } from '../../util/timing.js';
 import type { PlatformRequest } from '../../http/platform.js';
 import { clientNetwork } from '../limits/client-network.js';
 import type { Principal } from '../principal.js';

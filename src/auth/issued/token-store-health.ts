@@ -1,5 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 
 /** Milliseconds from the second failure in a row to the next attempt; doubled with each. */
 const FIRST_DELAY_MS = 100;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { TokenAdministrationError } from './token-administration.error.js';
 import { TOKEN_CHANNEL } from './token-channel.js';
 

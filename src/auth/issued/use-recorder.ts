@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import type { IssuedToken } from './issued-token.js';
 import type { TokenCache } from './token-cache.js';
 import type { TokenStore } from './token-store.js';

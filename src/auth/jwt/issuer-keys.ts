@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { discoverJwksUrl } from './discover-jwks-url.js';
 import { fetchText } from './fetch-text.js';
 import { IssuerKeysError } from './issuer-keys.error.js';

@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTVerifyOptions } from 'jose';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { LogThrottle } from '../log-throttle.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors/api.error.js';
+import { ApiError } from '../../errors/api-error.js';
 
 /** The token is valid, but was used too often. */
 export class RateLimitedError extends ApiError {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors/api.error.js';
+import { ApiError } from '../../errors/api-error.js';
 import { INVALID_TOKEN_CHALLENGE } from '../credential.error.js';
 
 /** The token is wrong, and not the first one from its address. */

@@ -3,10 +3,11 @@ import { TokenAdministrationError } from '../../auth/issued/token-administration
 import { ConfigurationError } from '../../config/configuration.error.js';
 import { loadEnvironment } from '../../config/load-environment.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { withConnection } from '../../database/migration-connection.js';
-import { MIGRATIONS_FOLDER, readMigrations } from '../../database/migration-files.js';
+import { withConnection } from '../../database/migrations/connection.js';
+import { readMigrations } from '../../database/migration-files.js';
+import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
 import { MigrationError } from '../../database/migration.error.js';
-import { reasonOf } from '../../database/reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { assertTables } from '../../database/tables-check.js';
 import { schemaFaults } from '../../database/url-faults.js';
 import { LOCAL_DIRECTORY } from '../local-directory.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { reasonOf } from '../reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { prepareDataDirectory } from './data-directory.js';
 import { EmbeddedPostgresError } from './embedded-postgres.error.js';
 import { FolderInUseError } from './folder-in-use.error.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { reasonOf } from '../reason-of.js';
+import { reasonOf } from '../../util/text.js';
 import { EmbeddedPostgresError } from './embedded-postgres.error.js';
 import { hasCode } from './has-code.js';
 import type { PostgresPackage } from './postgres-package.js';

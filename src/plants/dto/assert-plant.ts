@@ -1,9 +1,9 @@
 import { validateSync } from 'class-validator';
 import { type JsonValue, toJsonValue } from '../../http/json-value.js';
 import { InvalidPlantError } from '../invalid-plant.error.js';
-import { isInt64 } from './int64.js';
+import { isInt64 } from '../int64.js';
 import { isPlant } from './is-plant.js';
-import { NewPlant } from './new-plant.dto.js';
+import { NewPlant } from '../new-plant.js';
 
 /** @throws InvalidPlantError where code of the application gave no plant; JavaScript has no types, so all is checked */
 export function assertPlant(given: unknown): asserts given is NewPlant {

@@ -1,7 +1,7 @@
 import { ValidateBy } from 'class-validator';
 import { JsonNumber, type JsonValue } from '../../http/json-value.js';
 import { describeValue } from './describe-value.js';
-import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
+import { INT64_MAX, INT64_MIN, isInt64 } from '../int64.js';
 
 const ROUNDED =
   "id is a number that this application's own JSON parser may have rounded, so it is refused; " +

@@ -1,5 +1,5 @@
-import { isInt64 } from './int64.js';
-import type { NewPlant } from './new-plant.dto.js';
+import { isInt64 } from '../int64.js';
+import type { NewPlant } from '../new-plant.js';
 import { isStorableText } from './storable-text.js';
 
 /**

@@ -4,7 +4,7 @@ import type { Sealed } from '../../http/sealed.js';
 import { InvalidPlantError } from '../invalid-plant.error.js';
 import { exactId } from './exact-id.js';
 import { isPlant } from './is-plant.js';
-import { NewPlant } from './new-plant.dto.js';
+import { NewPlant } from '../new-plant.js';
 
 /** Turns an exact JSON object into a NewPlant; unknown fields are ignored, and every wrong one is named. */
 @Injectable()

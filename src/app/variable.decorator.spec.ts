@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { Environment } from './config.js';
+import { loadEnvironment } from '../config/load-environment.js';
+import { describeVariables } from '../config/variable.decorator.js';
+
+interface Example {
+  about: string;
+  name: string;
+  value: string;
+}
+
+const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+
+function readExample(): Example[] {
+  return [...text.matchAll(/^# (?<about>.+)\n#(?<name>[A-Z_]+)=(?<value>.*)$/gm)].map(
+    ({ groups }) => ({ ...groups }) as unknown as Example,
+  );
+}
+
+describe(describeVariables.name, () => {
+  const variables = describeVariables(Environment);
+
+  it('should describe a variable for every property of the environment', () => {
+    const properties = Object.keys(new Environment());
+
+    expect(variables.map(({ property }) => property)).toEqual(properties);
+    expect(new Set(variables.map(({ name }) => name)).size).toBe(properties.length);
+  });
+
+  it('should tell the defaults of the environment', () => {
+    expect(variables.map((variable) => [variable.name, variable.default])).toEqual([
+      ['NODE_ENV', 'development'],
+      ['PORT', '3000'],
+      ['HOST', '0.0.0.0'],
+      ['BASE_PATH', ''],
+      ['DATABASE_URL', ''],
+      ['DATABASE_PASSWORD', ''],
+      ['DATABASE_POOL_SIZE', '10'],
+      ['STORAGE_TIMEOUT', '5000'],
+      ['ACCESS_TOKENS', ''],
+      ['JWT_ISSUER', ''],
+      ['JWT_AUDIENCE', ''],
+      ['JWT_JWKS_URL', ''],
+      ['WRONG_TOKEN_LIMIT', '100'],
+      ['RATE_LIMIT', '0'],
+      ['TRUST_PROXY', ''],
+      ['BODY_LIMIT', '1048576'],
+      ['WRITE_QUEUE_LIMIT', '10000'],
+      ['ERROR_STATUS', 'contract'],
+      ['MANAGEMENT_PORT', '9464'],
+      ['MANAGEMENT_HOST', '127.0.0.1'],
+      ['WORKERS', '1'],
+      ['LOG_LEVEL', 'info'],
+      ['LOG_FORMAT', 'json'],
+      ['DOCS', 'on'],
+      ['CORS_ORIGINS', ''],
+      ['REQUEST_TIMEOUT', '10000'],
+    ]);
+  });
+
+  it.each(variables.filter(({ name }) => name !== 'LOG_FORMAT'))(
+    'should describe the default of $name as its initialiser has it',
+    ({ name, default: value }) => {
+      expect(loadEnvironment({ [name]: value })).toEqual(loadEnvironment({}));
+    },
+  );
+
+  it('should agree with .env.example', () => {
+    expect(text.match(/^#? *[A-Z_]+ *=/gm)).toEqual(variables.map(({ name }) => `#${name}=`));
+    expect(readExample()).toEqual(variables.map(({ name, about, default: value }) => ({ about, name, value })));
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { MigratorOptionsError } from '../migrator-options.error.js';
+import { Migrator } from './migrator.js';
+
+const url = 'postgresql://gardener:secret@db/plants';
+
+function faultsOf(...options: unknown[]): string[] {
+  try {
+    new (Migrator as new (...options: unknown[]) => Migrator)(...options);
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(MigratorOptionsError);
+    const [title, ...faults] = (error as Error).message.split('\n');
+    expect(title).toBe('The options of Migrator cannot be used:');
+    return faults;
+  }
+}
+
+describe(MigratorOptionsError.name, () => {
+  it.each([
+    { url },
+    { url: 'postgresql://gardener@db/plants', password: 'secret', schema: 'green', timeout: 1, folder: '/migrations' },
+    { url, password: undefined, schema: undefined, timeout: undefined, folder: undefined },
+    // The options of a store's own database, as they are.
+    { url, schema: 'green', size: 5, timeout: 5000 },
+  ])('should not come of %j', (options) => {
+    expect(faultsOf(options)).toEqual([]);
+  });
+
+  it('should not come of a schema other than that of the URL, which it overrides', () => {
+    expect(new Migrator({ url: `${url}?schema=green`, schema: 'red' }).schema).toBe('red');
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [undefined, 'url: is missing, should be a PostgreSQL URL'],
+    [null, 'url: is missing, should be a PostgreSQL URL'],
+    [url, 'url: is missing, should be a PostgreSQL URL'],
+    [{}, 'url: is missing, should be a PostgreSQL URL'],
+    [{ url: 5 }, 'url: is 5, should be a PostgreSQL URL'],
+    [{ url: 'mysql://root:secret@db/plants' }, 'url: must be a PostgreSQL URL such as'],
+    [{ url: `${url}?schema=` }, 'url: must name a schema of 1 to 63 bytes'],
+    [{ url, password: 'hidden' }, 'url: holds a password other than the one given separately'],
+    [{ url, password: 5 }, 'password: is 5, should be a string'],
+    [{ url, schema: '' }, 'schema: must name a schema of 1 to 63 bytes'],
+    [{ url, schema: 'ä'.repeat(32) }, 'schema: must name a schema of 1 to 63 bytes'],
+    [{ url, schema: '$user' }, 'schema: must not be $user'],
+    [{ url, schema: null }, 'schema: is null, should be the name of a schema'],
+    [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number from 1 to 86400000'],
+    [{ url, folder: 5 }, 'folder: is 5, should be the path of a folder'],
+    [{ url, shcema: 'green' }, 'shcema: is no option, should be one of url, password, schema, timeout, folder, size'],
+    [{ schema: '', timeout: 'long' }, 'url: is missing', 'schema: must name', 'timeout: is a string'],
+  ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {
+    const found = faultsOf(options);
+    expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
+    expect(found.join()).not.toMatch(/secret|hidden|gardener/);
+  });
+});

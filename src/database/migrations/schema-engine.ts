@@ -1,0 +1,108 @@
+import { resolvePackage } from '../../util/package-files.js';
+import { readFile } from 'node:fs/promises';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
+import type { DatabaseUrl } from '../database-url.js';
+import { overPool } from '../prisma-adapter.js';
+
+const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
+
+/** Node has it, Node's type declarations have not. */
+declare const WebAssembly: {
+  instantiate(
+    bytes: Uint8Array,
+    imports: Record<string, object>,
+  ): Promise<{ instance: { exports: { __wbindgen_start: () => void } } }>;
+};
+
+/** Lends Prisma's schema engine, compiled to WebAssembly and connected to the database, for the time of `work`. */
+export async function withSchemaEngine<T>(
+  database: DatabaseUrl,
+  work: (engine: SchemaEngine) => Promise<T>,
+  AdapterFactory: typeof PrismaPg = ScriptAdapterFactory,
+): Promise<T> {
+  const { SchemaEngine } = await loadEngine();
+  const pool = openPool(database);
+  try {
+    const adapter = overPool(new AdapterFactory({}, { schema: database.schema }), pool);
+    const engine = await SchemaEngine.new(
+      { datamodels: undefined },
+      ignoreLog,
+      bindMigrationAwareSqlAdapterFactory(adapter),
+    );
+    // Left to the garbage collector: to free an engine that has panicked would fail, and hide why.
+    return await work(engine);
+  } finally {
+    await pool.end();
+  }
+}
+
+// What matters of the engine's log is in its results and errors too.
+function ignoreLog(): void {
+  return;
+}
+
+function openPool({ connectionString, schema }: DatabaseUrl): pg.Pool {
+  const selectSchema = `SET search_path TO ${pg.escapeIdentifier(schema)}`;
+  return new pg.Pool({
+    connectionString,
+    verify: (client, done) => {
+      // Neither the migrations nor the engine name the schema in their statements.
+      client.query(selectSchema, (error: Error | undefined) => {
+        done(error);
+      });
+    },
+  });
+}
+
+/**
+ * The adapter cuts scripts at every semicolon, in texts and functions too, and commits each piece by itself.
+ * Sent whole, as Prisma's own engine binary sends it, a script is one transaction.
+ */
+class ScriptAdapterFactory extends PrismaPg {
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect();
+    adapter.executeScript = async (sql): Promise<void> => {
+      await adapter.executeRaw({ sql, args: [], argTypes: [] });
+    };
+    return adapter;
+  }
+}
+
+/** Where Prisma's WebAssembly modules tell why they panic, in the moment before they end the process. */
+const panics = globalThis as { PRISMA_WASM_PANIC_REGISTRY?: { set_message: (message: string) => void } };
+
+type EngineModule = typeof import('@prisma/schema-engine-wasm/schema_engine_bg');
+
+let engineModule: Promise<EngineModule> | undefined;
+
+function loadEngine(): Promise<EngineModule> {
+  engineModule ??= instantiateEngine();
+  return engineModule;
+}
+
+/** The package imports its .wasm file as a module, which Node does only behind a flag. */
+async function instantiateEngine(): Promise<EngineModule> {
+  // The Prisma client has set one like it, where the process uses the client too.
+  panics.PRISMA_WASM_PANIC_REGISTRY ??= {
+    set_message: (message) => {
+      throw new Error(`Prisma's schema engine failed of a fault of its own: ${message}`);
+    },
+  };
+  const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg');
+  const bytes = await readFile(new URL('schema_engine_bg.wasm', resolvePackage(ENGINE)));
+  const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': withIdleTimers(glue) });
+  glue.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+  return glue;
+}
+
+/** The engine sets timers that it never clears: they must not keep the process from ending. */
+function withIdleTimers(glue: EngineModule): object {
+  const setIdleTimeout = (callback: () => void, delay: number): NodeJS.Timeout => setTimeout(callback, delay).unref();
+  return Object.fromEntries(
+    Object.entries(glue).map(([name, value]) => [name, name.startsWith('__wbg_setTimeout_') ? setIdleTimeout : value]),
+  );
+}

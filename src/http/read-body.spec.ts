@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { readJsonObject } from './read-body.js';
+
+const LIMIT = 1024 * 1024;
+const PLANT = '{"id":1,"name":"Rose"}';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapInUse(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe(readJsonObject.name, () => {
+  function requestOf(length: number): IncomingMessage {
+    const request = new IncomingMessage(new Socket());
+    request.headers['content-type'] = 'application/json';
+    request.headers['content-length'] = String(length);
+    return request;
+  }
+
+  const read = (request: IncomingMessage): ReturnType<typeof readJsonObject> =>
+    readJsonObject(request, new ServerResponse(request), LIMIT);
+
+  it.each([1, 2, 3, 7, PLANT.length])('should put together chunks of %d bytes', async (size) => {
+    const request = requestOf(PLANT.length);
+    const object = read(request);
+    for (let at = 0; at < PLANT.length; at += size) request.push(PLANT.slice(at, at + size));
+    request.push(null);
+    expect(Object.keys(await object)).toEqual(['id', 'name']);
+  });
+
+  it('should not keep an object for every byte of a body that comes byte by byte', async () => {
+    const request = requestOf(LIMIT);
+    const bytes = Buffer.from(PLANT.padEnd(LIMIT));
+    const object = read(request);
+    const before = heapInUse();
+    for (let at = 0; at < LIMIT; at++) request.emit('data', bytes.subarray(at, at + 1));
+    // A million objects of the smallest kind would be several times as much.
+    expect(heapInUse() - before).toBeLessThan(8 * LIMIT);
+    request.push(null);
+    expect(Object.keys(await object)).toEqual(['id', 'name']);
+  });
+
+  it('should say what to do where another one has read the body', async () => {
+    const request = requestOf(PLANT.length);
+    request.push(PLANT);
+    request.push(null);
+    for await (const chunk of request) expect(String(chunk)).toBe(PLANT);
+    await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser()');
+  });
+
+  it('should say what to do where another one has begun to read the body', async () => {
+    const request = requestOf(PLANT.length);
+    request.push(PLANT);
+    request.read();
+    await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser()');
+  });
+
+  it('should not wait for a body whose client has gone before', async () => {
+    const request = requestOf(PLANT.length);
+    request.destroy();
+    await once(request, 'close');
+    await expect(read(request)).rejects.toMatchObject({ error: 40010 });
+  });
+
+  it.each([undefined, new Error('aborted')])('should not wait for a body whose client goes: %s', async (cause) => {
+    const request = requestOf(PLANT.length);
+    const object = read(request);
+    request.push(PLANT.slice(0, 5));
+    request.destroy(cause);
+    await expect(object).rejects.toMatchObject({ error: 40010 });
+  });
+});

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+
+import { ManagementServer } from './management-server.js';
+import { type MetricsPage, MetricsSource } from './metrics-source.js';
+import { ReadinessCheck } from './readiness-check.js';
+import { Readiness } from './readiness.js';
+
+class SettableCheck extends ReadinessCheck {
+  obstacle: Error | undefined;
+  more: object = {};
+
+  override details(): object {
+    return this.more;
+  }
+
+  check(): Promise<void> {
+    return this.obstacle === undefined ? Promise.resolve() : Promise.reject(this.obstacle);
+  }
+}
+
+class SettableMetrics extends MetricsSource {
+  content = 'plants 1\n';
+  failure: Error | undefined;
+
+  page(): Promise<MetricsPage> {
+    if (this.failure) return Promise.reject(this.failure);
+    return Promise.resolve({ contentType: 'text/plain; version=0.0.4; charset=utf-8', content: this.content });
+  }
+}
+
+describe(ManagementServer.name, () => {
+  let metrics: SettableMetrics;
+  let check: SettableCheck;
+  let server: ManagementServer;
+  let port: number;
+
+  const ask = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${port}${path}`, { method });
+
+  async function tell(path: string) {
+    const response = await ask(path);
+    return [response.status, await response.json()];
+  }
+
+  const ok = [200, { status: 'ok' }];
+
+  beforeEach(async () => {
+    check = new SettableCheck();
+    const publicListener = new HttpAdapterHost();
+    publicListener.listening = true;
+    const options = { listener: { host: '127.0.0.1', port: 0 } };
+    metrics = new SettableMetrics();
+    server = new ManagementServer(options, new Readiness(options, check, publicListener), metrics);
+    await server.onApplicationBootstrap();
+    port = server.address()?.port ?? 0;
+  });
+
+  afterEach(async () => {
+    await server.onApplicationShutdown();
+  });
+
+  it('should tell that the service is live and ready', async () => {
+    await expect(tell('/livez')).resolves.toEqual(ok);
+    await expect(tell('/readyz')).resolves.toEqual(ok);
+    await expect(tell('/readyz?verbose')).resolves.toEqual(ok);
+  });
+
+  it('should stay live while it is unavailable, say why, and recover', async () => {
+    check.obstacle = new Error('the database does not answer');
+    await expect(tell('/readyz')).resolves.toEqual([
+      503,
+      { status: 'unavailable', reason: 'the database does not answer' },
+    ]);
+    await expect(tell('/livez')).resolves.toEqual(ok);
+
+    check.obstacle = undefined;
+    await expect(tell('/readyz')).resolves.toEqual(ok);
+  });
+
+  it('should tell what else there is to tell of the readiness, either way', async () => {
+    check.more = { workers: 2 };
+    await expect(tell('/readyz')).resolves.toEqual([200, { status: 'ok', workers: 2 }]);
+
+    check.obstacle = new Error('down');
+    await expect(tell('/readyz')).resolves.toEqual([503, { status: 'unavailable', reason: 'down', workers: 2 }]);
+  });
+
+  it('should answer the metrics as they are, and a HEAD without them', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await ask('/metrics', method);
+
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      expect(response.headers.get('content-length')).toBe(String(metrics.content.length));
+      await expect(response.text()).resolves.toBe(method === 'GET' ? metrics.content : '');
+    }
+  });
+
+  it('should log why there are no metrics, tell that, and go on', async () => {
+    const logged: unknown[] = [];
+    Logger.overrideLogger({
+      log: () => undefined,
+      warn: () => undefined,
+      error: (error: unknown) => logged.push(error),
+    });
+    metrics.failure = new Error('out of numbers');
+    try {
+      await expect(tell('/metrics')).resolves.toEqual([
+        500,
+        { message: 'This could not be found out; the log says why.' },
+      ]);
+    } finally {
+      Logger.overrideLogger(true);
+    }
+    expect(logged).toEqual([expect.stringContaining('out of numbers')]);
+    await expect(tell('/livez')).resolves.toEqual(ok);
+  });
+
+  it('should answer JSON that nobody keeps, and HEAD without a body', async () => {
+    const response = await ask('/livez', 'HEAD');
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('content-length')).toBe(String('{"status":"ok"}'.length));
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    await expect(response.text()).resolves.toBe('');
+  });
+
+  it.each(['/', '/metrics/', '/livez/', '/LIVEZ', '/plants', '/%'])('should answer 404 to %s', async (path) => {
+    await expect(tell(path)).resolves.toEqual([404, { message: 'No such path; there are /livez, /readyz, /metrics.' }]);
+  });
+
+  it.each(['POST', 'DELETE', 'OPTIONS'])('should answer 405 to %s', async (method) => {
+    const response = await ask('/readyz', method);
+
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    await expect(response.json()).resolves.toEqual({ message: `Use GET, not ${method}.` });
+  });
+
+  it('should close at once, even if a connection is idle, and as often as asked', async () => {
+    const idle = connect(port, '127.0.0.1').resume();
+    await once(idle, 'connect');
+    const idleClosed = once(idle, 'close');
+
+    await server.onApplicationShutdown();
+    await server.onApplicationShutdown();
+
+    await idleClosed;
+    expect(server.address()).toBeUndefined();
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});

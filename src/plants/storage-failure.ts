@@ -1,0 +1,62 @@
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
+import { ApiError } from '../errors/api-error.js';
+import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/connection-pool.error.js';
+import { isRejection } from '../database/database.errors.js';
+import { HolderLookupError } from './holder-lookup.error.js';
+import { StorageOverloadedError, StorageTimeoutError, StorageUnavailableError } from './plants.errors.js';
+import { WriteQueueFullError } from './write-queue-full.error.js';
+
+/** What `@prisma/adapter-pg` tells of an error that PostgreSQL itself reported. */
+interface ServerError {
+  originalCode?: string;
+  severity?: string;
+}
+
+/**
+ * SQLSTATEs that leave open whether the statement came through: a connection lost on the way, by a pooler between us and
+ * the server for example; a statement completion that is unknown by its name; a statement that was cancelled.
+ */
+const UNDECIDED = /^08|^40003$|^57014$/;
+/**
+ * SQLSTATE classes of a server that rejects the statement now and may take it later: transaction rollback, insufficient
+ * resources, operator intervention, system error; and a server that is (for now) a read-only standby.
+ */
+const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
+/** What the server tells of any statement now: it is a standby, it shuts down, the table or a privilege is missing. */
+const NO_PLANTS_FAULT = /^25006$|^57P|^42/;
+
+/** What a failed create means to the client: above all, whether something may have been written. */
+export function storageError(error: unknown): ApiError {
+  if (error instanceof DatabaseUnreachableError) return new StorageUnavailableError(error);
+  if (isOverload(error)) return new StorageOverloadedError(error);
+  // Its own write was refused, so nothing was written.
+  if (error instanceof HolderLookupError) {
+    return isOverload(error.cause) ? new StorageOverloadedError(error) : new StorageUnavailableError(error);
+  }
+  if (isUndecided(error)) return new StorageTimeoutError(error);
+  if (TRANSIENT.test(rejection(error) ?? '')) return new StorageUnavailableError(error);
+  return new ApiError(50000, 'The storage rejected the plant in a way the service did not foresee.', { cause: error });
+}
+
+/** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */
+export function isPlantRejected(error: unknown): boolean {
+  const state = rejection(error);
+  return state !== undefined && !NO_PLANTS_FAULT.test(state);
+}
+
+/** Whether a statement may have been carried out although it failed: nothing but a plain rejection says that it was not. */
+export function isUndecided(error: unknown): boolean {
+  const state = rejection(error);
+  return state === undefined || UNDECIDED.test(state);
+}
+
+function isOverload(error: unknown): boolean {
+  return error instanceof ConnectionPoolExhaustedError || error instanceof WriteQueueFullError;
+}
+
+/** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
+function rejection(error: unknown): string | undefined {
+  if (!(error instanceof Error && isDriverAdapterError(error))) return undefined;
+  const { originalCode: code, severity } = error.cause as ServerError;
+  return isRejection({ code, severity }) ? code : undefined;
+}
