@@ -11,27 +11,27 @@ export type {
   DatabaseOptions,
   PoolDatabaseOptions,
   UrlDatabaseOptions,
-} from './database/database-options.js';
-export type { LendingPool, LentConnection } from './database/lending-pool.js';
+} from './database/database.options.js';
+export type { LendingPool, LentConnection } from './database/database.options.js';
 export { Migrator } from './database/migrations/migrator.js';
 export type { MigratorOptions } from './database/migrations/migrator.options.js';
-export { MigratorOptionsError } from './database/migrator-options.error.js';
-export type { MigrationStatus } from './database/migration-status.js';
-export { MigrationError, type MigrationErrorCode } from './database/migration.error.js';
+export { MigratorOptionsError } from './database/migrations/migrator.options.js';
+export type { MigrationStatus } from './database/migrations/migration-status.js';
+export { MigrationError, type MigrationErrorCode } from './database/migrations/migration-status.js';
 export { ApiExceptionFilter } from './http/api-exception.filter.js';
 export { ApiError, type ApiErrorOptions } from './errors/api-error.js';
-export { ErrorBody } from './errors/error-body.dto.js';
+export { ErrorBody } from './errors/api-error.js';
 export { ERROR_CATALOGUE, type ErrorNumber } from './errors/error-catalogue.js';
-export type { ErrorStatus } from './errors/error-status.js';
+export type { ErrorStatus } from './errors/error-catalogue.js';
 export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
-export type { CreatedPlant } from './plants/created-plant.js';
-export type { Creator } from './plants/creator.js';
+export type { CreatedPlant } from './plants/plants.options.js';
+export type { Creator } from './plants/plants.options.js';
 export { NewPlant } from './plants/new-plant.js';
-export { Plant } from './plants/dto/plant.dto.js';
+export { Plant } from './plants/new-plant.js';
 export { PlantsHealth } from './plants/plants-health.js';
-export { PlantsModuleOptionsError } from './plants/plants-module-options.error.js';
-export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants-module.extras.js';
-export type { PlantsModuleOptions } from './plants/plants-module.options.js';
+export { PlantsModuleOptionsError } from './plants/plants.options.js';
+export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants.options.js';
+export type { PlantsModuleOptions } from './plants/plants.options.js';
 export { PlantsModule } from './plants/plants.module.js';
 export { PlantsService } from './plants/plants.service.js';
 export { PlantsStatistics } from './plants/plants-statistics.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readMigrations } from '../src/database/migration-files.js';
+import { readMigrations } from '../src/database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
 import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expressClasses } from '../src/http/express-classes.js';
+import { expressClasses } from '../src/http/server/express-adapter.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 
 /** An application that uses what Express gives to requests and responses. */

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { MigrationError } from '../src/database/migration.error.js';
+import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';

@@ -1,6 +1,6 @@
 import type { OpenAPIObject, RequestBodyObject } from '@nestjs/swagger';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorBody } from '../src/errors/error-body.dto.js';
+import type { ErrorBody } from '../src/errors/api-error.js';
 import { issueToken } from './support/issued-token.js';
 import { createPlantOf, examplesOf, generateOpenApi } from './support/openapi.js';
 import { startStore, type Store } from './support/store.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import 'reflect-metadata';
 import { Environment } from '../src/app/config.js';
-import { describeVariables } from '../src/config/variable.decorator.js';
+import { describeVariables } from '../src/app/config-values.js';
 import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 
 const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');

@@ -1,12 +1,11 @@
-import type { JsonObject } from '../../src/http/json-value.js';
+import type { JsonObject } from '../../src/http/exact-json.js';
 import { loadBuild } from './load-build.js';
 import type { Part } from './part.js';
 
 /** From a parsed body to a NewPlant that has been checked. */
 export async function validationParts(): Promise<Part[]> {
-  const { NewPlantPipe } =
-    await loadBuild<typeof import('../../src/plants/dto/new-plant.pipe.js')>('plants/dto/new-plant.pipe.js');
-  const { Sealed } = await loadBuild<typeof import('../../src/http/sealed.js')>('http/sealed.js');
+  const { NewPlantPipe } = await loadBuild<typeof import('../../src/plants/new-plant.js')>('plants/new-plant.js');
+  const { Sealed } = await loadBuild<typeof import('../../src/http/sealed-body.js')>('http/sealed-body.js');
   const { parseExactJson } = await loadBuild<typeof import('../../src/http/exact-json.js')>('http/exact-json.js');
   const pipe = new NewPlantPipe();
   const check = (body: JsonObject): Promise<unknown> => pipe.transform(new Sealed(body), { type: 'custom' });

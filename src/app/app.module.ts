@@ -4,14 +4,13 @@ import type { IssuedTokensOptions } from '../auth/issued/issued-tokens-options.j
 import type { JwtOptions } from '../auth/jwt/jwt-options.js';
 import { RateCounter } from '../auth/limits/rate-counter.js';
 import type { Environment } from './config.js';
-import { UnknownPathModule } from '../http/unknown-path.module.js';
+import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { type CreatedPlant } from '../plants/created-plant.js';
+import { type CreatedPlant } from '../plants/plants.options.js';
 import { PlantsModule } from '../plants/plants.module.js';
-import { ManagementModule } from '../management/management.module.js';
-import { StoreObservationModule } from '../management/store-observation.module.js';
+import { ManagementModule, StoreObservationModule } from '../management/management.module.js';
 
 /** What the standalone application needs to know: the environment, with a database for certain. */
 export type AppOptions = Environment & {

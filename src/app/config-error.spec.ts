@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ConfigurationError } from '../config/configuration.error.js';
-import { listenError } from './config-error.js';
+import { ConfigurationError, listenError } from './config-error.js';
 
 describe(listenError.name, () => {
   const translate = (cause: unknown) =>

@@ -1,24 +1,31 @@
+import 'reflect-metadata';
 import { constants } from 'node:buffer';
-
 import type { LogLevel } from '@nestjs/common';
-
-import { AccessTokens } from '../config/access-tokens.decorator.js';
-import { BasePath } from '../config/base-path.decorator.js';
-import { Check } from '../config/check.decorator.js';
-import { Choice } from '../config/choice.decorator.js';
-import { CorsOrigins } from '../config/cors-origins.decorator.js';
-import { Host } from '../config/host.decorator.js';
-import { HttpUrl } from '../config/http-url.decorator.js';
-import { JwtAudience, JwtJwksUrl } from '../config/jwt-variables.decorator.js';
-import { LogLevelName } from '../config/log-level-name.decorator.js';
-import { OnOrOff } from '../config/on-or-off.decorator.js';
-import { PostgresUrl } from '../config/postgres-url.decorator.js';
-import { quote } from '../errors/quote.js';
-import { RequiredInProduction } from '../config/required-in-production.decorator.js';
-import { SeparatePort } from '../config/separate-port.decorator.js';
-import { TrustedProxies } from './config-values.js';
-import { Variable } from '../config/variable.decorator.js';
-import { WholeNumber } from '../config/whole-number.decorator.js';
+import {
+  AccessTokens,
+  BasePath,
+  Check,
+  Choice,
+  CorsOrigins,
+  Host,
+  HttpUrl,
+  JwtAudience,
+  JwtJwksUrl,
+  LogLevelName,
+  OnOrOff,
+  PostgresUrl,
+  RequiredInProduction,
+  SeparatePort,
+  TrustedProxies,
+  describeVariables,
+  Variable,
+  WholeNumber,
+  findVariable,
+} from './config-values.js';
+import { quote } from '../util/text.js';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { ConfigurationError } from './config-error.js';
 
 // What setTimeout can wait for: a longer time would be taken for 1 ms.
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
@@ -173,4 +180,36 @@ export class Environment {
   get production(): boolean {
     return this.nodeEnv === 'production';
   }
+}
+
+/**
+ * Reads the configuration from environment variables.
+ *
+ * @throws {ConfigurationError} naming every fault at once; it shows no secret
+ */
+export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const sources = describeVariables(Environment).map((variable) => ({
+    ...variable,
+    source: findVariable(variable, variables),
+  }));
+
+  const environment = plainToInstance(
+    Environment,
+    Object.fromEntries(sources.map(({ name, source }) => [name, source.text])),
+    { excludeExtraneousValues: true, exposeDefaultValues: true },
+  );
+  const invalid = new Map(
+    validateSync(environment, { stopAtFirstError: true }).map(({ property, constraints = {} }) => [
+      property,
+      Object.values(constraints)[0],
+    ]),
+  );
+
+  const faults = sources.flatMap(({ property, source }) => {
+    // What could not be read has its default, and so would be called missing as well.
+    const fault = source.fault ?? invalid.get(property);
+    return fault === undefined ? [] : [`${source.name}: ${fault}`];
+  });
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return environment;
 }

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { ConfigurationError } from '../config/configuration.error.js';
-import { loadEnvironment } from '../config/load-environment.js';
+import { ConfigurationError } from './config-error.js';
+import { loadEnvironment } from './config.js';
 
 function faultsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   try {

@@ -1,7 +1,7 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestApplication } from '@nestjs/core';
 
-export interface ServiceLoggerOptions {
+interface ServiceLoggerOptions {
   logLevel: LogLevel;
   logFormat: 'json' | 'pretty';
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { findVariable } from '../config/variable-source.js';
+import { findVariable } from './config-values.js';
 
 const described = { property: '', about: '', default: '' };
 const secret = { ...described, name: 'KEY', secret: true };

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { Environment } from './config.js';
-import { loadEnvironment } from '../config/load-environment.js';
-import { describeVariables } from '../config/variable.decorator.js';
+import { Environment, loadEnvironment } from './config.js';
+import { describeVariables } from './config-values.js';
 
 interface Example {
   about: string;

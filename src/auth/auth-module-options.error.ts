@@ -1,4 +1,4 @@
-import { OptionsError } from '../options/options.error.js';
+import { OptionsError } from '../util/options.js';
 
 /**
  * An `AuthModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be

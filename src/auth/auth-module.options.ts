@@ -1,5 +1,4 @@
-import { asyncFaults } from '../util/options.js';
-import { describeOption, givenOptions, unknownNames } from '../options/option-faults.js';
+import { asyncFaults, describeOption, givenOptions, unknownNames } from '../util/options.js';
 import { accessTokensFault } from './access-tokens-fault.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
 import { issuedTokensFaults } from './issued/issued-tokens-faults.js';

@@ -2,7 +2,7 @@ import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/c
 import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { givenOptions } from '../options/option-faults.js';
+import { givenOptions } from '../util/options.js';
 import { CredentialLimits } from './limits/credential-limits.js';
 import { RateCounter } from './limits/rate-counter.js';
 import { TokenVerifier } from './token-verifier.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { headerValues } from '../http/header-values.js';
+import { headerValues } from '../http/platform.js';
 import { MalformedAuthorizationError, MissingCredentialError } from './credential.error.js';
 
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */

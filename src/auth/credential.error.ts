@@ -1,5 +1,4 @@
-import { ApiError } from '../errors/api-error.js';
-import { RETRY_LATER } from '../errors/retry-later.js';
+import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
 const CHALLENGE = 'Bearer realm="plants"';
 

@@ -1,5 +1,5 @@
 import { withoutTokens } from '../auth/issued/without-tokens.js';
-import { escapeControlsInLines } from '../errors/escape-controls.js';
+import { escapeControlsInLines } from '../util/text.js';
 import { packageVersion } from '../util/package-files.js';
 import { call, type CommandGroup } from './command.js';
 import { describeFailure } from './describe-failure.js';

@@ -1,7 +1,7 @@
-import { loadEnvironment } from '../config/load-environment.js';
-import { ConfigurationError } from '../config/configuration.error.js';
+import { loadEnvironment } from '../app/config.js';
+import { ConfigurationError } from '../app/config-error.js';
 import { Migrator } from '../database/migrations/migrator.js';
-import { schemaFaults } from '../database/url-faults.js';
+import { schemaFaults } from '../database/database.options.js';
 
 /** `plant-store migrate`: applies what the database lacks. Safe to run many times and from many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {

@@ -1,6 +1,6 @@
-import { loadEnvironment } from '../config/load-environment.js';
-import { createApp } from '../create-app.js';
-import { createOpenApiDocument } from '../http/openapi-document.js';
+import { loadEnvironment } from '../app/config.js';
+import { createApp } from '../app/create-app.js';
+import { createOpenApiDocument } from '../http/openapi.js';
 import { print } from './print.js';
 
 /** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { AppOptions } from '../app/app.module.js';
-import type { Environment } from '../app/config.js';
-import { loadEnvironment } from '../config/load-environment.js';
+import { type Environment, loadEnvironment } from '../app/config.js';
 import { curlCommand } from './curl-command.js';
 import type { FirstTokenHint } from './first-token-hint.js';
 import { LOCAL_DIRECTORY } from './local-directory.js';

@@ -1,5 +1,5 @@
 import type { AppOptions } from '../app/app.module.js';
-import { startApp } from '../start-app.js';
+import { startApp } from '../app/create-app.js';
 import type { RunningService } from './running-service.js';
 
 /** The service in this process. */

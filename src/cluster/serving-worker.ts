@@ -9,7 +9,7 @@ import { Environment } from '../app/config.js';
 import { reasonOf } from '../util/text.js';
 import { Readiness } from '../management/readiness.js';
 import { StoreMetrics } from '../management/store-metrics.js';
-import { startApp } from '../start-app.js';
+import { startApp } from '../app/create-app.js';
 import { PrimaryRateCounter } from './primary-rate-counter.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
 

@@ -3,7 +3,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app/app.module.js';
 import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
-import { closeTimeout } from '../close-timeout.js';
+import { closeTimeout } from '../app/create-app.js';
 import { reasonOf } from '../util/text.js';
 import { LONGEST_TIMER } from '../http/server/connection-close.js';
 import { RestartBackoff } from './restart-backoff.js';

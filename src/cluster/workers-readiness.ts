@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ReadinessCheck } from '../management/readiness-check.js';
+import { ReadinessCheck } from '../management/readiness.js';
 import { reasonOf } from '../util/text.js';
 import { WorkerPool } from './worker-pool.js';
 import type { WorkerProcess } from './worker-process.js';

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { AppOptions } from '../app/app.module.js';
 import { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { MetricsSource } from '../management/metrics-source.js';
-import { ReadinessCheck } from '../management/readiness-check.js';
+import { ReadinessCheck } from '../management/readiness.js';
 import { WorkerPool } from './worker-pool.js';
 import { WorkersMetrics } from './workers-metrics.js';
 import { WorkersReadiness } from './workers-readiness.js';

@@ -4,10 +4,10 @@ import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
-} from './connection-pool.error.js';
-import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database-options.js';
+  isRejection,
+} from './database.errors.js';
+import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
 import { parseDatabaseUrl } from './database-url.js';
-import { isRejection } from './database.errors.js';
 
 /**
  * A pg pool that tells apart, by the class of the error, whether a failed statement was ever sent: only then can a

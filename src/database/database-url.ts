@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DEFAULT_SCHEMA } from './database-options.js';
+import { DEFAULT_SCHEMA } from './database.options.js';
 
 /** A database as pg and Prisma's adapter want to be told of it. */
 export interface DatabaseUrl {

@@ -1,5 +1,39 @@
-import { DAY_MS, describeOption, numberFault, unknownNames } from '../options/option-faults.js';
-import { contradictingSchema, schemaFaults, urlFaults } from './url-faults.js';
+import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
+import { DAY_MS, describeOption, numberFault, unknownNames } from '../util/options.js';
+import { reasonOf } from '../util/text.js';
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+
+/** The faults of a database's URL, and of the password beside it. @param prefix stands before the options' names */
+export function urlFaults({ url, password }: Record<string, unknown>, prefix = ''): string[] {
+  if (typeof url !== 'string') return [`${prefix}url: ${describeOption(url)}, should be a PostgreSQL URL`];
+  if (password !== undefined && typeof password !== 'string') {
+    return [`${prefix}password: ${describeOption(password)}, should be a string`];
+  }
+  return faultsOf(`${prefix}url`, () => parseDatabaseUrl(url, password));
+}
+
+/** The faults of a schema's name, if there is one. */
+export function schemaFaults(name: string, schema: unknown): string[] {
+  if (schema === undefined) return [];
+  if (typeof schema !== 'string') return [`${name}: ${describeOption(schema)}, should be the name of a schema`];
+  return faultsOf(name, () => checkSchema(schema));
+}
+
+function faultsOf(name: string, check: () => unknown): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [`${name}: ${reasonOf(error)}`];
+  }
+}
+
+/** The fault of a schema beside a URL that names another; both have to be right by themselves. */
+export function contradictingSchema(options: Record<string, unknown>, prefix: string): string[] {
+  const { url, schema } = options as { url: string; schema?: unknown };
+  if (schema === undefined || !namesSchema(url) || schema === parseDatabaseUrl(url).schema) return [];
+  return [`${prefix}schema: is not the schema that ${prefix}url names, should be given in one place only`];
+}
 
 const SOURCES = ['url', 'pool', 'adapter'] as const;
 const NAMES = [...SOURCES, 'password', 'schema', 'size', 'timeout'];
@@ -68,3 +102,74 @@ function adapterFaults(adapter: unknown): string[] {
     `database.adapter: ${what}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`,
   ];
 }
+
+/** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
+export interface LendingPool {
+  connect(): Promise<LentConnection>;
+  /** Where these three are told, a pool that is exhausted is told apart from a database that cannot be reached. */
+  readonly totalCount?: number;
+  readonly idleCount?: number;
+  readonly options?: { readonly max?: number };
+}
+
+/** As much of a `pg` client as the store uses. */
+export interface LentConnection {
+  query(...parameters: never[]): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  removeListener(event: 'error', listener: (error: Error) => void): unknown;
+  release(error?: Error | boolean): void;
+}
+
+/** Connections of the store's own. */
+export interface UrlDatabaseOptions {
+  /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
+  url: string;
+  /** The password, as it is, where the URL has none; none unless given. */
+  password?: string | undefined;
+  /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
+  schema?: string | undefined;
+  /** The most connections that are open at a time, 1000 at most; 10 unless given. */
+  size?: number | undefined;
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  timeout?: number | undefined;
+  pool?: never;
+  adapter?: never;
+}
+
+/** Connections that the application lends: they are given back as they were, and the pool is never ended. */
+export interface PoolDatabaseOptions {
+  /** A pool of `pg`, of whichever version the application uses. */
+  pool: LendingPool;
+  /** The schema that holds the store's tables, whatever `search_path` the connections have; `public` unless given. */
+  schema?: string | undefined;
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  timeout?: number | undefined;
+  url?: never;
+  password?: never;
+  size?: never;
+  adapter?: never;
+}
+
+/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` where it does not). */
+export interface AdapterDatabaseOptions {
+  /** A driver adapter for PostgreSQL. What it opens for the store is closed with the application; a pool given to it stays open. */
+  adapter: SqlDriverAdapterFactory;
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  timeout?: number | undefined;
+  url?: never;
+  password?: never;
+  schema?: never;
+  size?: never;
+  pool?: never;
+}
+
+/** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
+// TypeScript tells of a mistake by the last of them, and most often it is a URL that is undefined.
+export type DatabaseOptions = AdapterDatabaseOptions | PoolDatabaseOptions | UrlDatabaseOptions;
+
+/** What a wait for the database may last, unless the options say otherwise. */
+export const DEFAULT_TIMEOUT = 5000;
+/** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
+export const GRACE_MS = 250;
+/** The schema that PostgreSQL makes in every database. */
+export const DEFAULT_SCHEMA = 'public';

@@ -9,12 +9,13 @@ import {
   GRACE_MS,
   type PoolDatabaseOptions,
   type UrlDatabaseOptions,
-} from './database-options.js';
+} from './database.options.js';
 import { GuardedAdapter } from './host-adapter.js';
 import { LentPool } from './host-pool.js';
-import { statementNames } from './statement-names.js';
-import type { Query, QueryValue } from './migration-status.js';
-import { escapeSchema, overPool } from './prisma-adapter.js';
+import { statementNames, escapeSchema, overPool } from './prisma-adapter.js';
+import type { Query, QueryValue } from './migrations/migration-status.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { PrismaClient } from './generated/client.js';
 
 const TEXT = { scalarType: 'string', arity: 'scalar' } as const;
 const TEXTS = { scalarType: 'string', arity: 'list' } as const;
@@ -77,5 +78,18 @@ export class Database {
   async close(): Promise<void> {
     await this.adapter.dispose();
     await this.pool?.end();
+  }
+}
+
+@Injectable()
+export class PrismaService extends PrismaClient implements OnApplicationShutdown {
+  constructor(private readonly database: Database) {
+    super({ adapter: database.adapterFactory });
+  }
+
+  /** Here and not in `onModuleDestroy`, which Nest runs before the requests in flight are done. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.$disconnect();
+    await this.database.close();
   }
 }

@@ -6,12 +6,8 @@ import type {
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils';
-import {
-  ConnectionPoolExhaustedError,
-  DatabaseTimeoutError,
-  DatabaseUnreachableError,
-} from './connection-pool.error.js';
-import { GRACE_MS } from './database-options.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import { GRACE_MS } from './database.options.js';
 import { escapeSchema } from './prisma-adapter.js';
 import { withinTime } from '../util/timing.js';
 

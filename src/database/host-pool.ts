@@ -1,9 +1,5 @@
-import {
-  ConnectionPoolExhaustedError,
-  DatabaseTimeoutError,
-  DatabaseUnreachableError,
-} from './connection-pool.error.js';
-import type { LendingPool, LentConnection } from './lending-pool.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import type { LendingPool, LentConnection } from './database.options.js';
 import { withinTime } from '../util/timing.js';
 
 /**

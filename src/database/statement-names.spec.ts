@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { statementNames } from './statement-names.js';
+import { statementNames } from './prisma-adapter.js';
 
 describe(statementNames.name, () => {
   it('should give each statement one name, and no two the same', () => {

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import type { ErrorNumber } from './error-catalogue.js';
-import { statusOf } from './error-status.js';
+import { type ErrorNumber, statusOf } from './error-catalogue.js';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
 /** What an ApiError may have besides its number and message: its cause, and headers. */
 export interface ApiErrorOptions extends ErrorOptions {
@@ -30,4 +30,21 @@ export class ApiError extends HttpException {
     this.headers = headers;
     this.isLogged = isLogged;
   }
+}
+
+/** The header of what may be sent again soon. */
+export const RETRY_LATER = { 'Retry-After': '1' };
+
+/** What every failure is answered with. */
+@ApiSchema({ name: 'Error' })
+export class ErrorBody {
+  @ApiProperty({
+    type: 'integer',
+    format: 'int32',
+    description: 'Error number. Its first three digits are the status that plain HTTP would have used.',
+  })
+  error!: number;
+
+  @ApiProperty({ description: 'Error message text: what was wrong, where, and what would be right' })
+  message!: string;
 }

@@ -35,3 +35,18 @@ export const ERROR_CATALOGUE = {
 
 /** A number of the catalogue. */
 export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
+
+/** `contract` answers every failure with 400; `semantic` with the status that the error number begins with. */
+export type ErrorStatus = 'contract' | 'semantic';
+
+export function statusOf(error: ErrorNumber, errorStatus: ErrorStatus): number {
+  switch (errorStatus) {
+    case 'contract':
+      return 400;
+    case 'semantic':
+      return Math.trunc(error / 100);
+  }
+}
+
+/** Injection token of the `ErrorStatus` in force. */
+export const ERROR_STATUS = Symbol('ERROR_STATUS');

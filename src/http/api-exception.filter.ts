@@ -1,13 +1,34 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
+import { ApiError } from '../errors/api-error.js';
+import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
+import { UnknownPathError } from './http.errors.js';
 import { principalOf } from '../auth/principal-of.js';
-import { revealMediaType } from '../http/hidden-media-type.js';
-import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
-import { requestId } from '../http/request-id.js';
-import { discardBody } from '../http/unread-body.js';
-import type { ErrorStatus } from '../errors/error-status.js';
-import { ERROR_STATUS } from '../errors/error-status.token.js';
+import { revealMediaType } from './body-parser-exemption.js';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, requestId } from './platform.js';
+import { discardBody } from './server/connection-close.js';
 import { sendError } from './send-error.js';
-import { toApiError } from '../errors/to-api-error.js';
+
+const GIVEN_UP =
+  'The application did not wait for the answer any longer, and whether the plant was created is unknown. ' +
+  'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
+
+/** What the client is told about any failure. Whatever nobody foresaw is 50000, and says nothing of its cause. */
+function toApiError(failure: unknown): ApiError {
+  if (failure instanceof ApiError) return failure;
+  if (failure instanceof HttpException && failure.getStatus() < 500) return fromStatus(failure);
+  const message =
+    'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
+  return new ApiError(50000, message, { cause: failure });
+}
+
+/** A refusal by Nest, Express or a guard of a host: the number that begins with its status, where there is one. */
+function fromStatus(failure: HttpException): ApiError {
+  const number = failure.getStatus() * 100;
+  if (number === 40400) return new UnknownPathError();
+  // Not 40800: whoever in a host gave up waiting, the plant may have been created meanwhile.
+  if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
+  return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
+}
 
 /** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
 @Catch()

@@ -1,7 +1,57 @@
-import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { hideMediaType, UNPARSED } from './hidden-media-type.js';
-import { isMarked, isMarkedHandler, isUnmarkedRoute } from './reads-own-body.decorator.js';
+import { type CustomDecorator, type INestApplication, SetMetadata } from '@nestjs/common';
+
+/** A media type that no parser takes, but for one that takes every media type, and that no client can know to send. */
+const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
+
+const hidden = new WeakMap<IncomingMessage, string | undefined>();
+
+/** Keeps every parser off a request's body, as parsers go by the media type. */
+function hideMediaType(request: IncomingMessage): void {
+  if (hidden.has(request)) return;
+  hidden.set(request, request.headers['content-type']);
+  request.headers['content-type'] = UNPARSED;
+}
+
+/** Gives a request its media type back, where it was hidden. */
+export function revealMediaType(request: IncomingMessage): void {
+  if (!hidden.has(request)) return;
+  const type = hidden.get(request);
+  if (type === undefined) delete request.headers['content-type'];
+  else request.headers['content-type'] = type;
+  hidden.delete(request);
+}
+
+/** What `@RouteConfig()` of `@nestjs/platform-fastify` sets: by its name, so that a host on Express does not need that package. */
+const ROUTE_CONFIG = '__fastify_route_config__';
+
+/** What Nest's own decorators of methods, such as `@Post()`, set. */
+const ROUTE_PATH = 'path';
+
+interface RouteConfig {
+  readsOwnBody?: boolean;
+}
+
+/** Marks a route that reads its body from the raw stream, where the application's own parser leaves it alone. */
+export function ReadsOwnBody(): CustomDecorator {
+  return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true } satisfies RouteConfig);
+}
+
+/** The mark as Fastify keeps it with the route. */
+function isMarked(config: object): boolean {
+  return (config as RouteConfig).readsOwnBody === true;
+}
+
+/** The mark on the function that Nest hands to the router, to which it copies a route's metadata. */
+function isMarkedHandler(handler: object): boolean {
+  return isMarked((Reflect.getMetadata(ROUTE_CONFIG, handler) ?? {}) as RouteConfig);
+}
+
+/** Whether such a function is a route without the mark, and not, for one, a middleware. */
+function isUnmarkedRoute(handler: object): boolean {
+  return Reflect.hasMetadata(ROUTE_PATH, handler) && !isMarkedHandler(handler);
+}
 
 /** What is used of Express: the layers of its router, of which some are routes. */
 interface Express {

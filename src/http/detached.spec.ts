@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { detached } from './detached.js';
-import { parseExactJson } from './exact-json.js';
-import type { JsonObject } from './json-value.js';
+import { detached } from './body-bytes.js';
+import { parseExactJson, type JsonObject } from './exact-json.js';
 
 describe(detached.name, () => {
   it('should keep every text as it is, and everything else', () => {

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parse as parseLossless } from 'lossless-json';
-import { parseExactJson } from './exact-json.js';
-import { JsonNumber, JsonStructure } from './json-value.js';
-import { JsonSyntaxError } from './json-syntax.error.js';
+import { parseExactJson, JsonNumber, JsonStructure, JsonSyntaxError } from './exact-json.js';
 
 describe(parseExactJson.name, () => {
   it('should keep numbers as they were written', () => {

@@ -1,6 +1,47 @@
-import { quote } from '../errors/quote.js';
-import { JsonSyntaxError } from './json-syntax.error.js';
-import { JsonNumber, type JsonObject, JsonStructure, type JsonValue } from './json-value.js';
+import { quote } from '../util/text.js';
+
+/** The text is not JSON. `position` counts UTF-16 code units from 0. */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+
+  constructor(
+    message: string,
+    readonly position: number,
+  ) {
+    super(message);
+  }
+}
+
+/** A JSON number as it was written: no float ever holds it, so nothing is rounded. */
+export class JsonNumber {
+  constructor(
+    readonly source: string,
+    /** Not where an application's own parser has read it before, and what was written may have been another number. */
+    readonly isExact = true,
+  ) {}
+}
+
+/** An object or array inside the document: its syntax was checked, its content is not kept. */
+export class JsonStructure {
+  constructor(readonly kind: 'object' | 'array') {}
+}
+
+export type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
+export type JsonObject = Record<string, JsonValue>;
+
+/** A value of JavaScript as JSON would have it. */
+export function toJsonValue(value: unknown): JsonValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+    case 'bigint':
+      return new JsonNumber(String(value));
+    default:
+      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
+  }
+}
 
 /**
  * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost
@@ -151,4 +192,17 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   } else target[key] = value;
+}
+
+/**
+ * What an application's own parser made of a body, as far as it is still exact. Of a number that JavaScript may have rounded
+ * neither the size nor its being an integer is known any more.
+ */
+export function exactObject(body: object): JsonObject {
+  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, exactValue(value)]));
+}
+
+function exactValue(value: unknown): JsonValue {
+  const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return isRounded ? new JsonNumber(String(value), false) : toJsonValue(value);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { HeldBodies } from './held-bodies.js';
-import { TooManyBodiesError } from './too-many-bodies.error.js';
+import { HeldBodies } from './body-bytes.js';
+import { TooManyBodiesError } from './http.errors.js';
 
 const MEBIBYTE = 1_048_576;
 

@@ -1,11 +1,27 @@
-import type { Type } from '@nestjs/common';
-import type { ApiResponseExamples, ApiResponseOptions, HeadersObject } from '@nestjs/swagger';
+import {
+  type ApiResponseExamples,
+  type ApiResponseOptions,
+  DocumentBuilder,
+  type HeadersObject,
+  type OpenAPIObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
+import type { ApiError } from '../errors/api-error.js';
+import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
+import type { INestApplication, Type } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
 import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
-import { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
-import { type ErrorStatus, statusOf } from '../errors/error-status.js';
-import { failureExamples } from '../errors/failure-examples.js';
+
+/** These failures as they stand in the answer, for the examples of an OpenAPI response: by number. */
+export function failureExamples(...failures: ApiError[]): Record<string, ApiResponseExamples> {
+  return Object.fromEntries(
+    failures.map(({ error, message }) => [
+      error,
+      { summary: `${error}: ${ERROR_CATALOGUE[error].meaning}`, value: { error, message } },
+    ]),
+  );
+}
 
 const NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
 
@@ -24,7 +40,7 @@ const CREDENTIAL_FAILURES = [
 ];
 
 /** What an operation says of its failures. */
-export interface DeclaredFailures {
+interface DeclaredFailures {
   type: Type;
   /** The meaning of 400 where every failure has that status. */
   description: string;
@@ -71,4 +87,52 @@ function headersOf(numbers: ErrorNumber[]): { headers?: HeadersObject } {
     if (carriers.length > 0) headers[name] = { description: `With ${carriers.join(', ')}: ${says}`, schema: { type } };
   }
   return Object.keys(headers).length > 0 ? { headers } : {};
+}
+
+interface OpenApiOptions {
+  /** Path before `/plants`; it stands in the document's server, not in its paths. */
+  basePath: string;
+  errorStatus: ErrorStatus;
+}
+
+/** The OpenAPI document, generated from the decorators of the code. */
+export function createOpenApiDocument(app: INestApplication, { basePath, errorStatus }: OpenApiOptions): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setTitle('Plant Store')
+    .setDescription(description(errorStatus))
+    .setVersion('1.0.0')
+    .setLicense('MIT', 'https://opensource.org/license/mit')
+    .addServer(basePath || '/', 'This store')
+    .addTag('Plants', 'What the store holds. Creation is the only operation.')
+    .addSecurity('bearerAuth', {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
+    })
+    .addSecurityRequirements('bearerAuth')
+    .build();
+  // Nobody is named as a contact, and Nest would leave an empty one.
+  delete config.info.contact;
+  const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
+  return {
+    ...rest,
+    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path.slice(basePath.length), item])),
+    components,
+  };
+}
+
+function description(errorStatus: ErrorStatus): string {
+  const status =
+    errorStatus === 'contract'
+      ? 'Every failure is answered with status 400'
+      : 'Every failure is answered with the status that its error number begins with';
+  const rows = Object.entries(ERROR_CATALOGUE).map(
+    ([error, { meaning, retry }]) => `| ${error} | ${meaning} | ${retry} |`,
+  );
+  return [
+    'A store of plants with one operation: the creation of a plant.',
+    `${status} and an Error body, whose \`error\` is one of these numbers:`,
+    ['| error | meaning | safe to send again unchanged? |', '|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n');
 }

@@ -1,19 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onArrivalFailure } from './arrival.js';
-import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './body.error.js';
-import { decompress } from './decompress.js';
-import { detached } from './detached.js';
-import { parseExactJson } from './exact-json.js';
-import { HeldBodies, SMALL_BODY } from './held-bodies.js';
-import { JsonNumber, type JsonObject, JsonStructure } from './json-value.js';
-import { JsonSyntaxError } from './json-syntax.error.js';
-import { checkMediaType } from './body-bytes.js';
-import { nodeRequest, type PlatformRequest } from './platform.js';
-import { MalformedRequestError } from './http.errors.js';
-import { exactObject } from './parsed-body.js';
-import { ReceivedBytes } from './received-bytes.js';
-import { acceptBody } from './unread-body.js';
+import { onArrivalFailure } from './server/broken-requests.js';
+import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, MalformedRequestError } from './http.errors.js';
+import { decompress, detached, HeldBodies, SMALL_BODY, checkMediaType, ReceivedBytes } from './body-bytes.js';
+import {
+  parseExactJson,
+  JsonNumber,
+  type JsonObject,
+  JsonStructure,
+  JsonSyntaxError,
+  exactObject,
+} from './exact-json.js';
+import { nodeRequest, nodeResponse, type PlatformRequest } from './platform.js';
+import { acceptBody } from './server/connection-close.js';
+import { revealMediaType } from './body-parser-exemption.js';
+import type { Exchange } from './sealed-body.js';
 
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
@@ -130,3 +131,24 @@ function parse(text: string): ReturnType<typeof parseExactJson> {
     });
   }
 }
+
+const BODY = Symbol('exact body');
+
+/** At the request itself: an entry in a WeakMap for each request is work for every garbage collection. */
+type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> | undefined };
+
+/** The body of a request, read once for all who ask. It stands at the request too, as a parser would have left it. */
+export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
+  const received: ReadRequest = nodeRequest(request);
+  return (received[BODY] ??= read({ request, response }, limit));
+}
+
+async function read({ request, response }: Exchange, limit: number): Promise<JsonObject> {
+  revealMediaType(nodeRequest(request));
+  const body = await readJsonObject(request, nodeResponse(response), limit);
+  request.body = body;
+  return body;
+}
+
+/** Injection token of the number of bytes that a decoded request body may have. */
+export const BODY_LIMIT = Symbol('BODY_LIMIT');

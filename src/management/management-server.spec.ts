@@ -7,8 +7,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 import { ManagementServer } from './management-server.js';
 import { type MetricsPage, MetricsSource } from './metrics-source.js';
-import { ReadinessCheck } from './readiness-check.js';
-import { Readiness } from './readiness.js';
+import { ReadinessCheck, Readiness } from './readiness.js';
 
 class SettableCheck extends ReadinessCheck {
   obstacle: Error | undefined;

@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { listenError } from '../app/config-error.js';
-import type { ManagementOptions } from './management-options.js';
-import { MANAGEMENT_OPTIONS } from './management.options.js';
+import { type ManagementOptions, MANAGEMENT_OPTIONS } from './management.options.js';
 import { MetricsSource } from './metrics-source.js';
 import { Readiness } from './readiness.js';
 

@@ -5,12 +5,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplication, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
-import { ConfigurationError } from '../config/configuration.error.js';
+import { ConfigurationError } from '../app/config-error.js';
 import { ManagementModule } from './management.module.js';
 import { ManagementServer } from './management-server.js';
 import { type MetricsPage, MetricsSource } from './metrics-source.js';
-import { ReadinessCheck } from './readiness-check.js';
-import { Readiness } from './readiness.js';
+import { ReadinessCheck, Readiness } from './readiness.js';
 
 class PassingCheck extends ReadinessCheck {
   check(): Promise<void> {

@@ -1,6 +1,18 @@
 import { ConfigurableModuleBuilder, type ModuleMetadata } from '@nestjs/common';
 
-import type { ManagementOptions } from './management-options.js';
+/** Options of the management module. */
+export interface ManagementOptions {
+  /** Where the listener is bound; none where another process answers for this one. */
+  listener?: ListenerAddress | undefined;
+  /** Milliseconds that a readiness check may take until the service counts as unavailable; 2000 by default. */
+  checkTimeout?: number;
+}
+
+interface ListenerAddress {
+  host: string;
+  /** 0 takes any free one. */
+  port: number;
+}
 
 interface ManagementExtras {
   /** Modules that export the `ReadinessCheck` and the `MetricsSource`. */

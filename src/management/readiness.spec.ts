@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { firstValueFrom, Subject } from 'rxjs';
 
-import { ReadinessCheck } from './readiness-check.js';
-import { Readiness } from './readiness.js';
+import { ReadinessCheck, Readiness } from './readiness.js';
 
 class ToldCheck extends ReadinessCheck {
   calls = 0;

@@ -1,10 +1,21 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-
 import { withinTime } from '../util/timing.js';
-import type { ManagementOptions } from './management-options.js';
-import { MANAGEMENT_OPTIONS } from './management.options.js';
-import { ReadinessCheck } from './readiness-check.js';
+import { type ManagementOptions, MANAGEMENT_OPTIONS } from './management.options.js';
+
+/** Tells whether what the service depends on can be used now. */
+export abstract class ReadinessCheck {
+  /**
+   * Rejects with an error whose message is the reason, fit to be shown: it holds no secret.
+   * It must settle some time: no second check starts before it has.
+   */
+  abstract check(): Promise<void>;
+
+  /** What else an answer tells, ready or not. */
+  details(): object {
+    return {};
+  }
+}
 
 /** Whether requests may be sent to this process. */
 @Injectable()

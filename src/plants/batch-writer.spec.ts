@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/connection-pool.error.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
-import type { CreateResult } from './create-result.js';
-import { HolderLookupError } from './holder-lookup.error.js';
-import type { PlantRecord } from './plant-record.js';
-import type { PlantStatements } from './plant-sql.js';
-import type { PlantsModuleSettings } from './plants-module-settings.js';
+import type { CreateResult, PlantRecord, PlantStatements } from './plant-sql.js';
+import { HolderLookupError, WriteQueueFullError } from './plants.errors.js';
+import type { PlantsModuleSettings } from './plants.options.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { WriteQueueFullError } from './write-queue-full.error.js';
 
 const TIMEOUT = 5000;
 const LIMIT = 3;

@@ -1,17 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/connection-pool.error.js';
-import { GRACE_MS } from '../database/database-options.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { GRACE_MS } from '../database/database.options.js';
 import { Database } from '../database/database.js';
-import type { CreateResult } from './create-result.js';
-import { HolderLookupError } from './holder-lookup.error.js';
-import { PendingCreate } from './pending-create.js';
-import { PlantStatements } from './plant-sql.js';
-import type { PlantRecord } from './plant-record.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
+import { type CreateResult, PlantStatements, type PlantRecord } from './plant-sql.js';
+import { HolderLookupError } from './plants.errors.js';
+import { PendingCreate, StatementPace, MOST_PLANTS, WriteQueue } from './write-queue.js';
+import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { isPlantRejected, isUndecided } from './storage-failure.js';
-import { StatementPace } from './statement-pace.js';
-import { MOST_PLANTS, WriteQueue } from './write-queue.js';
 
 /** Statements that are under way, however long they take, unless that left too few connections for all else. */
 const MOST_UNDER_WAY = 8;

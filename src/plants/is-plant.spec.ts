@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ValidationPipe } from '@nestjs/common';
 import fc from 'fast-check';
-import { parseExactJson } from '../http/exact-json.js';
-import { JsonNumber, type JsonObject } from '../http/json-value.js';
-import { Sealed } from '../http/sealed.js';
-import { plantFaults } from './dto/assert-plant.js';
-import { isPlant } from './dto/is-plant.js';
-import { NewPlantPipe } from './dto/new-plant.pipe.js';
+import { parseExactJson, JsonNumber, type JsonObject } from '../http/exact-json.js';
+import { Sealed } from '../http/sealed-body.js';
+import { plantFaults, isPlant, NewPlantPipe } from './new-plant.js';
 
 const EDGES = ['0', '-0', '5.0', '50e-1', '5.5', '1e999999999', String(2n ** 63n), String(2n ** 63n - 1n)];
 const texts = fc.oneof(

@@ -1,9 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
+import { Database, PrismaService } from '../database/database.js';
 import { Prisma } from '../database/generated/client.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
-import { PrismaService } from '../database/prisma.service.js';
-import type { PlantRecord } from './plant-record.js';
+
+/** A plant as it is stored. */
+export interface PlantRecord {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  /** The `Idempotency-Key` of the request that created it. */
+  readonly idempotencyKey: string | null;
+  /** The name of who created it, where that is known. */
+  readonly createdBy: string | null;
+}
 
 /** The part of the time that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
@@ -71,4 +80,11 @@ export class PlantStatements {
       FROM ${Prisma.raw(this.table)} WHERE id = ANY(${ids.map(String)}::bigint[])`;
     return new Map(rows.map(({ id, ...plant }) => [BigInt(id), { id: BigInt(id), ...plant }]));
   }
+}
+
+/** What became of a create: the plant is stored, durably, or its id was taken and nothing was written. */
+export interface CreateResult {
+  readonly stored: boolean;
+  /** The plant that holds the id: where it is taken, and the create has an idempotency key to compare. */
+  readonly holder?: PlantRecord;
 }

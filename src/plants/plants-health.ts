@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ConnectionPoolExhaustedError } from '../database/connection-pool.error.js';
+import { ConnectionPoolExhaustedError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 
 /** Tells whether the store can create plants, for the health endpoint of an application. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { principalOf } from '../auth/principal-of.js';
-import { PlantsModuleOptionsError } from './plants-module-options.error.js';
-import { assertAsyncOptions, settingsOf } from './plants-module-settings.js';
+import { PlantsModuleOptionsError, assertAsyncOptions, settingsOf } from './plants.options.js';
 
 const database = { url: 'postgresql://gardener:secret@db/plants' };
 

@@ -16,8 +16,7 @@ import {
 import { NestFactory, RouterModule } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { PlantsModuleExtras } from './plants-module.extras.js';
-import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import { type PlantsModuleExtras, PlantsModuleOptionsError } from './plants.options.js';
 import { assertPathFree } from './plants-path.js';
 import { PlantsModule } from './plants.module.js';
 

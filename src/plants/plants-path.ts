@@ -2,7 +2,7 @@ import { type HttpServer, RequestMethod, VERSION_NEUTRAL } from '@nestjs/common'
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { applicationRoutes, type ApplicationRoute } from './application-routes.js';
 import { PlantsController } from './plants.controller.js';
-import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import { PlantsModuleOptionsError } from './plants.options.js';
 
 /** What is used of Express. */
 interface Express {
@@ -10,7 +10,7 @@ interface Express {
 }
 
 /** The application that a store is in, before its routes are registered. */
-export interface HostApplication {
+interface HostApplication {
   modules: ModulesContainer;
   config: ApplicationConfig;
   adapter: HttpServer;

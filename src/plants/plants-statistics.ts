@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Creator } from './creator.js';
+import type { Creator } from './plants.options.js';
 
 /** Creators that are counted one by one; those beyond are counted together. */
 const MOST_CREATORS = 1000;

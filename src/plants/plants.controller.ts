@@ -6,25 +6,26 @@ import {
   Inject,
   Post,
   Req,
+  RequestMapping,
+  RequestMethod,
   Res,
   type Type,
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import { ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { ApiExcludeController, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { RequiredScope } from '../auth/required-scope.decorator.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { ExactBody } from '../http/exact-body.decorator.js';
+import { ExactBody } from '../http/sealed-body.js';
 import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
-import { ReadsOwnBody } from '../http/reads-own-body.decorator.js';
-import { describeCreatePlant } from './describe-create-plant.js';
-import type { NewPlant } from './new-plant.js';
-import { NewPlantPipe } from './dto/new-plant.pipe.js';
-import { IdempotencyKey } from './idempotency-key.decorator.js';
-import type { PlantsModuleExtras } from './plants-module.extras.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
+import { ReadsOwnBody } from '../http/body-parser-exemption.js';
+import { describeCreatePlant } from './plants.openapi.js';
+import { type NewPlant, NewPlantPipe } from './new-plant.js';
+import { IdempotencyKey } from './idempotency-key.js';
+import { type PlantsModuleExtras, PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
+import { MethodNotAllowedError } from '../http/http.errors.js';
 
 @UseFilters(ApiExceptionFilter)
 export abstract class PlantsController {
@@ -75,4 +76,42 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
   // Nest reads the route from it before it creates the provider that describes it for good.
   describeCreatePlant(PlantsControllerAtPath, extras, 'contract');
   return PlantsControllerAtPath;
+}
+
+/** HEAD before GET, with which Fastify would add it by itself, and then not take it any more. */
+const OTHER_METHODS = Object.values(RequestMethod)
+  .filter((method) => typeof method === 'number' && method !== RequestMethod.POST)
+  .reverse();
+
+/** A controller that refuses every method but POST, once `refuseOtherMethods` has given it its routes. */
+export function otherMethodsControllerAt({ path, version, guards }: Required<PlantsModuleExtras>): Type {
+  @Controller({ path, ...(version !== undefined && { version }) })
+  @UseGuards(...guards)
+  @UseFilters(ApiExceptionFilter)
+  @ApiExcludeController()
+  class OtherMethodsController {}
+
+  return OtherMethodsController;
+}
+
+/**
+ * Express takes one route for all methods, behind the one for POST. Fastify would not start with it, as it has one route for a
+ * path and method, so there every other method gets its own.
+ */
+export function refuseOtherMethods(controller: Type, platform: string): void {
+  const prototype = controller.prototype as object;
+  for (const method of OTHER_METHODS) {
+    const name = `refuse${RequestMethod[method]}`;
+    // Anew each time: the class may have been in an application on another platform before.
+    const descriptor = { value: refuse(), configurable: true };
+    Object.defineProperty(prototype, name, descriptor);
+    if ((method === RequestMethod.ALL) === (platform === 'fastify')) continue;
+    for (const decorate of [RequestMapping({ method }), ReadsOwnBody()]) decorate(prototype, name, descriptor);
+  }
+}
+
+function refuse(): () => never {
+  return () => {
+    throw new MethodNotAllowedError('POST');
+  };
 }

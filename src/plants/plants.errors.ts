@@ -1,5 +1,4 @@
-import { ApiError } from '../errors/api-error.js';
-import { RETRY_LATER } from '../errors/retry-later.js';
+import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
 export class StorageUnavailableError extends ApiError {
   constructor(cause: unknown) {
@@ -28,4 +27,42 @@ export class StorageTimeoutError extends ApiError {
       { cause },
     );
   }
+}
+
+export class PlantExistsError extends ApiError {
+  constructor(id: bigint) {
+    super(40901, `The id ${id} is taken: a plant with this id exists already. Send another id.`);
+  }
+}
+
+export class InvalidPlantError extends ApiError {
+  /** @param faults one sentence part for each field that is missing or wrong */
+  constructor(faults: readonly string[]) {
+    super(40003, `This is not a plant: ${faults.join('. ')}.`);
+  }
+}
+
+export class InvalidIdempotencyKeyError extends ApiError {
+  constructor(found: string) {
+    super(40004, `The Idempotency-Key ${found}. It must be sent at most once and have 1 to 255 characters.`);
+  }
+}
+
+export class IdempotencyKeyReusedError extends ApiError {
+  constructor(id: bigint) {
+    super(
+      40902,
+      `The plant ${id} was created with this Idempotency-Key, but with another name or tag. Repeat a request unchanged, or send another id.`,
+    );
+  }
+}
+
+/** An id is taken, so nothing was written, but the plant that holds it was not found. */
+export class HolderLookupError extends Error {
+  override readonly name = 'HolderLookupError';
+}
+
+/** More creates wait for the database than may wait; this one was not sent. */
+export class WriteQueueFullError extends Error {
+  override readonly name = 'WriteQueueFullError';
 }

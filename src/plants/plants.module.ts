@@ -1,29 +1,106 @@
-import { type DynamicModule, Inject, Module, type NestModule, type OnModuleInit, type Type } from '@nestjs/common';
-import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { assertDatabaseReady } from '../database/database-check.js';
-import { Database } from '../database/database.js';
-import { PrismaService } from '../database/prisma.service.js';
-import { ERROR_STATUS } from '../errors/error-status.token.js';
-import { BODY_LIMIT } from '../http/body-limit.token.js';
-import { BatchWriter } from './batch-writer.js';
-import { refuseOtherMethods } from './other-methods.controller.js';
-import { PlantStatements } from './plant-sql.js';
-import { PlantsHealth } from './plants-health.js';
 import {
+  type CanActivate,
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  type FactoryProvider,
+  Inject,
+  Module,
+  type NestModule,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
+import { BearerStrategy } from '../auth/bearer.strategy.js';
+import {
+  PlantsModuleOptionsError,
+  extrasFaults,
+  type PlantsModuleExtras,
+  type PlantsModuleOptions,
   assertAsyncOptions,
   PLANTS_MODULE_SETTINGS,
   type PlantsModuleSettings,
   settingsOf,
-} from './plants-module-settings.js';
-import {
-  ConfigurableModuleClass,
-  OTHER_METHODS_CONTROLLER,
-  PLANTS_MODULE_OPTIONS,
-} from './plants.module-definition.js';
+} from './plants.options.js';
+import { type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
+import { describeCreatePlant } from './plants.openapi.js';
+import { otherMethodsControllerAt, refuseOtherMethods, plantsControllerAt } from './plants.controller.js';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { assertDatabaseReady } from '../database/migrations/migrator.js';
+import { Database, PrismaService } from '../database/database.js';
+import { BODY_LIMIT } from '../http/read-body.js';
+import { BatchWriter } from './batch-writer.js';
+import { PlantStatements } from './plant-sql.js';
+import { PlantsHealth } from './plants-health.js';
 import { assertPathFree } from './plants-path.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 import { PlantsStatistics } from './plants-statistics.js';
+
+const CREDENTIALS_CHECK = Symbol('CREDENTIALS_CHECK');
+
+/**
+ * A provider that fails where `BearerAuthGuard` would, for want of `AuthModule`, and says which option is missing. Nest creates
+ * providers before guards, and finds the module wherever the application has it: also behind another one, or global.
+ */
+function credentialsCheck(guards: readonly Type<CanActivate>[]): FactoryProvider[] {
+  if (!guards.includes(BearerAuthGuard)) return [];
+  const useFactory = (strategy?: BearerStrategy): void => {
+    if (strategy !== undefined) return;
+    throw new PlantsModuleOptionsError([
+      'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs',
+    ]);
+  };
+  return [{ provide: CREDENTIALS_CHECK, useFactory, inject: [{ token: BearerStrategy, optional: true }] }];
+}
+
+/** Injection token of the class of the controller that refuses all methods but POST. */
+const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
+
+const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
+
+/** All of them: what is not named here Nest would count among the options. */
+const DEFAULTS: Required<PlantsModuleExtras> = {
+  path: 'plants',
+  version: undefined,
+  guards: [],
+  imports: [],
+  openApi: {},
+};
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTIONS } =
+  new ConfigurableModuleBuilder<PlantsModuleOptions>({ moduleName: 'Plants' })
+    .setClassMethodName('forRoot')
+    .setExtras<PlantsModuleExtras>(DEFAULTS, storeOf)
+    .build();
+
+function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
+  const { providers = [] } = definition;
+  const faults = extrasFaults(given);
+  if (faults.length > 0) throw new PlantsModuleOptionsError(faults);
+  const { path = DEFAULTS.path, version, guards = [], imports = [], openApi = {} } = given;
+  const extras: Required<PlantsModuleExtras> = { path, version, guards, imports, openApi };
+  const controller = plantsControllerAt(extras);
+  const otherMethods = otherMethodsControllerAt(extras);
+  return {
+    ...definition,
+    providers: [
+      ...providers,
+      { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
+      ...credentialsCheck(guards),
+      {
+        // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
+        // either: there are no documents before there are providers.
+        provide: OPERATION_DESCRIPTION,
+        useFactory: (errorStatus: ErrorStatus) => {
+          describeCreatePlant(controller, extras, errorStatus);
+        },
+        inject: [ERROR_STATUS],
+      },
+    ],
+    imports: [...(definition.imports ?? []), ...imports],
+    controllers: [controller, otherMethods],
+  };
+}
 
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create

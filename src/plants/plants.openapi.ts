@@ -1,15 +1,41 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
-import type { ErrorStatus } from '../errors/error-status.js';
-import { failureExamples } from '../errors/failure-examples.js';
-import { failureResponses } from '../http/openapi.js';
-import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
-import { InvalidPlantError } from './invalid-plant.error.js';
-import { PlantExistsError } from './plant-exists.error.js';
-import { plantsSchemas } from './plants-schemas.js';
-import { StorageUnavailableError } from './plants.errors.js';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema } from '@nestjs/swagger';
+import { ErrorBody } from '../errors/api-error.js';
+import { NewPlant, Plant } from './new-plant.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
+import { failureExamples, failureResponses } from '../http/openapi.js';
+import {
+  IdempotencyKeyReusedError,
+  InvalidPlantError,
+  PlantExistsError,
+  StorageUnavailableError,
+} from './plants.errors.js';
+import type { PlantsModuleExtras } from './plants.options.js';
+import type { PlantsController } from './plants.controller.js';
 
-export interface CreatePlantDescription {
+/** The classes that stand for a store's schemas in an OpenAPI document. They differ from the DTOs in their names only. */
+interface PlantsSchemas {
+  newPlant: Type<NewPlant>;
+  plant: Type<Plant>;
+  error: Type<ErrorBody>;
+}
+
+function plantsSchemas(namePrefix: string): PlantsSchemas {
+  return {
+    newPlant: named(`${namePrefix}NewPlant`, NewPlant),
+    plant: named(`${namePrefix}Plant`, Plant),
+    error: named(`${namePrefix}Error`, ErrorBody),
+  };
+}
+
+function named<Schema extends object>(name: string, schema: Type<Schema>): Type<Schema> {
+  @ApiSchema({ name })
+  class NamedSchema extends (schema as Type<object>) {}
+
+  return NamedSchema as Type<Schema>;
+}
+
+interface CreatePlantDescription {
   /** What the names of schemas begin with. */
   namePrefix: string;
   /** None where Nest is to make it, since the operation has several paths. */
@@ -18,7 +44,7 @@ export interface CreatePlantDescription {
 }
 
 /** How `POST /plants` stands in the OpenAPI document. */
-export function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDescription): MethodDecorator {
+function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDescription): MethodDecorator {
   const schemas = plantsSchemas(namePrefix);
   const failures = failureResponses(
     {
@@ -64,4 +90,27 @@ export function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreateP
     }),
     ...failures.map((failure) => ApiResponse(failure)),
   );
+}
+
+type Functions = Record<'create', object>;
+
+/**
+ * Puts the description of a store's operation on its controller, in place of the one that is there. What the decorators of
+ * the inherited method say comes with it: Nest looks for that on the function, and each store has a function of its own.
+ */
+export function describeCreatePlant(
+  controller: Type<PlantsController>,
+  { version, openApi: { namePrefix = '' } = {} }: PlantsModuleExtras,
+  errorStatus: ErrorStatus,
+): void {
+  const prototype = controller.prototype as Functions;
+  const { create: own } = prototype;
+  const { create: inherited } = Object.getPrototypeOf(prototype) as Functions;
+  for (const key of Reflect.getOwnMetadataKeys(own)) Reflect.deleteMetadata(key, own);
+  for (const key of Reflect.getOwnMetadataKeys(inherited)) {
+    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, inherited), own);
+  }
+  // With several versions Nest puts the version into the id; ours would be that of several operations.
+  const operationId = Array.isArray(version) && version.length > 1 ? undefined : `create${namePrefix}Plant`;
+  ApiCreatePlant({ namePrefix, operationId, errorStatus })(prototype, 'create', { value: own });
 }

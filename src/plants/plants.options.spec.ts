@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { VERSION_NEUTRAL } from '@nestjs/common';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { extrasFaults } from './plants.options.js';
-import type { PlantsModuleExtras } from './plants-module.extras.js';
-import { PlantsModuleOptionsError } from './plants-module-options.error.js';
+import { extrasFaults, type PlantsModuleExtras, PlantsModuleOptionsError } from './plants.options.js';
 import { PlantsModule } from './plants.module.js';
 
 class Guard {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DatabaseUnreachableError } from '../database/connection-pool.error.js';
+import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { BatchWriter } from './batch-writer.js';
 import { PlantsRepository } from './plants.repository.js';
 

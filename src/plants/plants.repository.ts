@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BatchWriter } from './batch-writer.js';
-import type { CreateResult } from './create-result.js';
-import type { PlantRecord } from './plant-record.js';
+import type { CreateResult, PlantRecord } from './plant-sql.js';
 import { storageError } from './storage-failure.js';
 
 @Injectable()

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { CreatedPlant } from './created-plant.js';
-import type { CreateResult } from './create-result.js';
+import type { CreatedPlant } from './plants.options.js';
+import type { CreateResult, PlantRecord } from './plant-sql.js';
 import type { PlantsRepository } from './plants.repository.js';
-import type { PlantRecord } from './plant-record.js';
 import { PlantsService } from './plants.service.js';
 import { PlantsStatistics } from './plants-statistics.js';
 

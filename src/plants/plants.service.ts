@@ -1,13 +1,14 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { assertCreator, type Creator } from './creator.js';
-import { assertPlant } from './dto/assert-plant.js';
-import type { NewPlant } from './new-plant.js';
-import type { Plant } from './dto/plant.dto.js';
-import { IdempotencyKeyReusedError } from './idempotency-key.error.js';
+import {
+  assertCreator,
+  type Creator,
+  type CreatedPlant,
+  PLANTS_MODULE_SETTINGS,
+  type PlantsModuleSettings,
+} from './plants.options.js';
+import { assertPlant, type NewPlant, type Plant } from './new-plant.js';
+import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
-import { PlantExistsError } from './plant-exists.error.js';
-import type { CreatedPlant } from './created-plant.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants-module-settings.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStatistics } from './plants-statistics.js';
 

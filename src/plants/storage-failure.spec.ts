@@ -4,10 +4,9 @@ import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
-} from '../database/connection-pool.error.js';
-import { HolderLookupError } from './holder-lookup.error.js';
+} from '../database/database.errors.js';
+import { HolderLookupError, WriteQueueFullError } from './plants.errors.js';
 import { isPlantRejected, isUndecided, storageError } from './storage-failure.js';
-import { WriteQueueFullError } from './write-queue-full.error.js';
 
 const SECRET = 'INSERT INTO plants';
 

@@ -1,10 +1,13 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ApiError } from '../errors/api-error.js';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/connection-pool.error.js';
-import { isRejection } from '../database/database.errors.js';
-import { HolderLookupError } from './holder-lookup.error.js';
-import { StorageOverloadedError, StorageTimeoutError, StorageUnavailableError } from './plants.errors.js';
-import { WriteQueueFullError } from './write-queue-full.error.js';
+import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
+import {
+  HolderLookupError,
+  StorageOverloadedError,
+  StorageTimeoutError,
+  StorageUnavailableError,
+  WriteQueueFullError,
+} from './plants.errors.js';
 
 /** What `@prisma/adapter-pg` tells of an error that PostgreSQL itself reported. */
 interface ServerError {

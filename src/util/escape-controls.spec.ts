@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { escapeControls, escapeControlsInLines } from '../errors/escape-controls.js';
-import { quote } from '../errors/quote.js';
+import { escapeControls, escapeControlsInLines, quote } from './text.js';
 
 const CONTROLS: [string, string][] = [
   ['\u001b[31m', '\\u001b[31m'],

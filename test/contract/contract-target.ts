@@ -1,4 +1,4 @@
-import type { ErrorStatus } from '../../src/errors/error-status.js';
+import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
 import type { RawResponse } from '../support/raw-connection.js';
 import type { RequestHeaders } from '../support/request.js';
 import type { TestDatabase } from '../support/test-database.js';

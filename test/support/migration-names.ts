@@ -1,4 +1,4 @@
-import { readMigrations } from '../../src/database/migration-files.js';
+import { readMigrations } from '../../src/database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../src/util/package-files.js';
 
 const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);

@@ -1,8 +1,8 @@
 import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
 import type { AppOptions } from '../../src/app/app.module.js';
-import { loadEnvironment } from '../../src/config/load-environment.js';
-import { createApp } from '../../src/create-app.js';
-import { createOpenApiDocument } from '../../src/http/openapi-document.js';
+import { loadEnvironment } from '../../src/app/config.js';
+import { createApp } from '../../src/app/create-app.js';
+import { createOpenApiDocument } from '../../src/http/openapi.js';
 
 /** The document as the code generates it, without a running store. */
 export async function generateOpenApi(variables: Record<string, string> = {}): Promise<OpenAPIObject> {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { ErrorStatus } from '../../src/errors/error-status.js';
+import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
 import type { RawResponse } from './raw-connection.js';
 
 /** What a refusal with this number looks like: its status, its media type, and a body of `error` and `message` alone. */

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { AppOptions } from '../../src/app/app.module.js';
-import { loadEnvironment } from '../../src/config/load-environment.js';
-import { createApp } from '../../src/create-app.js';
-import type { ErrorStatus } from '../../src/errors/error-status.js';
+import { loadEnvironment } from '../../src/app/config.js';
+import { createApp } from '../../src/app/create-app.js';
+import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
 import { PlantsStatistics } from '../../src/index.js';
 import { ManagementServer } from '../../src/management/management-server.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';

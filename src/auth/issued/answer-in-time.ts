@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DatabaseTimeoutError } from '../../database/connection-pool.error.js';
+import { DatabaseTimeoutError } from '../../database/database.errors.js';
 import { withinTime } from '../../util/timing.js';
 
 /** SQLSTATE of a statement that was cancelled, most often because its time was up. */

@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DEFAULT_TIMEOUT } from '../../database/database-options.js';
-import { MigrationError } from '../../database/migration.error.js';
+import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { MigrationError } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
 import { withinTime } from '../../util/timing.js';
 import type { PlatformRequest } from '../../http/platform.js';

@@ -1,5 +1,5 @@
-import { contradictingSchema, schemaFaults, urlFaults } from '../../database/url-faults.js';
-import { DAY_MS, describeOption, numberFault, unknownNames } from '../../options/option-faults.js';
+import { contradictingSchema, schemaFaults, urlFaults } from '../../database/database.options.js';
+import { DAY_MS, describeOption, numberFault, unknownNames } from '../../util/options.js';
 import type { IssuedTokensOptions } from './issued-tokens-options.js';
 
 const NAMES = Object.keys({ url: true, password: true, schema: true, timeout: true } satisfies Record<

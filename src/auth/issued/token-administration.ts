@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { escapeControls } from '../../errors/escape-controls.js';
-import { quote } from '../../errors/quote.js';
+import { escapeControls, quote } from '../../util/text.js';
 import { TokenAdministrationError } from './token-administration.error.js';
 import type { TokenExpiry } from './token-expiry.js';
 import { makeToken, tokenDigest } from './token-form.js';

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { DEFAULT_TIMEOUT, GRACE_MS } from '../../database/database-options.js';
+import { DEFAULT_TIMEOUT, GRACE_MS } from '../../database/database.options.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection } from '../../database/database.errors.js';
 import { withinTime } from '../../util/timing.js';

@@ -1,4 +1,4 @@
-import { DatabaseTimeoutError } from '../../database/connection-pool.error.js';
+import { DatabaseTimeoutError } from '../../database/database.errors.js';
 import type { IssuedToken } from './issued-token.js';
 import { TokenRequest } from './token-request.js';
 

@@ -1,4 +1,4 @@
-import { quote } from '../../errors/quote.js';
+import { quote } from '../../util/text.js';
 import { fetchText } from './fetch-text.js';
 import { isHttpUrl } from './http-url.js';
 

@@ -1,4 +1,4 @@
-import { describeOption, unknownNames } from '../../options/option-faults.js';
+import { describeOption, unknownNames } from '../../util/options.js';
 import { isHttpUrl } from './http-url.js';
 
 const NAMES = ['issuer', 'audience', 'jwksUrl'];

@@ -1,7 +1,6 @@
 import type { NewToken } from '../../auth/issued/token-record.js';
 import { CREATE_PLANTS } from '../../auth/scopes.js';
-import { reasonOf } from '../../util/text.js';
-import { escapeControls } from '../../errors/escape-controls.js';
+import { reasonOf, escapeControls } from '../../util/text.js';
 import { OutputError } from '../output.error.js';
 import { write } from '../print.js';
 import { utc } from './token-table.js';

@@ -1,4 +1,4 @@
-import { escapeControlsInLines } from '../../errors/escape-controls.js';
+import { escapeControlsInLines } from '../../util/text.js';
 import { print } from '../print.js';
 import { withTokens } from './token-database.js';
 import { tokenTable } from './token-table.js';

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
-import { escapeControls } from '../../errors/escape-controls.js';
+import { escapeControls } from '../../util/text.js';
 import { OutputError } from '../output.error.js';
 import { print } from '../print.js';
 import { refuseToken } from './refuse-token.js';

@@ -1,15 +1,15 @@
 import { TokenAdministration } from '../../auth/issued/token-administration.js';
 import { TokenAdministrationError } from '../../auth/issued/token-administration.error.js';
-import { ConfigurationError } from '../../config/configuration.error.js';
-import { loadEnvironment } from '../../config/load-environment.js';
+import { ConfigurationError } from '../../app/config-error.js';
+import { loadEnvironment } from '../../app/config.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { withConnection } from '../../database/migrations/connection.js';
-import { readMigrations } from '../../database/migration-files.js';
+import { readMigrations } from '../../database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
-import { MigrationError } from '../../database/migration.error.js';
+import { MigrationError } from '../../database/migrations/migration-status.js';
 import { reasonOf } from '../../util/text.js';
-import { assertTables } from '../../database/tables-check.js';
-import { schemaFaults } from '../../database/url-faults.js';
+import { assertTables } from '../../database/migrations/schema-check.js';
+import { schemaFaults } from '../../database/database.options.js';
 import { LOCAL_DIRECTORY } from '../local-directory.js';
 
 /** For each statement: the tables may be locked, or the server gone without a word. */

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../auth/issued/token-record.js';
-import { escapeControls } from '../../errors/escape-controls.js';
+import { escapeControls } from '../../util/text.js';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 const GAP = '   ';

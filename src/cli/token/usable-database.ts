@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { ConfigurationError } from '../../config/configuration.error.js';
+import { ConfigurationError } from '../../app/config-error.js';
 import { FolderInUseError } from '../../database/embedded/folder-in-use.error.js';
 import { runningServerUrl } from '../../database/embedded/running-server.js';
 import { startLocalDatabase } from '../local-database.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MigratorOptionsError } from '../migrator-options.error.js';
+import { MigratorOptionsError } from './migrator.options.js';
 import { Migrator } from './migrator.js';
 
 const url = 'postgresql://gardener:secret@db/plants';

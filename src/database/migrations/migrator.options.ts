@@ -1,6 +1,14 @@
-import { MigratorOptionsError } from '../migrator-options.error.js';
-import { DAY_MS, describeOption, givenOptions, numberFault, unknownNames } from '../../options/option-faults.js';
-import { schemaFaults, urlFaults } from '../url-faults.js';
+import { OptionsError, DAY_MS, describeOption, givenOptions, numberFault, unknownNames } from '../../util/options.js';
+import { schemaFaults, urlFaults } from '../database.options.js';
+
+/** A `Migrator` that can't work as it was called. The message has a line for each fault: the option, and what would be right. */
+export class MigratorOptionsError extends OptionsError {
+  override readonly name = 'MigratorOptionsError';
+
+  constructor(faults: readonly string[]) {
+    super('Migrator', faults);
+  }
+}
 
 /** Which database to migrate, and how. */
 export interface MigratorOptions {

@@ -1,6 +1,12 @@
-import { OWN_SCHEMA_ADVICE, type MigrationPlace } from './migration-status.js';
-import type { Query } from '../migration-status.js';
-import { MigrationError } from '../migration.error.js';
+import {
+  assertMigrated,
+  type MigrationPlace,
+  OWN_SCHEMA_ADVICE,
+  type Query,
+  readMigrationStatus,
+  MigrationError,
+} from './migration-status.js';
+import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 
 const SHOWN = 3;
 
@@ -22,4 +28,12 @@ export async function assertNoForeignTables(query: Query, { schema, place }: Mig
   if (names.length === 0 || names.includes('_prisma_migrations')) return;
   const shown = [...names.slice(0, SHOWN), ...(names.length > SHOWN ? ['…'] : [])].join(', ');
   throw new MigrationError('foreign', `${place} holds tables of another application: ${shown}. ${OWN_SCHEMA_ADVICE}`);
+}
+
+/** Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others. */
+export async function assertTables(query: Query, place: MigrationPlace, migrations: MigrationList): Promise<void> {
+  const known = migrations.migrationDirectories.map(({ path }) => path);
+  const status = await readMigrationStatus(query, place.schema, known);
+  await assertNoForeignTables(query, place);
+  assertMigrated(status, place);
 }

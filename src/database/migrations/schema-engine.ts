@@ -1,11 +1,12 @@
 import { resolvePackage } from '../../util/package-files.js';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
-import type { SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import type { MigrationDirectory, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import type { DatabaseUrl } from '../database-url.js';
 import { overPool } from '../prisma-adapter.js';
+import { join } from 'node:path';
 
 const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
 
@@ -105,4 +106,24 @@ function withIdleTimers(glue: EngineModule): object {
   return Object.fromEntries(
     Object.entries(glue).map(([name, value]) => [name, name.startsWith('__wbg_setTimeout_') ? setIdleTimeout : value]),
   );
+}
+
+const LOCK_FILE = 'migration_lock.toml';
+const SCRIPT = 'migration.sql';
+
+/** Reads a folder of migrations, oldest first, as the schema engine wants them. */
+export async function readMigrations(folder: string): Promise<MigrationList> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return {
+    baseDir: folder,
+    lockfile: { path: LOCK_FILE, content: await readFile(join(folder, LOCK_FILE), 'utf8') },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(names.sort().map((name) => readMigration(folder, name))),
+  };
+}
+
+async function readMigration(folder: string, name: string): Promise<MigrationDirectory> {
+  const value = await readFile(join(folder, name, SCRIPT), 'utf8');
+  return { path: name, migrationFile: { path: SCRIPT, content: { tag: 'ok', value } } };
 }

@@ -1,16 +1,31 @@
 import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { ApiError } from '../../errors/api-error.js';
-import type { ErrorStatus } from '../../errors/error-status.js';
+import type { Socket } from 'node:net';
+import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { sendError } from '../send-error.js';
-import { failArrival } from '../arrival.js';
-import { isLingering, lingerOnClose, whenSent } from '../lingering-close.js';
+import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
 import {
   ConnectNotOfferedError,
   HeadersTooLargeError,
   MalformedRequestError,
   RequestTimeoutError,
 } from '../http.errors.js';
+
+const FAILED = Symbol('arrival failed');
+const failures = new WeakMap<IncomingMessage, ApiError>();
+
+/** Tells whoever reads this request's body that the rest of it will not arrive. */
+function failArrival(request: IncomingMessage, failure: ApiError): void {
+  failures.set(request, failure);
+  request.emit(FAILED, failure);
+}
+
+/** Calls back when the rest of the request fails to arrive, at once if it has failed already. */
+export function onArrivalFailure(request: IncomingMessage, callback: (failure: ApiError) => void): void {
+  const failure = failures.get(request);
+  if (failure) callback(failure);
+  else request.once(FAILED, callback);
+}
 
 interface Exchange {
   request: IncomingMessage;

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
 const SWEEP_MS = 50;
@@ -46,4 +46,80 @@ export class GracefulClose {
       if (socket.bytesRead === 0) socket.destroy();
     }
   }
+}
+
+const LINGER_MS = 5000;
+
+const lingering = new WeakSet<Socket>();
+
+/** Whether the connection ends with the answer that is under way: whatever still arrives on it is to be thrown away. */
+export function isLingering(socket: Socket): boolean {
+  return lingering.has(socket);
+}
+
+/**
+ * Closing a socket with unread data in it resets the connection, and a client that is still sending may then never see
+ * the answer. So, when HTTP comes to close this one, only our half is closed, and what still arrives is discarded for a while.
+ */
+export function lingerOnClose(socket: Socket): void {
+  if (lingering.has(socket)) return;
+  lingering.add(socket);
+  let closing = false;
+  socket.destroySoon = () => {
+    if (closing) return;
+    closing = true;
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => {
+      clearTimeout(timer);
+    });
+  };
+}
+
+/** Calls back when the connection is free of this response: only then can it carry another one, or end. */
+export function whenSent(response: ServerResponse | undefined, callback: () => void): void {
+  // A response still holds its socket for a while when all of it has been written.
+  if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
+  else callback();
+}
+
+/** A refused body up to this size is read and thrown away, so that the connection can carry the next request. */
+const DRAIN_LIMIT = 8 * 1024 * 1024;
+
+/**
+ * Decides what becomes of the body of a request that is about to be refused: drained where that is cheap, else the
+ * connection closes after the answer. Call it before the response headers are sent.
+ */
+export function discardBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete) return;
+  const { socket } = request;
+  // Of a client that still waits for permission to send, only a new connection tells where the next request begins: whether
+  // it now sends the body is its choice.
+  const undecided = awaitingContinue.has(request) && !response.writableEnded;
+  if (undecided || Number(request.headers['content-length'] ?? 0) > DRAIN_LIMIT) {
+    response.setHeader('Connection', 'close');
+    lingerOnClose(socket);
+  } else if (!response.shouldKeepAlive) lingerOnClose(socket);
+
+  let left = DRAIN_LIMIT;
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left >= 0 || isLingering(socket)) return;
+    lingerOnClose(socket);
+    whenSent(response, () => {
+      socket.destroySoon();
+    });
+  });
+}
+
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Leaves it to whoever reads the body to answer a request's `Expect: 100-continue`. Other servers answer it by themselves. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
+}
+
+/** Tells a client that waits for permission to send the body that it may. */
+export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
+  if (awaitingContinue.delete(request)) response.writeContinue();
 }

@@ -7,13 +7,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ErrorStatus } from '../../errors/error-status.js';
+import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { sendError } from '../send-error.js';
-import { headerValues } from '../header-values.js';
+import { headerValues } from '../platform.js';
 import { MalformedRequestError } from '../http.errors.js';
-import { isLingering, lingerOnClose } from '../lingering-close.js';
+import { isLingering, lingerOnClose, deferContinue } from './connection-close.js';
 import { refuseBrokenRequests } from './broken-requests.js';
-import { deferContinue } from '../unread-body.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;

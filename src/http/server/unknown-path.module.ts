@@ -1,13 +1,17 @@
-import { All, Controller } from '@nestjs/common';
+import { All, Controller, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { UnknownPathError } from '../../errors/unknown-path.error.js';
+import { UnknownPathError } from '../http.errors.js';
 
 /** Every path that nothing else answers: as a route, so that the guard stands before it too. */
 @ApiExcludeController()
 @Controller()
-export class UnknownPathController {
+class UnknownPathController {
   @All(['/', '*path'])
   refuse(): never {
     throw new UnknownPathError();
   }
 }
+
+/** To be imported last: routes are tried in the order of the modules, and this one answers whatever is left. */
+@Module({ controllers: [UnknownPathController] })
+export class UnknownPathModule {}
