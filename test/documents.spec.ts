@@ -13,14 +13,22 @@ import { startStore } from './support/store.js';
 const ROOT = new URL('../', import.meta.url);
 const DOCUMENTS = [
   'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/README.md',
   'examples/commonjs-host/README.md',
   'examples/monorepo/README.md',
-  ...(await readdir(new URL('docs', ROOT))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+  ...(await documentsIn('docs')),
+  ...(await documentsIn('docs/adr')),
 ];
 const texts = new Map<string, string>();
 for (const document of DOCUMENTS) texts.set(document, await readFile(new URL(document, ROOT), 'utf8'));
+
+async function documentsIn(folder: string): Promise<string[]> {
+  const names = await readdir(new URL(folder, ROOT));
+  return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`);
+}
 
 /** The cells of each row of the table under this header. */
 function table(document: string, header: string): string[][] {
