@@ -61,76 +61,67 @@ export class Environment {
   @RequiredInProduction('the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)')
   databaseUrl?: string;
 
-  @Variable('DATABASE_PASSWORD', 'Password of the database, where DATABASE_URL does not hold it.', { secret: true })
+  @Variable('DATABASE_PASSWORD', 'Password of the database, if DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
 
-  @Variable('DATABASE_POOL_SIZE', 'Connections to the database.')
+  @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
   @WholeNumber(1, 1000)
   databasePoolSize = 10;
 
-  @Variable('STORAGE_TIMEOUT', 'Milliseconds to wait for the database until a request fails.')
+  @Variable('STORAGE_TIMEOUT', 'Milliseconds that a request waits for the database before it fails.')
   @WholeNumber(1, 86_400_000, 'a whole number of milliseconds')
   storageTimeout = 5000;
 
   @Variable(
     'ACCESS_TOKENS',
-    'Static bearer tokens, beside those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
+    'Static bearer tokens, in addition to those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
     { secret: true },
   )
   @AccessTokens()
   accessTokens: string[] = [];
 
-  @Variable(
-    'JWT_ISSUER',
-    'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as their "iss" has it.',
-  )
+  @Variable('JWT_ISSUER', 'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as in their "iss".')
   @HttpUrl()
   jwtIssuer?: string;
 
-  @Variable(
-    'JWT_AUDIENCE',
-    'What the "aud" of a JWT must have, or several of that, separated by commas; required with JWT_ISSUER.',
-  )
+  @Variable('JWT_AUDIENCE', 'Accepted "aud" of a JWT; several are separated by commas. Required with JWT_ISSUER.')
   @JwtAudience()
   jwtAudience: string[] = [];
 
-  @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
+  @Variable('JWT_JWKS_URL', "URL of the issuer's keys; by default the one that its discovery document names.")
   @JwtJwksUrl()
   jwtJwksUrl?: string;
 
   @Variable(
     'WRONG_TOKEN_LIMIT',
-    'Wrong access tokens that an address may send in a minute, to each worker; more are answered with 42900. 0 for any number.',
+    'Wrong access tokens that one address may send per minute; more are answered with 42900. 0 means no limit.',
   )
   @WholeNumber(0, 1_000_000_000)
   wrongTokenLimit = 100;
 
-  @Variable(
-    'RATE_LIMIT',
-    'Requests that may be made with an access token in a minute; more are answered with 42900. 0 for any number.',
-  )
+  @Variable('RATE_LIMIT', 'Requests per minute with one access token; more are answered with 42900. 0 means no limit.')
   @WholeNumber(0, 1_000_000_000)
   rateLimit = 0;
 
   @Variable(
     'TRUST_PROXY',
-    'Proxies whose X-Forwarded-For tells the address of a client: how many there are, or their addresses and networks, separated by commas; none by default.',
+    'Proxies whose X-Forwarded-For gives the address of a client: their number, or their addresses and networks, separated by commas; none by default.',
   )
   @TrustedProxies()
   trustProxy: number | string[] = [];
 
-  @Variable('BODY_LIMIT', 'Bytes that the body of a request may have, decompressed.')
+  @Variable('BODY_LIMIT', 'Maximum size of a request body in bytes, decompressed.')
   // A longer body could not become a string.
   @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
   bodyLimit = 1_048_576;
 
-  @Variable('WRITE_QUEUE_LIMIT', 'Creates that wait for the database at most; more are answered with 50301.')
+  @Variable('WRITE_QUEUE_LIMIT', 'Maximum number of creates that wait for the database; more are answered with 50301.')
   @WholeNumber(1, 1_000_000)
   writeQueueLimit = 10_000;
 
   @Variable(
     'ERROR_STATUS',
-    'Status of failures: "contract" answers 400 for every one, "semantic" the one plain HTTP would use.',
+    'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
   @Choice([
     ['contract', 'contract'],
@@ -151,11 +142,13 @@ export class Environment {
   @WholeNumber(1, 64)
   workers = 1;
 
-  @Variable('LOG_LEVEL', 'Least level that is logged: fatal, error, warn, info, debug or trace.', { default: 'info' })
+  @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
   @LogLevelName()
   logLevel: LogLevel = 'log';
 
-  @Variable('LOG_FORMAT', 'Form of the log: json, or pretty, which is the default on a terminal.', { default: 'json' })
+  @Variable('LOG_FORMAT', 'Format of the log: json, or pretty, which is the default on a terminal.', {
+    default: 'json',
+  })
   @Choice([
     ['json', 'json'],
     ['pretty', 'pretty'],
@@ -172,7 +165,7 @@ export class Environment {
 
   @Variable(
     'REQUEST_TIMEOUT',
-    'Milliseconds for headers and body of a request to arrive, and for a client to take nothing of its answer.',
+    'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading its answer.',
   )
   @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
   requestTimeout = 10_000;
