@@ -1,7 +1,7 @@
 import { TokenAdministrationError } from '../auth/issued/token-administration.error.js';
 import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../config/configuration.error.js';
-import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';
+import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { MigrationError } from '../database/migration.error.js';
 import { OutputError } from './output.error.js';
 
