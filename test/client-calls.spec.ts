@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { PlantStoreClient } from '../src/client/index.js';
+import { type NewPlant, PlantStoreClient } from '../src/client/index.js';
 import { AnsweringServer, type CannedAnswer } from './support/answering-server.js';
 import { ImpatientClient } from './support/impatient-client.js';
 import { rejectionOf } from './support/rejection.js';
@@ -14,6 +14,21 @@ const LATER: CannedAnswer = {
   headers: { 'Retry-After': '600' },
   body: '{"error": 50300, "message": "Later."}',
 };
+
+describe('the request', () => {
+  it('should have every field of the plant, those of a later document too', async () => {
+    await using server = await AnsweringServer.start(CREATED);
+    const plant = { tag: undefined, height: 1.5, ...ROSE, id: 2n ** 53n + 1n };
+    await new PlantStoreClient({ baseUrl: server.url, token }).create(plant as object as NewPlant);
+    expect(server.requests).toMatchObject([
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"id":9007199254740993,"height":1.5,"name":"Rose"}',
+      },
+    ]);
+  });
+});
 
 describe('token', () => {
   it('should be asked for before every attempt', async () => {

@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.js';
-import { EmbeddedPostgresError } from '../src/database/embedded/embedded-postgres.error.js';
+import { EmbeddedPostgres } from '../src/dev-postgres/embedded-postgres.js';
+import { EmbeddedPostgresError } from '../src/dev-postgres/errors.js';
 import { ServerOwners } from './support/server-owners.js';
 
 // Under another user there is no folder that only root can enter: these are then shown as skipped.

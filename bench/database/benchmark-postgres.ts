@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
 import { BenchmarkDatabase } from './benchmark-database.js';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { TokenAdministrationError } from '../auth/issued/token-administration.error.js';
 import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../app/config-error.js';
-import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';
+import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { MigrationError } from '../database/migrations/migration-status.js';
 import { OutputError } from './output.error.js';
 

@@ -1,4 +1,4 @@
-import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
+import { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { Migrator } from '../database/migrations/migrator.js';
 
 /** A PostgreSQL of this process's own, with the tables of this build. */

@@ -1,7 +1,6 @@
 export { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
-export { NetworkError } from './network.error.js';
-export type { PlantStoreClientOptions } from './plant-store-client-options.js';
-export { type CreateOptions, type NewPlant, type Plant, PlantStoreClient } from './plant-store-client.js';
-export { PlantStoreError } from './plant-store.error.js';
-export { RequestError } from './request.error.js';
-export { UnexpectedResponseError } from './unexpected-response.error.js';
+export { type CreateOptions, PlantStoreClient } from './client.js';
+export { NetworkError, PlantStoreError, RequestError, UnexpectedResponseError } from './errors.js';
+export type { PlantStoreClientOptions } from './options.js';
+export type { NewPlant } from './request.js';
+export type { Plant } from './response.js';

@@ -3,12 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { endServer, originOf } from './local-server.js';
 
-/** What a page may import, and where it lies. */
-const FILES = new Map([
-  ['/dist/', new URL('../../dist/', import.meta.url)],
-  ['/openapi-fetch/', new URL('../../node_modules/openapi-fetch/dist/', import.meta.url)],
-]);
-const IMPORTS = { 'plant-store/client': '/dist/client/index.js', 'openapi-fetch': '/openapi-fetch/index.mjs' };
+const DIST = new URL('../../dist/', import.meta.url);
+const IMPORTS = { 'plant-store/client': '/dist/client/index.js' };
 const PAGE = `<!doctype html>
 <link rel="icon" href="data:,">
 <script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`;
@@ -23,12 +19,7 @@ export class ClientSite implements AsyncDisposable {
         response.setHeader('Content-Type', 'text/html').end(PAGE);
         return;
       }
-      const [path, folder] = [...FILES].find(([path]) => url.startsWith(path)) ?? [];
-      if (path === undefined) {
-        response.writeHead(404).end();
-        return;
-      }
-      readFile(new URL(url.slice(path.length), folder)).then(
+      readFile(new URL(url.slice('/dist/'.length), DIST)).then(
         (script) => response.setHeader('Content-Type', 'text/javascript').end(script),
         () => response.writeHead(404).end(),
       );

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ConfigurationError } from '../../app/config-error.js';
-import { FolderInUseError } from '../../database/embedded/folder-in-use.error.js';
-import { runningServerUrl } from '../../database/embedded/running-server.js';
+import { FolderInUseError } from '../../dev-postgres/errors.js';
+import { runningServerUrl } from '../../dev-postgres/embedded-postgres.js';
 import { startLocalDatabase } from '../local-database.js';
 
 /** A database that is there for as long as it is used. */

@@ -1,26 +1,19 @@
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
+import { type KnownErrorBody, PlantStoreError, UnexpectedResponseError } from './errors.js';
 import type { components } from './generated/openapi.js';
-import { type KnownErrorBody, PlantStoreError } from './plant-store.error.js';
-import { UnexpectedResponseError } from './unexpected-response.error.js';
 
-type Plant = components['schemas']['Plant'];
-
-/** A whole answer: `data` is the text of a success, `error` the body of a failure, as JSON where it is some. */
-export interface Answer {
-  response: Response;
-  data?: string | undefined;
-  error?: unknown;
-}
+/** A plant as the store answers with it. */
+export type Plant = components['schemas']['Plant'];
 
 /** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError where the answer is none */
-export function readAnswer(url: string, { response, data, error }: Answer, idempotencyKey: string): Plant {
-  const body = response.ok ? parse(data) : error;
+export async function readResponse(url: string, response: Response, idempotencyKey: string): Promise<Plant> {
+  const body = parse(await response.text());
   if (response.ok && isPlant(body)) return body;
   if (!response.ok && isKnownError(body)) throw new PlantStoreError(body, response, idempotencyKey);
   throw new UnexpectedResponseError(url, response, body, idempotencyKey);
 }
 
-function parse(text = ''): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -4,33 +4,33 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { type Server, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { hasCode } from './has-code.js';
+import { hasCode } from './errors.js';
 
 // open(2) of macOS and the BSDs takes the lock in the same call; Node has no name for the flag.
 const O_EXLOCK = 0x20;
 
-/** Told in place of a lock: somebody else holds it. */
-export interface LockHolder {
+/** Of another process that has the lock; its pid, where that is known. */
+interface LockOwner {
   readonly pid: number | undefined;
 }
 
 /**
- * A lock on a folder that the operating system itself releases when its holder ends, however it ends: there is no
- * pid file that could go stale. Linux: a socket in the abstract namespace, which has no file; Windows: a named pipe;
- * elsewhere: a file opened with an exclusive lock. On Linux and Windows it reaches as far as the network namespace or
- * machine: containers that share the folder and not the network do not see each other's.
+ * A lock on a folder. The operating system releases it when its process ends, so no pid file can go stale. Linux: a
+ * socket in the abstract namespace, which has no file; Windows: a named pipe; elsewhere: a file opened with an exclusive
+ * lock. On Linux and Windows it reaches as far as the network namespace or machine: containers that share the folder and
+ * not the network do not see each other's.
  */
 export class FolderLock {
   private constructor(private readonly held: Server | FileHandle) {}
 
-  static async acquire(folder: string): Promise<FolderLock | LockHolder> {
+  static async acquire(folder: string): Promise<FolderLock | LockOwner> {
     if (process.platform !== 'linux' && process.platform !== 'win32') return FolderLock.acquireFile(folder);
     const name = await socketName(folder);
     for (;;) {
       const server = await listen(name);
       if (server) return new FolderLock(server);
-      const holder = await ask(name);
-      if (holder) return holder;
+      const owner = await askOwner(name);
+      if (owner) return owner;
     }
   }
 
@@ -40,7 +40,7 @@ export class FolderLock {
     await closed;
   }
 
-  private static async acquireFile(folder: string): Promise<FolderLock | LockHolder> {
+  private static async acquireFile(folder: string): Promise<FolderLock | LockOwner> {
     const path = join(folder, 'postgres.lock');
     try {
       const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600);
@@ -49,7 +49,7 @@ export class FolderLock {
       return new FolderLock(file);
     } catch (error) {
       if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error;
-      return { pid: toPid(await readFile(path, 'utf8').catch(() => '')) };
+      return { pid: Number(await readFile(path, 'utf8').catch(() => '')) || undefined };
     }
   }
 }
@@ -66,9 +66,7 @@ async function listen(path: string): Promise<Server | undefined> {
     client.on('error', () => undefined).end(String(process.pid));
   });
   try {
-    // Exclusive, or the workers of a cluster would be given their primary's socket.
-    server.listen({ path, exclusive: true });
-    await once(server, 'listening');
+    await once(server.listen(path), 'listening');
     return server.unref();
   } catch (error) {
     if (hasCode(error, 'EADDRINUSE')) return undefined;
@@ -76,8 +74,8 @@ async function listen(path: string): Promise<Server | undefined> {
   }
 }
 
-/** Undefined when the holder has gone in the meantime. A holder too busy to answer is one without a known pid. */
-async function ask(name: string): Promise<LockHolder | undefined> {
+/** Undefined when the owner has ended in the meantime. The pid of an owner too busy to answer is not known. */
+async function askOwner(name: string): Promise<LockOwner | undefined> {
   const client = connect(name).setEncoding('utf8').setTimeout(1000);
   client.on('timeout', () => client.destroy());
   let answer = '';
@@ -87,9 +85,5 @@ async function ask(name: string): Promise<LockHolder | undefined> {
   } catch (error) {
     if (hasCode(error, 'ECONNREFUSED', 'ENOENT')) return undefined;
   }
-  return { pid: toPid(answer) };
-}
-
-function toPid(text: string): number | undefined {
-  return /^\d+$/.test(text) ? Number(text) : undefined;
+  return { pid: Number(answer) || undefined };
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { NetworkError } from './network.error.js';
-import { RequestError } from './request.error.js';
-import { retryDelay } from './retry-delay.js';
+import { NetworkError, RequestError } from './errors.js';
+import { retryDelay } from './retry.js';
 
 class AnyError extends RequestError {
   constructor(retryable: boolean, retryAfter?: number) {

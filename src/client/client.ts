@@ -1,25 +1,18 @@
-import createClient, { type Client } from 'openapi-fetch';
-import { abortable } from './abortable.js';
-import { checkObject } from './check-object.js';
-import type { components, paths } from './generated/openapi.js';
-import { checkIdempotencyKey, newIdempotencyKey } from './idempotency-key.js';
-import { NetworkError } from './network.error.js';
+import { NetworkError, RequestError } from './errors.js';
+import type { operations, paths } from './generated/openapi.js';
 import {
+  checkObject,
   checkToken,
   type PlantStoreClientOptions,
   type ResolvedOptions,
   resolveOptions,
-} from './plant-store-client-options.js';
-import { readAnswer } from './read-answer.js';
-import { RequestError } from './request.error.js';
-import { retryDelay } from './retry-delay.js';
-import { serializePlant } from './serialize-plant.js';
-import { withTimeLimit } from './time-limit.js';
+} from './options.js';
+import { checkIdempotencyKey, type NewPlant, newIdempotencyKey, serializePlant } from './request.js';
+import { type Plant, readResponse } from './response.js';
+import { abortable, retryDelay, withTimeLimit } from './retry.js';
 
-/** A plant to create; its `id` is any int64. */
-export type NewPlant = components['schemas']['NewPlant'];
-/** A plant as the store answers with it. */
-export type Plant = components['schemas']['Plant'];
+const PATH = '/plants' satisfies keyof paths;
+type Headers = operations['createPlant']['parameters']['header'];
 
 export interface CreateOptions {
   /** Ends the create at once, whatever it does; the promise rejects with the signal's reason. */
@@ -31,15 +24,14 @@ export interface CreateOptions {
 /** Creates plants in a plant store. Needs nothing but `fetch`, so it runs in Node.js and in browsers. */
 export class PlantStoreClient {
   private readonly options: ResolvedOptions;
-  private readonly http: Client<paths>;
+  private readonly fetch: (request: Request) => Promise<Response>;
   private readonly url: string;
 
   /** @throws TypeError where an option cannot be */
   constructor(options: PlantStoreClientOptions) {
     this.options = resolveOptions(options);
-    const { baseUrl, fetch } = this.options;
-    this.http = createClient<paths>({ baseUrl, ...(fetch && { fetch }) });
-    this.url = `${baseUrl}/plants`;
+    this.fetch = this.options.fetch ?? globalThis.fetch;
+    this.url = `${this.options.baseUrl}${PATH}`;
   }
 
   /**
@@ -62,7 +54,7 @@ export class PlantStoreClient {
     for (let repetition = 0; ; repetition++) {
       const token = await abortable(() => this.accessToken(), signal);
       try {
-        return await this.send(plant, body, token, idempotencyKey, signal);
+        return await this.send(body, token, idempotencyKey, signal);
       } catch (error) {
         if (!(error instanceof RequestError) || repetition >= this.options.retries) throw error;
         const delay = retryDelay(error, repetition, this.options);
@@ -94,28 +86,28 @@ export class PlantStoreClient {
 
   /** One attempt. */
   private async send(
-    plant: NewPlant,
     body: string,
     token: string,
     idempotencyKey: string,
     signal: AbortSignal | undefined,
   ): Promise<Plant> {
-    const exchange = (attempt: AbortSignal) =>
-      this.http.POST('/plants', {
-        body: plant,
-        bodySerializer: () => body,
-        headers: { Authorization: `Bearer ${token}` },
-        params: { header: { 'Idempotency-Key': idempotencyKey } },
-        parseAs: 'text',
-        // Followed, a POST may become a GET.
-        redirect: 'manual',
-        signal: attempt,
-      });
+    // A browser's own fetch, called as a method, refuses its `this`.
+    const { fetch, url } = this;
+    const headers = {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${token}`,
+      ...({ 'Idempotency-Key': idempotencyKey } satisfies Headers),
+    };
+    const exchange = async (attempt: AbortSignal): Promise<Plant> => {
+      // Followed, a redirected POST may become a GET.
+      const request = new Request(url, { method: 'POST', headers, body, redirect: 'manual', signal: attempt });
+      return readResponse(url, await fetch(request), idempotencyKey);
+    };
     try {
-      return readAnswer(this.url, await withTimeLimit(this.options.timeout, signal, exchange), idempotencyKey);
+      return await withTimeLimit(this.options.timeout, signal, exchange);
     } catch (error) {
       signal?.throwIfAborted();
-      throw error instanceof RequestError ? error : new NetworkError(this.url, error, idempotencyKey);
+      throw error instanceof RequestError ? error : new NetworkError(url, error, idempotencyKey);
     }
   }
 }

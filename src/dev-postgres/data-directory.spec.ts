@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Initdb } from './initdb.js';
-import type { PostgresPrograms } from './postgres-programs.js';
-import { ServerUser } from './server-user.js';
+import type { PostgresBinaries } from './binaries.js';
+import { Initdb } from './data-directory.js';
+import { ServerUser } from './server-home.js';
 
 describe(Initdb.name, () => {
   let folder: string;
@@ -19,7 +19,7 @@ describe(Initdb.name, () => {
   async function runInstead(script: string): Promise<void> {
     const initdb = join(folder, 'initdb');
     await writeFile(initdb, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    await new Initdb(folder).run({ initdb } as PostgresPrograms, ServerUser.ourselves, 'secret');
+    await new Initdb(folder).run({ initdb } as PostgresBinaries, ServerUser.ourselves, 'secret');
   }
 
   it('should say what initdb said', async () => {
@@ -27,7 +27,7 @@ describe(Initdb.name, () => {
   });
 
   it('should fail where there is no such program', async () => {
-    const programs = { initdb: join(folder, 'missing') } as PostgresPrograms;
+    const programs = { initdb: join(folder, 'missing') } as PostgresBinaries;
 
     await expect(new Initdb(folder).run(programs, ServerUser.ourselves, 'secret')).rejects.toThrow('ENOENT');
   });

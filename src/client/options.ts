@@ -1,5 +1,3 @@
-import { checkObject } from './check-object.js';
-
 /** How a client reaches its plant store. */
 export interface PlantStoreClientOptions {
   /** The http or https URL in front of `/plants`, base path included. In a browser it may be relative to the page. */
@@ -30,8 +28,8 @@ const NAMES = [
   'maxRetryDelay',
   'fetch',
 ] satisfies (keyof PlantStoreClientOptions)[];
-/** What a timer can wait for: a longer time would be none. */
-const MAX_TIMER = 2 ** 31 - 1;
+/** A timer with a longer time would not wait at all. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
@@ -55,6 +53,13 @@ export function checkToken(token: unknown): asserts token is string {
   throw new TypeError('token must be, or give, a bearer token: letters, digits and -._~+/, with = at the end only.');
 }
 
+/** @throws TypeError for what is no object; `right` says which kind would be */
+export function checkObject(name: string, value: unknown, right: string): asserts value is object {
+  if (typeof value === 'object' && value !== null) return;
+  const found = value == null ? String(value) : `of type ${typeof value}`;
+  throw new TypeError(`${name} is ${found}; it must be an object ${right}.`);
+}
+
 /** A misspelt option would be ignored. */
 function checkNames(options: object): void {
   const known: readonly string[] = NAMES;
@@ -63,9 +68,9 @@ function checkNames(options: object): void {
   throw new TypeError(`${unknown} is no option; the options are ${NAMES.join(', ')}.`);
 }
 
-function checkWholeNumber(name: string, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least && value <= MAX_TIMER) return;
-  throw new TypeError(`${name} is ${value}; it must be a whole number from ${least} to ${MAX_TIMER}.`);
+function checkWholeNumber(name: string, value: number, min: number): void {
+  if (Number.isInteger(value) && value >= min && value <= MAX_TIMER_MS) return;
+  throw new TypeError(`${name} is ${value}; it must be a whole number from ${min} to ${MAX_TIMER_MS}.`);
 }
 
 function checkFetch(fetch: unknown): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { retryAfter } from './retry-after.js';
+import { retryAfter } from './errors.js';
 
 describe(retryAfter.name, () => {
   it.each([

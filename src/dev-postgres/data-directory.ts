@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PostgresBinaries } from './binaries.js';
+import { EmbeddedPostgresError } from './errors.js';
+import { commandLine, readIfExists, serverEnvironment } from './server.js';
+import type { ServerHome, ServerUser } from './server-home.js';
+
+const DRAFT = '.postgres-init-';
+// The encoding and the order of texts are PostgreSQL's own: none is needed of the system.
+const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+
+/** Makes the data directory if there is none yet; returns the password of the user `postgres`. */
+export async function prepareDataDirectory(home: ServerHome, binaries: PostgresBinaries): Promise<string> {
+  for (const entry of await readdir(home.folder)) {
+    if (entry.startsWith(DRAFT)) await new Initdb(join(home.folder, entry)).discard();
+  }
+  const password = await readPassword(home);
+  if (!existsSync(home.data)) return initialise(home, binaries, password ?? (await makePassword(home)));
+  if (!existsSync(join(home.data, 'PG_VERSION'))) {
+    throw new EmbeddedPostgresError(
+      `${home.data} is not a PostgreSQL data directory: it has no file PG_VERSION. Move it away and start again.`,
+    );
+  }
+  if (password !== undefined) return password;
+  throw new EmbeddedPostgresError(
+    `The password file ${home.passwordFile} of the data in ${home.data} is missing or empty. ` +
+      'Restore it or, to begin with an empty store, move the data away.',
+  );
+}
+
+/** The password of the user `postgres`, if there is one yet. */
+export async function readPassword(home: ServerHome): Promise<string | undefined> {
+  const password = (await readIfExists(home.passwordFile))?.trim();
+  return password === '' ? undefined : password;
+}
+
+/** A folder in which initdb works; `data` is whole once `run` has returned. */
+export class Initdb {
+  readonly data: string;
+  private readonly processFile: string;
+
+  constructor(private readonly folder: string) {
+    this.data = join(folder, 'data');
+    this.processFile = join(folder, 'pid');
+  }
+
+  async run(binaries: PostgresBinaries, user: ServerUser, password: string): Promise<void> {
+    const passwordFile = join(this.folder, 'password');
+    await writeFile(passwordFile, password, { mode: 0o600 });
+    await user.own(passwordFile);
+    const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+    const output = await open(join(this.folder, 'output'), 'w', 0o600);
+    try {
+      const child = spawn(binaries.initdb, [`--pgdata=${this.data}`, ...ENCODING, ...access, '--no-instructions'], {
+        ...user.ids,
+        cwd: this.folder,
+        env: serverEnvironment(),
+        stdio: ['ignore', output.fd, output.fd],
+        windowsHide: true,
+        // A group of its own, so that all of its processes can be ended together.
+        detached: true,
+      });
+      const note = writeFile(this.processFile, String(child.pid ?? ''));
+      const [[code]] = (await Promise.all([once(child, 'exit'), note])) as [[number | null], unknown];
+      if (code === 0) return;
+      const lines = (await readFile(join(this.folder, 'output'), 'utf8')).trim().split('\n').slice(-5);
+      throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${lines.join('\n')}`);
+    } finally {
+      await output.close();
+    }
+  }
+
+  /** Ends the initdb of a killed owner, then removes the folder. What cannot be removed hinders nobody. */
+  async discard(): Promise<void> {
+    const pid = Number(await readFile(this.processFile, 'utf8').catch(() => ''));
+    if (pid > 0 && (await commandLine(pid).catch(() => '')).includes(this.folder)) {
+      try {
+        process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 }).catch(() => undefined);
+  }
+}
+
+/** Elsewhere first and then renamed, so that an interrupted initdb never looks like a data directory. */
+async function initialise(home: ServerHome, binaries: PostgresBinaries, password: string): Promise<string> {
+  const initdb = new Initdb(await home.user.makeFolder(home.folder, DRAFT));
+  try {
+    await initdb.run(binaries, home.user, password);
+    await rename(initdb.data, home.data);
+    await flush(home.folder);
+    return password;
+  } finally {
+    await initdb.discard();
+  }
+}
+
+/** On the disk before there are data that it opens. */
+async function makePassword(home: ServerHome): Promise<string> {
+  const password = randomBytes(24).toString('base64url');
+  const draft = `${home.passwordFile}.new`;
+  await rm(draft, { force: true });
+  await writeFile(draft, password, { mode: 0o600, flag: 'wx', flush: true });
+  await rename(draft, home.passwordFile);
+  await flush(home.folder);
+  return password;
+}
+
+// A rename lasts only when its folder is on the disk. Windows has no such call.
+async function flush(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder);
+  await handle.sync().finally(() => handle.close());
+}

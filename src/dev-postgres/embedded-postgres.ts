@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { reasonOf } from '../util/text.js';
+import { findPostgresPackage, PostgresBinaries } from './binaries.js';
+import { prepareDataDirectory, readPassword } from './data-directory.js';
+import { EmbeddedPostgresError, FolderInUseError } from './errors.js';
+import { FolderLock } from './folder-lock.js';
+import { isServerOf, PidFile, Postmaster } from './server.js';
+import { ServerHome } from './server-home.js';
+
+const DATABASE = 'plants';
+/** Another process may just be starting its server, with data to be made or repaired. */
+const SEARCH_TIMEOUT_MS = 20_000;
+
+export interface EmbeddedPostgresOptions {
+  /** Folder that holds the data; made if missing. One server at a time runs in it. */
+  readonly directory: string;
+  /** Receives, line by line, what a user should know. */
+  readonly log?: (line: string) => void;
+}
+
+/** A PostgreSQL server of this process's own, its data kept in a folder. */
+export class EmbeddedPostgres {
+  private stopping: Promise<void> | undefined;
+
+  private constructor(
+    /** With the password. */
+    readonly url: string,
+    /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
+    readonly location: string,
+    private readonly postmaster: Postmaster,
+    private readonly lock: FolderLock,
+  ) {}
+
+  /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
+  static async start({ directory, log = () => undefined }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    try {
+      const source = await findPostgresPackage();
+      const home = await ServerHome.find(directory);
+      const lock = await FolderLock.acquire(home.folder);
+      if (!(lock instanceof FolderLock)) throw new FolderInUseError(directory, lock.pid);
+      let postmaster: Postmaster | undefined;
+      try {
+        if (home.relocated) {
+          const reason = `PostgreSQL does not run as root, and no other user can work in ${directory}`;
+          log(`${reason}: its data are in ${home.data}.`);
+        }
+        const binaries = await PostgresBinaries.prepare(source, home.user, home.folder);
+        const password = await prepareDataDirectory(home, binaries);
+        postmaster = await Postmaster.start(home, binaries);
+        await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
+        const started = new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
+        void postmaster.ended.then(() => {
+          if (!started.stopping) log(`The embedded PostgreSQL has ended by itself; its log is ${home.logFile}.`);
+        });
+        return started;
+      } catch (error) {
+        await postmaster?.stop();
+        await lock.release();
+        throw error;
+      }
+    } catch (error) {
+      if (error instanceof EmbeddedPostgresError) throw error;
+      const message = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(error)}`;
+      throw new EmbeddedPostgresError(message, { cause: error });
+    }
+  }
+
+  /** Ends the server, writing everything to the disk, and frees the folder. May be called more than once. */
+  stop(): Promise<void> {
+    this.stopping ??= this.postmaster.stop().finally(() => this.lock.release());
+    return this.stopping;
+  }
+}
+
+/** The URL of the embedded PostgreSQL that another process runs with the data in this folder. */
+export async function runningServerUrl(directory: string): Promise<string> {
+  const home = await ServerHome.find(directory);
+  const deadline = performance.now() + SEARCH_TIMEOUT_MS;
+  for (;;) {
+    const state = await new PidFile(home.data).read();
+    // The file of a server that is gone says that it is ready, too.
+    if (state?.ready && state.port !== undefined && (await isServerOf(home.data, state.pid))) {
+      const password = await readPassword(home);
+      if (password !== undefined) return serverUrl(password, state.port);
+    }
+    if (performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `Another plant store is running with the data in ${directory}, but its PostgreSQL cannot be found. ` +
+          'Try again when it listens, or stop it.',
+      );
+    }
+    await sleep(50);
+  }
+}
+
+// A PGSSLMODE in the environment is meant for other servers: this one speaks in the clear, and only to this machine.
+function serverUrl(password: string, port: number, database = DATABASE): string {
+  return `postgresql://postgres:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}

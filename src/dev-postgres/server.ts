@@ -1,0 +1,199 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { PostgresBinaries } from './binaries.js';
+import { EmbeddedPostgresError, hasCode } from './errors.js';
+import type { ServerHome } from './server-home.js';
+
+const run = promisify(execFile);
+
+/** The port may be taken between our look and PostgreSQL's, and processes of a killed server need a moment to end. */
+const MAX_STARTS = 5;
+/** A longer fast shutdown is cut short; PostgreSQL then recovers from its log at the next start. */
+const SHUTDOWN_TIMEOUT_MS = 30_000;
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+};
+
+/** The running PostgreSQL server. Its caller holds the lock of the home. */
+export class Postmaster {
+  readonly ended: Promise<unknown>;
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly pid: number,
+    private readonly binaries: PostgresBinaries,
+    readonly port: number,
+  ) {
+    this.ended = once(child, 'exit');
+  }
+
+  static async start(home: ServerHome, binaries: PostgresBinaries): Promise<Postmaster> {
+    const pidFile = new PidFile(home.data);
+    const orphan = await pidFile.read();
+    if (orphan && (await isServerOf(home.data, orphan.pid))) {
+      await shutDown(orphan.pid, binaries, untilGone(orphan.pid, home.data));
+    }
+    await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
+    for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
+      await pidFile.disown();
+      const postmaster = await Postmaster.spawn(home, binaries, await freePort());
+      if (await postmaster.becomesReady(pidFile)) return postmaster;
+      await sleep(50 * attempt);
+    }
+    const lines = (await readFile(home.logFile, 'utf8')).trim().split('\n').slice(-10);
+    throw new EmbeddedPostgresError(
+      `PostgreSQL did not start on the data in ${home.data}. The end of its log, ${home.logFile}:\n${lines.join('\n')}`,
+    );
+  }
+
+  async stop(): Promise<void> {
+    if (this.hasEnded()) return;
+    this.child.ref();
+    await shutDown(this.pid, this.binaries, this.ended);
+  }
+
+  private static async spawn(home: ServerHome, binaries: PostgresBinaries, port: number): Promise<Postmaster> {
+    const options = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const log = await open(home.logFile, 'a', 0o600);
+    try {
+      const child = spawn(binaries.postgres, ['-D', home.data, ...options], {
+        ...home.user.ids,
+        cwd: home.data,
+        env: serverEnvironment(),
+        stdio: ['ignore', log.fd, log.fd],
+        windowsHide: true,
+        // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
+        detached: true,
+      });
+      await once(child, 'spawn');
+      // A process that ends without stop() must not hang: its server is found at the next start.
+      child.unref();
+      return new Postmaster(child, child.pid ?? 0, binaries, port);
+    } finally {
+      await log.close();
+    }
+  }
+
+  private async becomesReady(pidFile: PidFile): Promise<boolean> {
+    while (!this.hasEnded()) {
+      const state = await pidFile.read();
+      if (state?.pid === this.pid && state.ready) return true;
+      await sleep(10);
+    }
+    return false;
+  }
+
+  private hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+}
+
+/** PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state. */
+export class PidFile {
+  private readonly path: string;
+
+  constructor(dataDirectory: string) {
+    this.path = join(dataDirectory, 'postmaster.pid');
+  }
+
+  /** Undefined when there is no file, or none with a process in it. */
+  async read(): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
+    const lines = (await readIfExists(this.path))?.split('\n') ?? [];
+    // The number of a single-user server is kept negative.
+    const pid = Math.abs(Number(lines[0]));
+    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+    const port = Number(lines[3]);
+    return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
+  }
+
+  /**
+   * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
+   * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
+   * processes of a killed server may still be at work.
+   */
+  async disown(): Promise<void> {
+    const text = await readIfExists(this.path);
+    if (text === undefined) return;
+    // On Windows PostgreSQL has no use for its parent's number, and finds the memory by the name of the directory.
+    const keeps = process.platform !== 'win32' && (await this.read()) !== undefined;
+    if (keeps) await writeFile(this.path, text.replace(/^.*/, String(process.pid)));
+    else await rm(this.path, { force: true });
+  }
+}
+
+/** Whether that process is the server of that data directory, and no other program that was given its number since. */
+export async function isServerOf(dataDirectory: string, pid: number): Promise<boolean> {
+  const command = await commandLine(pid).catch(() => '');
+  return command.includes('postgres') && command.includes(` -D ${dataDirectory} `);
+}
+
+/** The program and its arguments, separated by spaces. */
+export async function commandLine(pid: number): Promise<string> {
+  if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
+  if (process.platform !== 'win32') return (await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout;
+  const query = `(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`;
+  const { stdout } = await run('powershell', ['-NoProfile', '-Command', query], { windowsHide: true });
+  return stdout.replaceAll('"', '');
+}
+
+/**
+ * What PostgreSQL sees of our environment: neither our secrets, which its user could read, nor PG* variables meant for
+ * other servers, and no language but the one in which its messages can be searched for.
+ */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  const inherited = ['PATH', 'TZ', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'LD_LIBRARY_PATH'];
+  return { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), LC_ALL: 'C' };
+}
+
+export async function readIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Ends a server: clients are sent away, transactions rolled back, everything written; then waits for `ended`. */
+async function shutDown(pid: number, binaries: PostgresBinaries, ended: Promise<unknown>): Promise<void> {
+  await signal(pid, 'INT', binaries);
+  const timer = setTimeout(() => {
+    signal(pid, 'QUIT', binaries).catch(() => undefined);
+  }, SHUTDOWN_TIMEOUT_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function signal(pid: number, name: 'INT' | 'QUIT', binaries: PostgresBinaries): Promise<void> {
+  // Windows has no signals, and what Node does there in their place is to end the process at once.
+  if (process.platform === 'win32') {
+    await run(binaries.pgCtl, ['kill', name, String(pid)], { windowsHide: true }).catch(() => undefined);
+    return;
+  }
+  try {
+    process.kill(pid, `SIG${name}`);
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error;
+  }
+}
+
+async function untilGone(pid: number, dataDirectory: string): Promise<void> {
+  while (await isServerOf(dataDirectory, pid)) await sleep(10);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  return port;
+}
