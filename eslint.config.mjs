@@ -23,7 +23,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-imports': [
         'error',
-        { patterns: ['**/cli/**', '**/config/**', '**/management/**', '**/database/embedded/**', '**/static-token-*'] },
+        { patterns: ['**/cli/**', '**/config/**', '**/management/**', '**/database/embedded/**', '**/static-tokens*'] },
       ],
     },
   },

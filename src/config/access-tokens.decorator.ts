@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { accessTokensFault } from '../auth/access-tokens-fault.js';
+import { accessTokensFault } from '../auth/static-tokens.js';
 import { Check } from './check.decorator.js';
 
 /** Bearer tokens, separated by commas or white space. A fault tells the position of a token, never the token. */

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject, Logger } from '@nestjs/common';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 import { revealMediaType } from '../http/hidden-media-type.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { requestId } from '../http/request-id.js';

@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { ApiResponseExamples, ApiResponseOptions, HeadersObject } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
-import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
-import { CREATE_PLANTS } from '../auth/scopes.js';
+import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
+import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
 import { type ErrorStatus, statusOf } from '../errors/error-status.js';
 import { failureExamples } from '../errors/failure-examples.js';

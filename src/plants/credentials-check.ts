@@ -1,6 +1,5 @@
 import type { CanActivate, FactoryProvider, Type } from '@nestjs/common';
-import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { BearerStrategy } from '../auth/bearer.strategy.js';
+import { BearerAuthGuard, BearerStrategy } from '../auth/bearer-auth.guard.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 
 const CREDENTIALS_CHECK = Symbol('CREDENTIALS_CHECK');

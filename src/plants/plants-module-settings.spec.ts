@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModuleOptionsError } from './plants-module-options.error.js';
 import { assertAsyncOptions, settingsOf } from './plants-module-settings.js';
 

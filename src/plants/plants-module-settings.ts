@@ -1,5 +1,5 @@
 import { constants } from 'node:buffer';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 import type { DatabaseOptions } from '../database/database-options.js';
 import { databaseFaults } from '../database/database-faults.js';
 import { describeOption, givenOptions, numberFault, unknownNames } from '../options/option-faults.js';

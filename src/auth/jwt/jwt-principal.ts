@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import type { Principal } from '../principal.js';
+import type { Principal } from '../token-verifier.js';
 
 /** OpenID Connect Core 1.0, section 2, has no longer ones. */
 const LONGEST_SUBJECT = 255;

@@ -1,9 +1,8 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTVerifyOptions } from 'jose';
 import { reasonOf } from '../../database/reason-of.js';
-import { LogThrottle } from '../log-throttle.js';
-import type { Principal } from '../principal.js';
-import { TokenVerifier } from '../token-verifier.js';
+import { LogThrottle } from '../../util/timing.js';
+import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { IssuerKeys } from './issuer-keys.js';
 import type { JwtOptions } from './jwt-options.js';
 import { jwtPrincipal } from './jwt-principal.js';

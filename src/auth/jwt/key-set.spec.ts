@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Principal } from '../principal.js';
+import type { Principal } from '../token-verifier.js';
 import { KeySet } from './key-set.js';
 
 const PRINCIPAL: Principal = { name: 'gardener', scopes: ['plants:create'] };

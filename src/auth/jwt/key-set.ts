@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Principal } from '../principal.js';
+import type { Principal } from '../token-verifier.js';
 
 /** Characters of the tokens that are remembered, together: about ten thousand of a usual length. */
 const REMEMBERED_LENGTH = 8_388_608;

@@ -1,5 +1,5 @@
 import type { NewToken } from '../../auth/issued/token-record.js';
-import { CREATE_PLANTS } from '../../auth/scopes.js';
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { reasonOf } from '../../database/reason-of.js';
 import { escapeControls } from '../../errors/escape-controls.js';
 import { OutputError } from '../output.error.js';

@@ -3,8 +3,8 @@ import { RETRY_LATER } from '../errors/retry-later.js';
 
 const CHALLENGE = 'Bearer realm="plants"';
 
-/** What RFC 6750, section 3.1 has for a token that is wrong. */
-export const INVALID_TOKEN_CHALLENGE = `${CHALLENGE}, error="invalid_token"`;
+/** RFC 6750, section 3.1: for a token that is wrong. */
+const INVALID_TOKEN_CHALLENGE = `${CHALLENGE}, error="invalid_token"`;
 
 export class MissingCredentialError extends ApiError {
   constructor() {
@@ -30,7 +30,31 @@ export class MalformedAuthorizationError extends ApiError {
   }
 }
 
-/** The token is valid, but not for this. */
+/** The token is wrong, and not the first one from its address. */
+export class TooManyWrongTokensError extends ApiError {
+  constructor(limit: number, seconds: number) {
+    super(
+      42900,
+      `The access token is not valid, and more than ${limit} such came from this address within a minute. ` +
+        `Send a valid one, which is accepted at once; else wait for ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds), 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE } },
+    );
+  }
+}
+
+/** The token is valid, but was used too often. */
+export class RateLimitedError extends ApiError {
+  constructor(limit: number, seconds: number) {
+    super(
+      42900,
+      `More than ${limit} requests were made with this access token within a minute. ` +
+        `Nothing was written; send this one again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    );
+  }
+}
+
+/** The token is valid, but lacks the scope. */
 export class InsufficientScopeError extends ApiError {
   constructor(scope: string) {
     super(40300, `The access token lacks the scope ${scope}. Send one that has it.`, {
@@ -39,17 +63,13 @@ export class InsufficientScopeError extends ApiError {
   }
 }
 
-/** What decides about tokens can't tell now: its store is away, for example. */
+/** The verifier cannot decide now: its database is away, for example. */
 export class CredentialUndecidedError extends ApiError {
   constructor(cause: unknown, isLogged: boolean) {
     super(
       50300,
       'Whether the access token is valid cannot be told now. Nothing was written; send the request again later.',
-      {
-        cause,
-        isLogged,
-        headers: RETRY_LATER,
-      },
+      { cause, isLogged, headers: RETRY_LATER },
     );
   }
 }

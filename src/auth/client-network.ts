@@ -1,5 +1,5 @@
 import { isIP, SocketAddress } from 'node:net';
-import { nodeRequest, type PlatformRequest } from '../../http/platform.js';
+import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 
 /** Of clients whose address is not known: of a Unix socket, or gone before their token was looked at. */
 const UNKNOWN = 'unknown';

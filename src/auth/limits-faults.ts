@@ -1,4 +1,4 @@
-import { numberFault } from '../../options/option-faults.js';
+import { numberFault } from '../options/option-faults.js';
 
 const MILLIARD = 1_000_000_000;
 

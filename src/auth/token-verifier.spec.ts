@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Principal } from './principal.js';
-import { TokenVerifier } from './token-verifier.js';
-import { TokenVerifiers } from './token-verifiers.js';
+import { type Principal, TokenVerifier, TokenVerifiers } from './token-verifier.js';
 
 const ALICE: Principal = { name: 'alice', scopes: [] };
 
