@@ -1,4 +1,4 @@
-import { isHttpUrl } from '../auth/jwt/http-url.js';
+import { isHttpUrl } from '../auth/jwt/jwt-rules.js';
 import { quote } from '../errors/quote.js';
 import { Check } from './check.decorator.js';
 

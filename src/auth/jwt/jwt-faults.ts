@@ -1,5 +1,5 @@
 import { describeOption, unknownNames } from '../../options/option-faults.js';
-import { isHttpUrl } from './http-url.js';
+import { isHttpUrl } from './jwt-rules.js';
 
 const NAMES = ['issuer', 'audience', 'jwksUrl'];
 
