@@ -40,7 +40,7 @@ describe(JwtVerifier.name, () => {
         expect(await createWith(instance, token)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
       }
     }
-    // One found the keys by itself, the other was told where they are.
+    // One found the keys by itself, the other was configured with their URL.
     expect(issuer.requests.filter((path) => path !== '/token').sort()).toEqual([
       '/.well-known/openid-configuration',
       '/jwks',
@@ -85,7 +85,7 @@ describe(JwtVerifier.name, () => {
     ['a scope of many', { scope: 'openid  plants:create profile' }, 200],
     ['scp', { scope: undefined, scp: 'plants:create' }, 200],
     ['a list in scp', { scope: undefined, scp: ['plants:look', 'plants:create'] }, 200],
-    ['scp beside scope', { scope: 'openid', scp: ['plants:create'] }, 200],
+    ['scp in addition to scope', { scope: 'openid', scp: ['plants:create'] }, 200],
     ['a malformed scp', { scope: undefined, scp: [['plants:create']] }, 40300],
   ])('should read the scopes of a JWT with %s', async (_, claims, outcome) => {
     expect(await outcomeOf(store, issuer.forge(claims))).toBe(outcome);

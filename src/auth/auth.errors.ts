@@ -68,7 +68,7 @@ export class CredentialUndecidedError extends ApiError {
   constructor(cause: unknown, isLogged: boolean) {
     super(
       50300,
-      'Whether the access token is valid cannot be told now. Nothing was written; send the request again later.',
+      'The service cannot decide now whether the access token is valid. Nothing was written; send the request again later.',
       { cause, isLogged, headers: RETRY_LATER },
     );
   }

@@ -75,11 +75,11 @@ interface RequestGuard extends CanActivate {
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
- * Lets a request pass that carries a valid bearer token, and the scope `plants:create` to the store's route. Whom it stands for, a
- * `Principal`, is `request.user`. It throws an `ApiError`:
+ * Lets a request pass that carries a valid bearer token; to the store's route only with the scope `plants:create`. The `Principal` of the
+ * token becomes `request.user`. It throws an `ApiError`:
  * - 40100, 40101, 40102 where the credential is missing, wrong or malformed, and 40300 where it lacks the scope;
  * - 42900 where its address has sent too many wrong ones, or too many requests were made with it;
- * - 50300 where it can't be told now whether it is valid.
+ * - 50300 where the verifier cannot decide now whether it is valid.
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
@@ -130,7 +130,7 @@ function bearerToken(request: IncomingMessage): string {
   throw new MalformedAuthorizationError('The Authorization header holds no well-formed bearer token');
 }
 
-/** Whom a credential stands for, if anybody, or the error for which that can't be told. */
+/** The principal of a credential, false where it is not valid, or the error for which the verifier cannot decide. */
 interface AuthResult {
   error: Error | null;
   principal: Principal | false;

@@ -73,7 +73,7 @@ export class CredentialLimits {
   }
 
   /**
-   * Counts a request once, and has its answer tell the client how many are left, whatever the answer will be.
+   * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
    *
    * @throws RateLimitedError where too many were made with this token
    */

@@ -3,7 +3,7 @@ import { type Principal, TokenVerifier, TokenVerifiers } from './token-verifier.
 
 const ALICE: Principal = { name: 'alice', scopes: [] };
 
-/** Knows what it is told, and notes what it was asked. */
+/** Knows these tokens, and notes what it was asked. */
 class KnownVerifier extends TokenVerifier {
   readonly asked: string[] = [];
 
@@ -35,7 +35,7 @@ describe(TokenVerifiers.name, () => {
     await expect(verifiers.verify('b')).resolves.toBeUndefined();
   });
 
-  it('should not take for unknown what one of them cannot tell', async () => {
+  it('should not take for unknown what one of them cannot decide', async () => {
     const undecided = new KnownVerifier({ a: Promise.reject(new Error('the database is away')) });
     const verifiers = new TokenVerifiers([undecided, new KnownVerifier({})]);
 

@@ -3,7 +3,7 @@ import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 /** What a token must have to create plants. */
 export const CREATE_PLANTS = 'plants:create';
 
-/** Whom a valid token stands for. */
+/** The owner of a valid token. */
 export interface Principal {
   /**
    * A name that is safe to log and to store: never the token or anything derived from it. 1 to 255 characters, without U+0000 and
@@ -21,7 +21,7 @@ export interface Principal {
 /** Decides what a bearer token is worth. */
 export abstract class TokenVerifier {
   /**
-   * Resolves to nobody where the token is unknown, expired or revoked; rejects only where that can't be told now.
+   * Resolves to nobody where the token is unknown, expired or revoked; rejects only where the verifier cannot decide now.
    *
    * @param request as the platform has it, for a verifier to which it matters who asks
    */

@@ -119,7 +119,7 @@ describe(IssuerKeys.name, () => {
       expect(issuer.requests).toHaveLength(2);
     });
 
-    it('should keep its keys while the issuer is away, and say only for others that it cannot tell', async () => {
+    it('should keep its keys while the issuer is away, and fail only for others', async () => {
       const keys = issuer.keysOf();
       await keys.open();
       const first = keys.current;

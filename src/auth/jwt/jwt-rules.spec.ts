@@ -44,7 +44,7 @@ describe(jwtRules.name, () => {
     expect(await issuer.verifier.verify(token)).toMatchObject({ name: SUBJECT });
   });
 
-  it('should accept no secret of an issuer: whoever knows one could sign', async () => {
+  it('should accept no secret of an issuer: anybody who knows it could sign', async () => {
     const secret = new TextEncoder().encode('x'.repeat(32));
     const k = Buffer.from(secret).toString('base64url');
     issuer.server.answer = json({ keys: [{ kty: 'oct', k, kid: 'a', alg: 'HS256' }] });

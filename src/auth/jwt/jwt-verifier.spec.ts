@@ -100,6 +100,13 @@ describe(JwtVerifier.name, () => {
       expect(await other).toMatchObject({ name: 'bob' });
     });
 
+    it('should still know it when the same keys were fetched again', async () => {
+      const fetches = issuer.server.requests.length;
+      expect(await verifier.verify(issuer.forge(b))).toBeUndefined();
+      expect(issuer.server.requests.length).toBeGreaterThan(fetches);
+      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+    });
+
     it('should refuse it when its time is over', async () => {
       const end = Date.now() + 630_000;
       const now = jest.spyOn(Date, 'now').mockReturnValue(end + 1000);
@@ -119,7 +126,7 @@ describe(JwtVerifier.name, () => {
       expect(await verifier.verify(token)).toBeUndefined();
     });
 
-    it('should know it while the issuer is away, and of others not tell', async () => {
+    it('should know it while the issuer is away, and fail for others', async () => {
       issuer.server.answer = json({}, 503);
       await expect(verifier.verify(issuer.forge(b))).rejects.toThrow(/cannot be fetched.*503/);
       expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
