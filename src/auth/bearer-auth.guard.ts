@@ -47,12 +47,12 @@ type SeenRequest = Request & { origin: PlatformRequest };
 
 /** Takes the token from the `Authorization` header alone, and has the verifier decide on it. */
 @Injectable()
-export class BearerStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
+class HeaderStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
   constructor(private readonly verifier: TokenVerifier) {
     super({ realm: 'plants', passReqToCallback: true });
   }
 
-  override authenticate(this: StrategyCreated<BearerStrategy>, request: PlatformRequest): void {
+  override authenticate(this: StrategyCreated<HeaderStrategy>, request: PlatformRequest): void {
     try {
       // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
       const headers = { authorization: `Bearer ${bearerToken(nodeRequest(request))}` };
@@ -71,7 +71,9 @@ interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
 }
 
-/** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
+// Both are declared without the types of passport: these would reach the host, which may lack or have others of them.
+export type BearerStrategy = object;
+export const BearerStrategy: new (verifier: TokenVerifier) => BearerStrategy = HeaderStrategy;
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
@@ -83,14 +85,14 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
-  readonly #strategy: BearerStrategy;
+  readonly #strategy: HeaderStrategy;
   readonly #limits: CredentialLimits;
   readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
   constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
-    this.#strategy = strategy as BearerStrategy;
+    this.#strategy = strategy as HeaderStrategy;
     this.#limits = limits as CredentialLimits;
   }
 
@@ -137,17 +139,17 @@ interface AuthResult {
 }
 
 /** Has a strategy decide on one request, as `passport.authenticate()` would. */
-function authenticate(request: PlatformRequest, strategy: BearerStrategy): Promise<AuthResult> {
+function authenticate(request: PlatformRequest, strategy: HeaderStrategy): Promise<AuthResult> {
   return new Promise((resolve) => {
     const attempt: unknown = new BearerAttempt(strategy, resolve);
-    strategy.authenticate.call(attempt as StrategyCreated<BearerStrategy>, request);
+    strategy.authenticate.call(attempt as StrategyCreated<HeaderStrategy>, request);
   });
 }
 
 /** The strategy for one request, with the methods that passport adds for its result. */
 class BearerAttempt {
   constructor(
-    strategy: BearerStrategy,
+    strategy: HeaderStrategy,
     private readonly resolve: (result: AuthResult) => void,
   ) {
     Object.assign(this, strategy);
@@ -167,4 +169,4 @@ class BearerAttempt {
 }
 
 /** Once, and not with `Object.create()` for each: V8 does not know the shape of those. */
-Object.setPrototypeOf(BearerAttempt.prototype, BearerStrategy.prototype);
+Object.setPrototypeOf(BearerAttempt.prototype, HeaderStrategy.prototype);
