@@ -23,7 +23,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-imports': [
         'error',
-        { patterns: ['**/cli/**', '**/app/**', '**/management/**', '**/dev-postgres/**', '**/static-token-*'] },
+        { patterns: ['**/cli/**', '**/app/**', '**/management/**', '**/dev-postgres/**', '**/static-tokens*'] },
       ],
     },
   },

@@ -4,7 +4,7 @@ export type { AuthModuleOptions } from './auth/auth-module.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 export type { JwtOptions } from './auth/jwt/jwt-options.js';
 export type { IssuedTokensOptions } from './auth/issued/issued-tokens-options.js';
-export type { Principal } from './auth/principal.js';
+export type { Principal } from './auth/token-verifier.js';
 export { TokenVerifier } from './auth/token-verifier.js';
 export type {
   AdapterDatabaseOptions,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isWellFormedToken } from '../src/auth/issued/token-form.js';
-import { CREATE_PLANTS } from '../src/auth/scopes.js';
+import { CREATE_PLANTS } from '../src/auth/token-verifier.js';
 import { parseExpiry } from '../src/cli/token/expiry.js';
 import { withTokensOf } from '../src/cli/token/token-database.js';
 import { createOddDatabase } from './support/odd-database.js';

@@ -36,7 +36,7 @@ describe(`${JwtVerifier.name}, at an issuer in trouble`, () => {
     expect(await outcomeOf(instance, await issuer.token())).toBe(200);
   });
 
-  it('should go on with the keys it knows when it is gone, and not tell of others', async () => {
+  it('should go on with the keys it knows when it is gone, and answer 50300 to others', async () => {
     const issuer = await scene.issuerWith([scene.keys.a]);
     const [instance, token] = await scene.storeOf(issuer.url);
     expect(await outcomeOf(instance, token)).toBe(200);
@@ -80,12 +80,12 @@ describe(`${JwtVerifier.name}, at an issuer in trouble`, () => {
     expect(await outcomeOf(instance, TOKEN)).toBe(200);
     expect(new Set(await waiting)).toEqual(new Set([50300]));
     const waited = performance.now() - begin;
-    expect(waited).toBeGreaterThan(KEYS_TIMING.timeout * 0.9);
-    expect(waited).toBeLessThan(KEYS_TIMING.timeout * 2);
+    expect(waited).toBeGreaterThan(KEYS_TIMING.timeoutMs * 0.9);
+    expect(waited).toBeLessThan(KEYS_TIMING.timeoutMs * 2);
 
     // Nobody waits again so soon.
     expect(await outcomeOf(instance, token)).toBe(50300);
-    expect(performance.now() - begin).toBeLessThan(KEYS_TIMING.timeout + KEYS_TIMING.cooldown);
+    expect(performance.now() - begin).toBeLessThan(KEYS_TIMING.timeoutMs + KEYS_TIMING.cooldownMs);
     expect(server.requests).toEqual(['/.well-known/openid-configuration']);
   });
 
@@ -99,7 +99,7 @@ describe(`${JwtVerifier.name}, at an issuer in trouble`, () => {
     await scene.stopStore();
 
     expect(await waiting).toBe(50300);
-    expect(performance.now() - begin).toBeLessThan(KEYS_TIMING.timeout * 2);
+    expect(performance.now() - begin).toBeLessThan(KEYS_TIMING.timeoutMs * 2);
   });
 
   it('should take no keys from the document of another issuer', async () => {

@@ -48,7 +48,7 @@ describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
       expect(await outcomeOf(instance, token)).toBe(200);
     }
 
-    expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldown * 0.9);
+    expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldownMs * 0.9);
     expect(sent).toBeGreaterThan(100);
   });
 
@@ -62,7 +62,7 @@ describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
       expect(new Set(outcomes)).toEqual(new Set([50300]));
       sent += 20;
     }
-    expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldown * 0.9);
+    expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldownMs * 0.9);
     expect(sent).toBeGreaterThan(100);
   });
 });

@@ -13,7 +13,7 @@ describe(`${JwtVerifier.name}, in what a service shows`, () => {
   });
   afterAll(() => issuer[Symbol.asyncDispose]());
 
-  it('should leave no trace of a JWT, and tell once of an issuer that is away', async () => {
+  it('should leave no trace of a JWT, and log once that an issuer is away', async () => {
     await using running = await ManagedService.start({ ...issuer.variables, LOG_LEVEL: 'trace' });
     const { database, process: service } = running;
     const shown: string[] = [];

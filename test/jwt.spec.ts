@@ -4,8 +4,7 @@ import { AUDIENCE, signingKey } from './support/forged-jwt.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
 import { expectRefusal } from './support/refusal.js';
-import { connectTo, type Store, startStore, TOKEN } from './support/store.js';
-import { WorkersService } from './support/workers-service.js';
+import { type Store, startStore, TOKEN } from './support/store.js';
 
 describe(JwtVerifier.name, () => {
   let issuer: OidcIssuer;
@@ -41,7 +40,7 @@ describe(JwtVerifier.name, () => {
         expect(await createWith(instance, token)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
       }
     }
-    // One found the keys by itself, the other was told where they are.
+    // One found the keys by itself, the other was configured with their URL.
     expect(issuer.requests.filter((path) => path !== '/token').sort()).toEqual([
       '/.well-known/openid-configuration',
       '/jwks',
@@ -61,13 +60,6 @@ describe(JwtVerifier.name, () => {
       }
     },
   );
-
-  it('should create plants with them in every worker', async () => {
-    const token = await issuer.token();
-    await using service = await WorkersService.start(store.database.url, issuer.variables);
-    const instance = connectTo(service.port, '');
-    for (let i = 0; i < 4; i++) expect(await outcomeOf(instance, token)).toBe(200);
-  });
 
   it('should want the scope, of one who may do other things', async () => {
     const token = await issuer.token({ scope: 'plants:look' });
@@ -93,7 +85,7 @@ describe(JwtVerifier.name, () => {
     ['a scope of many', { scope: 'openid  plants:create profile' }, 200],
     ['scp', { scope: undefined, scp: 'plants:create' }, 200],
     ['a list in scp', { scope: undefined, scp: ['plants:look', 'plants:create'] }, 200],
-    ['scp beside scope', { scope: 'openid', scp: ['plants:create'] }, 200],
+    ['scp in addition to scope', { scope: 'openid', scp: ['plants:create'] }, 200],
     ['a malformed scp', { scope: undefined, scp: [['plants:create']] }, 40300],
   ])('should read the scopes of a JWT with %s', async (_, claims, outcome) => {
     expect(await outcomeOf(store, issuer.forge(claims))).toBe(outcome);

@@ -94,7 +94,7 @@ describe.each(PLATFORMS)('the limits of a host on %s', (platform) => {
     expect(outcomes(await sendInTurn(port, [create(2, 'good-bob')]))).toEqual([200]);
   });
 
-  it('should count and tell of requests that lack the scope', async () => {
+  it('should count requests that lack the scope, with headers', async () => {
     await start(AuthModule.forRoot(LIMITS));
     const answers = await sendInTurn(
       port,

@@ -21,7 +21,7 @@ describe.each(['contract', 'semantic'] as const)('RATE_LIMIT with ERROR_STATUS=%
 
   afterEach(() => store.stop());
 
-  it('should let as many requests pass in a minute, telling each how many are left', async () => {
+  it('should let as many requests pass in a minute, each with how many are left', async () => {
     await start({ RATE_LIMIT: '3' });
     const answers = await sendInTurn(
       store.port,
@@ -43,7 +43,7 @@ describe.each(['contract', 'semantic'] as const)('RATE_LIMIT with ERROR_STATUS=%
     );
   });
 
-  it('should tell it in every answer to a valid token, and in no other', async () => {
+  it('should set the headers in every answer to a valid token, and in no other', async () => {
     await start({ RATE_LIMIT: '100' });
     await store.post(plant(1));
     const refusals: [error: number, body: string, headers: RequestHeaders][] = [

@@ -3,7 +3,7 @@ import { PlantStoreProcess } from './support/process.js';
 import { outcomes, sendInTurn, wrongTokens } from './support/requests-in-turn.js';
 import { startStore, type Store } from './support/store.js';
 
-/** Of each of them one wrong token is told of, and no more. */
+/** One wrong token of each address is answered with 40101, further ones with 42900. */
 const WRONG_TOKEN_LIMIT = '1';
 
 describe('TRUST_PROXY', () => {
@@ -14,7 +14,7 @@ describe('TRUST_PROXY', () => {
     store = undefined;
   });
 
-  /** What becomes of wrong tokens that come with these X-Forwarded-For, in turn. */
+  /** The results of wrong tokens that come with these X-Forwarded-For, in turn. */
   async function send(
     TRUST_PROXY: string | undefined,
     forwarded: (string | string[] | undefined)[],

@@ -19,7 +19,7 @@ describe.each(['contract', 'semantic'] as const)('wrong tokens with ERROR_STATUS
   describe('from one address', () => {
     beforeEach(() => start());
 
-    it('should be told of a hundred times, and then to wait', async () => {
+    it('should be answered with 40101 a hundred times, and then with 42900', async () => {
       const answers = await sendInTurn(store.port, wrongTokens(102));
       expect(outcomes(answers)).toEqual([...times(100, 40101), 42900, 42900]);
       const refusal = answers[100];

@@ -2,7 +2,6 @@ import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/commo
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { IssuedTokensOptions } from '../auth/issued/issued-tokens-options.js';
 import type { JwtOptions } from '../auth/jwt/jwt-options.js';
-import { RateCounter } from '../auth/limits/rate-counter.js';
 import type { Environment } from './config.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
@@ -17,8 +16,6 @@ export type AppOptions = Environment & {
   databaseUrl: string;
   /** Whether this is one of several processes: the one that started them has the management listener. */
   worker?: boolean;
-  /** What counts requests for all of these processes together. */
-  rateCounter?: RateCounter;
 };
 
 /** The standalone application: a host of the store like any other, which guards it and answers all else. */
@@ -60,16 +57,13 @@ export class AppModule {
 }
 
 function authOf(options: AppOptions, database: IssuedTokensOptions): DynamicModule {
-  const auth = AuthModule.forRoot({
+  return AuthModule.forRoot({
     accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
     issuedTokens: database,
     jwt: jwtOf(options),
     wrongTokenLimit: options.wrongTokenLimit,
     rateLimit: options.rateLimit,
   });
-  const { rateCounter } = options;
-  if (rateCounter === undefined) return auth;
-  return { ...auth, providers: [...(auth.providers ?? []), { provide: RateCounter, useValue: rateCounter }] };
 }
 
 function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions | undefined {

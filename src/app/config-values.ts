@@ -6,8 +6,8 @@ import { isIP } from 'node:net';
 import { compile } from 'proxy-addr';
 import { quote } from '../util/text.js';
 import { readFileSync } from 'node:fs';
-import { accessTokensFault } from '../auth/access-tokens-fault.js';
-import { isHttpUrl } from '../auth/jwt/http-url.js';
+import { accessTokensFault } from '../auth/static-tokens.js';
+import { isHttpUrl } from '../auth/jwt/jwt-rules.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 
 /** Says what is wrong with a value and what would be right, or nothing. */

@@ -1,5 +1,5 @@
 import { asyncFaults, describeOption, givenOptions, unknownNames } from '../util/options.js';
-import { accessTokensFault } from './access-tokens-fault.js';
+import { accessTokensFault, StaticTokenVerifier } from './static-tokens.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
 import { issuedTokensFaults } from './issued/issued-tokens-faults.js';
 import type { IssuedTokensOptions } from './issued/issued-tokens-options.js';
@@ -7,11 +7,9 @@ import { IssuedTokenVerifier } from './issued/issued-token-verifier.js';
 import { jwtFaults } from './jwt/jwt-faults.js';
 import type { JwtOptions } from './jwt/jwt-options.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
-import type { CredentialLimitsOptions } from './limits/credential-limits-options.js';
-import { limitsFaults } from './limits/limits-faults.js';
-import { StaticTokenVerifier } from './static-token-verifier.js';
-import { TokenVerifier } from './token-verifier.js';
-import { TokenVerifiers } from './token-verifiers.js';
+import type { CredentialLimitsOptions } from './credential-limits-options.js';
+import { limitsFaults } from './limits-faults.js';
+import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
 
 /** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
 export interface AuthModuleOptions extends CredentialLimitsOptions {

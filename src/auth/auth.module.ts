@@ -1,10 +1,8 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
 import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
-import { BearerAuthGuard } from './bearer-auth.guard.js';
-import { BearerStrategy } from './bearer.strategy.js';
+import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { givenOptions } from '../util/options.js';
-import { CredentialLimits } from './limits/credential-limits.js';
-import { RateCounter } from './limits/rate-counter.js';
+import { CredentialLimits } from './rate-limits.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
@@ -26,8 +24,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     {
       provide: CredentialLimits,
       // What is wrong with the options is told by the verifier's factory.
-      useFactory: (options: unknown, counter?: RateCounter) => CredentialLimits.create(givenOptions(options), counter),
-      inject: [MODULE_OPTIONS_TOKEN, { token: RateCounter, optional: true }],
+      useFactory: (options: unknown) => new CredentialLimits(givenOptions(options)),
+      inject: [MODULE_OPTIONS_TOKEN],
     },
   ],
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],

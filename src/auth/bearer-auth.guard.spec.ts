@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { IncomingMessage } from 'node:http';
-import { BearerAuthGuard } from './bearer-auth.guard.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { CredentialLimits } from './limits/credential-limits.js';
-import type { Principal } from './principal.js';
-import { TokenVerifier } from './token-verifier.js';
+import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
+import { CredentialLimits } from './rate-limits.js';
+import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** Decides about a token when the test says so. */
 class PatientVerifier extends TokenVerifier {

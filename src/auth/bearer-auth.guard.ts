@@ -1,50 +1,101 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
-import { AuthGuard } from '@nestjs/passport';
+import {
+  type CanActivate,
+  type CustomDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  SetMetadata,
+  type Type,
+} from '@nestjs/common';
+import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { StrategyCreated } from 'passport';
+import { Strategy } from 'passport-http-bearer';
 import { ApiError } from '../errors/api-error.js';
-import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
-import { authenticate } from './bearer-attempt.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { CredentialUndecidedError, InsufficientScopeError, InvalidTokenError } from './credential.error.js';
-import { CredentialLimits } from './limits/credential-limits.js';
-import { LogThrottle } from './log-throttle.js';
-import type { Principal } from './principal.js';
-import { setPrincipal } from './principal-of.js';
-import { requiredScope } from './required-scope.decorator.js';
+import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import { LogThrottle } from '../util/timing.js';
+import {
+  CredentialUndecidedError,
+  InsufficientScopeError,
+  InvalidTokenError,
+  MalformedAuthorizationError,
+  MissingCredentialError,
+} from './auth.errors.js';
+import { CredentialLimits } from './rate-limits.js';
+import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
+
+/** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
+const STRATEGY_NAME = 'plant-store-bearer';
+const REQUIRED_SCOPE = 'plant-store:required-scope';
+/** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
+const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
+const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
+/** Of one kind of failure to decide on a token, one line is logged per interval. */
+const LOG_INTERVAL_MS = 1000;
+const NO_PRINCIPAL =
+  'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
+
+/** `BearerAuthGuard` lets only those tokens use the route that have this scope. */
+export function RequiredScope(scope: string): CustomDecorator {
+  return SetMetadata(REQUIRED_SCOPE, scope);
+}
+
+/** What passport-http-bearer sees of a request, and the request itself. */
+type SeenRequest = Request & { origin: PlatformRequest };
+
+/** Takes the token from the `Authorization` header alone, and has the verifier decide on it. */
+@Injectable()
+class HeaderStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
+  constructor(private readonly verifier: TokenVerifier) {
+    super({ realm: 'plants', passReqToCallback: true });
+  }
+
+  override authenticate(this: StrategyCreated<HeaderStrategy>, request: PlatformRequest): void {
+    try {
+      // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
+      const headers = { authorization: `Bearer ${bearerToken(nodeRequest(request))}` };
+      super.authenticate({ headers, origin: request } as SeenRequest);
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  async validate({ origin }: SeenRequest, token: string): Promise<Principal | false> {
+    return (await this.verifier.verify(token, origin)) ?? false;
+  }
+}
 
 interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
 }
 
-const NO_PRINCIPAL =
-  'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
-
-/** Milliseconds from one line in the log to the next on why tokens can't be decided on. */
-const TOLD_EVERY_MS = 1000;
-
-/** Declared as no more than a guard: the declarations of passport would reach the host, which may lack or have others of them. */
+// Both are declared without the types of passport: these would reach the host, which may lack or have others of them.
+export type BearerStrategy = object;
+export const BearerStrategy: new (verifier: TokenVerifier) => BearerStrategy = HeaderStrategy;
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
- * Lets a request pass that carries a valid bearer token, and the scope `plants:create` to the store's route. Whom it stands for, a
- * `Principal`, is `request.user`. It throws an `ApiError`:
+ * Lets a request pass that carries a valid bearer token; to the store's route only with the scope `plants:create`. The `Principal` of the
+ * token becomes `request.user`. It throws an `ApiError`:
  * - 40100, 40101, 40102 where the credential is missing, wrong or malformed, and 40300 where it lacks the scope;
  * - 42900 where its address has sent too many wrong ones, or too many requests were made with it;
- * - 50300 where it can't be told now whether it is valid.
+ * - 50300 where the verifier cannot decide now whether it is valid.
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
-  readonly #strategy: BearerStrategy;
+  readonly #strategy: HeaderStrategy;
   readonly #limits: CredentialLimits;
-  readonly #throttle = new LogThrottle(TOLD_EVERY_MS);
+  readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
   constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
-    this.#strategy = strategy as BearerStrategy;
+    this.#strategy = strategy as HeaderStrategy;
     this.#limits = limits as CredentialLimits;
   }
 
-  /** Nest's own version has passport prepare the strategy for each request, which is slow, and for one request at a time. */
+  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const { error, principal } = await authenticate(request, this.#strategy);
@@ -52,9 +103,8 @@ export class BearerAuthGuard extends PassportGuard {
     const user = this.handleRequest(error, principal);
     request.user = user;
     setPrincipal(request, user);
-    const counted = this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
-    if (counted !== undefined) await counted;
-    const scope = requiredScope(context.getHandler());
+    this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
+    const scope = Reflect.getMetadata(REQUIRED_SCOPE, context.getHandler()) as string | undefined;
     if (scope !== undefined && !user.scopes.includes(scope)) throw new InsufficientScopeError(scope);
     return true;
   }
@@ -69,3 +119,53 @@ export class BearerAuthGuard extends PassportGuard {
     return principal;
   }
 }
+
+function bearerToken(request: IncomingMessage): string {
+  const values = headerValues(request, 'authorization');
+  const [value] = values;
+  if (value === undefined) throw new MissingCredentialError();
+  if (values.length > 1) throw new MalformedAuthorizationError('The Authorization header is repeated');
+  const token = BEARER.exec(value)?.groups?.token;
+  if (token !== undefined) return token;
+  if (OTHER_SCHEME.test(value)) throw new MissingCredentialError();
+  throw new MalformedAuthorizationError('The Authorization header holds no well-formed bearer token');
+}
+
+/** The principal of a credential, false where it is not valid, or the error for which the verifier cannot decide. */
+interface AuthResult {
+  error: Error | null;
+  principal: Principal | false;
+}
+
+/** Has a strategy decide on one request, as `passport.authenticate()` would. */
+function authenticate(request: PlatformRequest, strategy: HeaderStrategy): Promise<AuthResult> {
+  return new Promise((resolve) => {
+    const attempt: unknown = new BearerAttempt(strategy, resolve);
+    strategy.authenticate.call(attempt as StrategyCreated<HeaderStrategy>, request);
+  });
+}
+
+/** The strategy for one request, with the methods that passport adds for its result. */
+class BearerAttempt {
+  constructor(
+    strategy: HeaderStrategy,
+    private readonly resolve: (result: AuthResult) => void,
+  ) {
+    Object.assign(this, strategy);
+  }
+
+  success(principal: Principal): void {
+    this.resolve({ error: null, principal });
+  }
+
+  fail(): void {
+    this.resolve({ error: null, principal: false });
+  }
+
+  error(error: Error): void {
+    this.resolve({ error, principal: false });
+  }
+}
+
+/** Once, and not with `Object.create()` for each: V8 does not know the shape of those. */
+Object.setPrototypeOf(BearerAttempt.prototype, HeaderStrategy.prototype);

@@ -1,11 +1,84 @@
-import type { Principal } from './principal.js';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+
+/** What a token must have to create plants. */
+export const CREATE_PLANTS = 'plants:create';
+
+/** The owner of a valid token. */
+export interface Principal {
+  /**
+   * A name that is safe to log and to store: never the token or anything derived from it. 1 to 255 characters, without U+0000 and
+   * lone surrogates; with any other name a create is answered with 50000.
+   */
+  readonly name: string;
+  /** What the token may be used for; `plants:create` to create plants. */
+  readonly scopes: readonly string[];
+  /** What a rate limit counts by, where several principals have one name; the name unless given. */
+  readonly limitKey?: string;
+  /** What metrics count by, where there may be any number of names; the name unless given. */
+  readonly metricLabel?: string;
+}
 
 /** Decides what a bearer token is worth. */
 export abstract class TokenVerifier {
   /**
-   * Resolves to nobody where the token is unknown, expired or revoked; rejects only where that can't be told now.
+   * Resolves to nobody where the token is unknown, expired or revoked; rejects only where the verifier cannot decide now.
    *
-   * @param request as the platform has it, for those to whom it matters who asks
+   * @param request as the platform has it, for a verifier to which it matters who asks
    */
   abstract verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined;
+}
+
+/** Several verifiers, asked in turn until one knows the token. */
+export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
+  constructor(private readonly verifiers: readonly (TokenVerifier & Partial<OnModuleInit & OnApplicationShutdown>)[]) {
+    super();
+  }
+
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
+    return this.verifyFrom(0, token, request);
+  }
+
+  /** Not `async`: most often the answer is there at once, and a promise for it would take its time. */
+  private verifyFrom(
+    first: number,
+    token: string,
+    request: unknown,
+  ): Promise<Principal | undefined> | Principal | undefined {
+    for (let index = first; index < this.verifiers.length; index++) {
+      const result = this.verifiers[index]?.verify(token, request);
+      if (result instanceof Promise) {
+        return result.then((principal) => principal ?? this.verifyFrom(index + 1, token, request));
+      }
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  }
+
+  async onModuleInit(): Promise<void> {
+    for (const verifier of this.verifiers) await verifier.onModuleInit?.();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(
+      this.verifiers.map(async (verifier) => {
+        await verifier.onApplicationShutdown?.();
+      }),
+    );
+  }
+}
+
+/** Not `user`, which guards of a host may have put anybody on. */
+const PRINCIPAL = Symbol('plant-store:principal');
+
+interface Authenticated {
+  [PRINCIPAL]?: Principal;
+}
+
+export function setPrincipal(request: object, principal: Principal): void {
+  (request as Authenticated)[PRINCIPAL] = principal;
+}
+
+/** Whom `BearerAuthGuard` let pass with this request, if it did. */
+export function principalOf(request: object): Principal | undefined {
+  return (request as Authenticated)[PRINCIPAL];
 }

@@ -10,14 +10,10 @@ import { reasonOf } from '../util/text.js';
 import { Readiness } from '../management/readiness.js';
 import { StoreMetrics } from '../management/store-metrics.js';
 import { startApp } from '../app/create-app.js';
-import { PrimaryRateCounter } from './primary-rate-counter.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
 
 /** The service in a worker process, which does what the primary process tells it. */
 export class ServingWorker {
-  private readonly rateCounter = new PrimaryRateCounter((keys) => {
-    tell({ type: 'count', keys });
-  });
   private app: Promise<NestExpressApplication> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -43,9 +39,6 @@ export class ServingWorker {
       case 'ask':
         void this.answer(message.id, message.question);
         break;
-      case 'counted':
-        this.rateCounter.settle(message.counts);
-        break;
       case 'stop':
         this.stop();
         break;
@@ -54,7 +47,7 @@ export class ServingWorker {
 
   private async start(options: AppOptions): Promise<void> {
     try {
-      this.app = startApp(Object.assign(new Environment(), options, { worker: true, rateCounter: this.rateCounter }));
+      this.app = startApp(Object.assign(new Environment(), options, { worker: true }));
       const url = await (await this.app).getUrl();
       tell({ type: 'listening', url });
     } catch (error) {
@@ -89,7 +82,6 @@ export class ServingWorker {
 
   /** The primary process is gone, and with it the port: what is in flight is answered all the same. */
   private outlive(): void {
-    this.rateCounter.abandon();
     if (this.stopping) return;
     new Logger('PlantStore').warn('The primary process has ended; requests in flight are answered first');
     this.stop();

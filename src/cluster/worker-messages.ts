@@ -1,5 +1,4 @@
 import type { AppOptions } from '../app/app.module.js';
-import type { RequestCount } from '../auth/limits/rate-counter.js';
 import type { MetricsSnapshot } from '../management/metrics-snapshot.js';
 
 /** What the primary process may ask a worker, and the answer to each question. */
@@ -13,10 +12,7 @@ export type WorkerQuestion = keyof WorkerQuestions;
 
 /** From the primary process to a worker. */
 export type PrimaryMessage =
-  | { type: 'start'; options: AppOptions }
-  | { type: 'ask'; id: number; question: WorkerQuestion }
-  | { type: 'counted'; counts: RequestCount[] }
-  | { type: 'stop' };
+  { type: 'start'; options: AppOptions } | { type: 'ask'; id: number; question: WorkerQuestion } | { type: 'stop' };
 
 /** From a worker to the primary process. */
 export type WorkerMessage =
@@ -24,6 +20,4 @@ export type WorkerMessage =
   | { type: 'listening'; url: string }
   | { type: 'failed'; reason: string }
   | { type: 'answer'; id: number; answer: WorkerQuestions[WorkerQuestion] }
-  | { type: 'no answer'; id: number; reason: string }
-  /** Requests to be counted, by their keys. The next ones follow when these are `counted`. */
-  | { type: 'count'; keys: string[] };
+  | { type: 'no answer'; id: number; reason: string };

@@ -2,7 +2,6 @@ import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app/app.module.js';
-import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { closeTimeout } from '../app/create-app.js';
 import { reasonOf } from '../util/text.js';
 import { LONGEST_TIMER } from '../http/server/connection-close.js';
@@ -23,12 +22,10 @@ export class WorkerPool implements BeforeApplicationShutdown {
 
   /**
    * @param publicListener told when all workers listen: what it stands for is theirs
-   * @param rateCounter of all workers together, where there is a limit
    */
   constructor(
     private readonly options: AppOptions,
     private readonly publicListener: HttpAdapterHost,
-    private readonly rateCounter?: MemoryRateCounter,
   ) {}
 
   /** How many workers there are to be. */
@@ -65,7 +62,7 @@ export class WorkerPool implements BeforeApplicationShutdown {
   }
 
   private fork(place: number): WorkerProcess {
-    const worker = WorkerProcess.start(place, this.options, this.rateCounter);
+    const worker = WorkerProcess.start(place, this.options);
     this.workers[place - 1] = worker;
     return worker;
   }

@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AppOptions } from '../app/app.module.js';
-import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { withinTime } from '../util/timing.js';
 import type { PrimaryMessage, WorkerMessage, WorkerQuestion, WorkerQuestions } from './worker-messages.js';
 import { WorkerStartError } from './worker-start.error.js';
@@ -45,14 +44,12 @@ export class WorkerProcess {
     /** Its place among the workers, from 1 on: the same for the one that follows it. */
     readonly place: number,
     options: AppOptions,
-    private readonly rateCounter: MemoryRateCounter | undefined,
   ) {
     worker.on('message', (message: WorkerMessage) => {
       // In a message: the variables and arguments of a process can be read from outside.
       if (message.type === 'loaded') this.tell(this.stopped ? { type: 'stop' } : { type: 'start', options });
       if (message.type === 'answer') this.questions.get(message.id)?.resolve(message.answer);
       if (message.type === 'no answer') this.questions.get(message.id)?.reject(new Error(message.reason));
-      if (message.type === 'count') void this.count(message.keys);
       if (message.type === 'failed') this.failure = message.reason;
     });
     this.ended = this.end();
@@ -70,10 +67,9 @@ export class WorkerProcess {
     this.listening.catch(() => undefined);
   }
 
-  /** @param rateCounter of all workers together, where there is a limit */
-  static start(place: number, options: AppOptions, rateCounter?: MemoryRateCounter): WorkerProcess {
+  static start(place: number, options: AppOptions): WorkerProcess {
     cluster.setupPrimary({ exec: MAIN, args: [] });
-    return new WorkerProcess(cluster.fork(), place, options, rateCounter);
+    return new WorkerProcess(cluster.fork(), place, options);
   }
 
   get name(): string {
@@ -137,12 +133,6 @@ export class WorkerProcess {
     if (!heard) worker.disconnect();
     const how = this.failure === undefined ? exit : `could not start (${this.failure})`;
     return { clean: exit === CLEAN_EXIT, how: `${this.name} ${how}`, served };
-  }
-
-  private async count(keys: string[]): Promise<void> {
-    const { rateCounter } = this;
-    if (rateCounter === undefined) return;
-    this.tell({ type: 'counted', counts: await Promise.all(keys.map((key) => rateCounter.count(key))) });
   }
 
   private tell(message: PrimaryMessage): void {

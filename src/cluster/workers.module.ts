@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { AppOptions } from '../app/app.module.js';
-import { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { MetricsSource } from '../management/metrics-source.js';
 import { ReadinessCheck } from '../management/readiness.js';
 import { WorkerPool } from './worker-pool.js';
@@ -17,12 +16,7 @@ export class WorkersModule {
       providers: [
         {
           provide: WorkerPool,
-          useFactory: async (publicListener: HttpAdapterHost) =>
-            new WorkerPool(
-              options,
-              publicListener,
-              options.rateLimit > 0 ? await MemoryRateCounter.create() : undefined,
-            ),
+          useFactory: (publicListener: HttpAdapterHost) => new WorkerPool(options, publicListener),
           inject: [HttpAdapterHost],
         },
         { provide: ReadinessCheck, useClass: WorkersReadiness },

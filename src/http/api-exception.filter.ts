@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject,
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
 import { UnknownPathError } from './http.errors.js';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, requestId } from './platform.js';
 import { discardBody } from './server/connection-close.js';

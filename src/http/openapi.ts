@@ -10,8 +10,8 @@ import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import type { INestApplication, Type } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
-import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
-import { CREATE_PLANTS } from '../auth/scopes.js';
+import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
+import { CREATE_PLANTS } from '../auth/token-verifier.js';
 
 /** These failures as they stand in the answer, for the examples of an OpenAPI response: by number. */
 export function failureExamples(...failures: ApiError[]): Record<string, ApiResponseExamples> {

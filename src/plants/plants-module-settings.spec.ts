@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModuleOptionsError, assertAsyncOptions, settingsOf } from './plants.options.js';
 
 const database = { url: 'postgresql://gardener:secret@db/plants' };

@@ -14,8 +14,8 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiExcludeController, ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { RequiredScope } from '../auth/required-scope.decorator.js';
-import { CREATE_PLANTS } from '../auth/scopes.js';
+import { RequiredScope } from '../auth/bearer-auth.guard.js';
+import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ExactBody } from '../http/sealed-body.js';
 import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';

@@ -9,8 +9,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { BearerStrategy } from '../auth/bearer.strategy.js';
+import { BearerAuthGuard, BearerStrategy } from '../auth/bearer-auth.guard.js';
 import {
   PlantsModuleOptionsError,
   extrasFaults,

@@ -11,7 +11,7 @@ import { isStorableText } from './new-plant.js';
 import { type DatabaseOptions, databaseFaults } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { constants } from 'node:buffer';
-import { principalOf } from '../auth/principal-of.js';
+import { principalOf } from '../auth/token-verifier.js';
 
 /** What has to be known before the application starts, in `forRootAsync` too. */
 export interface PlantsModuleExtras {

@@ -1,5 +1,5 @@
 import { makeToken, tokenDigest } from '../../src/auth/issued/token-form.js';
-import { CREATE_PLANTS } from '../../src/auth/scopes.js';
+import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
 import type { TestDatabase } from './test-database.js';
 
 export interface TokenFields {

@@ -12,7 +12,7 @@ export class JwtIssuer implements AsyncDisposable {
 
   private constructor(readonly server: KeyServer) {
     const options = { issuer: server.url, audience: [AUDIENCE, 'garden'], jwksUrl: `${server.url}/keys` };
-    this.verifier = new JwtVerifier(options, new IssuerKeys(options, { ...KEYS_TIMING, cooldown: 0 }));
+    this.verifier = new JwtVerifier(options, new IssuerKeys(options, { ...KEYS_TIMING, cooldownMs: 0 }));
     const debug = (message: unknown): number => this.debugged.push(String(message));
     Logger.overrideLogger({ log: () => undefined, warn: () => undefined, error: () => undefined, debug });
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { endServer, originOf } from './local-server.js';
 
-/** Answers for an issuer of JWTs as it is told to, which no provider does at will. */
+/** Answers for an issuer of JWTs as the test says, which no provider does at will. */
 export class KeyServer implements AsyncDisposable {
   /** The paths that were asked for, in turn. */
   readonly requests: string[] = [];

@@ -7,7 +7,7 @@ import { json, KeyServer } from './key-server.js';
 /** Longer than any test takes. */
 export const NEVER = 600_000;
 /** Nothing happens by itself, and nothing has to be waited for. */
-const TIMING = { ...KEYS_TIMING, cooldown: 0 };
+const TIMING = { ...KEYS_TIMING, cooldownMs: 0 };
 
 /** An issuer with one key, and those who ask for its keys. What these log is kept, not shown. */
 export class KeysOwner implements AsyncDisposable {
@@ -41,7 +41,10 @@ export class KeysOwner implements AsyncDisposable {
     this.server.answer = answer;
   }
 
-  keysOf(timing: Partial<typeof KEYS_TIMING> = {}, options: { issuer?: string; jwksUrl?: string } = {}): IssuerKeys {
+  keysOf(
+    timing: Partial<typeof KEYS_TIMING> = {},
+    options: { issuer?: string; jwksUrl?: string | undefined } = {},
+  ): IssuerKeys {
     const issuer = this.url;
     const keys = new IssuerKeys({ issuer, jwksUrl: `${issuer}/keys`, ...options }, { ...TIMING, ...timing });
     this.opened.push(keys);

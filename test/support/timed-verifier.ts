@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { IssuedTokenVerifier } from '../../src/auth/issued/issued-token-verifier.js';
 import { makeToken } from '../../src/auth/issued/token-form.js';
-import type { Principal } from '../../src/auth/principal.js';
+import type { Principal } from '../../src/auth/token-verifier.js';
 import { FakeTokenStore } from './fake-token-store.js';
 
 export type Verdict = Principal | Error | undefined;

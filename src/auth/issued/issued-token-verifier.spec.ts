@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HOUR_MS, MINUTE_MS, TimedVerifier } from '../../../test/support/timed-verifier.js';
-import type { Principal } from '../principal.js';
+import type { Principal } from '../token-verifier.js';
 import { IssuedTokenVerifier } from './issued-token-verifier.js';
 import { makeToken } from './token-form.js';
 

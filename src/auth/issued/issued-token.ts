@@ -1,4 +1,4 @@
-import type { Principal } from '../principal.js';
+import type { Principal } from '../token-verifier.js';
 import type { TokenRow, TokenUse } from './token-store.js';
 
 /** Milliseconds that what the database told of a token is relied on, when it can't be asked any more: five minutes. */

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { issueToken } from '../../../test/support/issued-token.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { until } from '../../../test/support/until.js';
-import { CREATE_PLANTS } from '../scopes.js';
+import { CREATE_PLANTS } from '../token-verifier.js';
 import { TokenAdministration } from './token-administration.js';
 import { TokenAdministrationError } from './token-administration.error.js';
 

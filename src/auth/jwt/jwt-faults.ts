@@ -1,5 +1,5 @@
 import { describeOption, unknownNames } from '../../util/options.js';
-import { isHttpUrl } from './http-url.js';
+import { isHttpUrl } from './jwt-rules.js';
 
 const NAMES = ['issuer', 'audience', 'jwksUrl'];
 

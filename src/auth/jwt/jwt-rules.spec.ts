@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { importJWK, SignJWT } from 'jose';
+import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import { AUDIENCE, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
 import { json } from '../../../test/support/key-server.js';
 import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
-import { jwtRules } from './jwt-rules.js';
+import { isHttpUrl, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
 const ELLIPTIC = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
@@ -44,7 +44,7 @@ describe(jwtRules.name, () => {
     expect(await issuer.verifier.verify(token)).toMatchObject({ name: SUBJECT });
   });
 
-  it('should accept no secret of an issuer: whoever knows one could sign', async () => {
+  it('should accept no secret of an issuer: anybody who knows it could sign', async () => {
     const secret = new TextEncoder().encode('x'.repeat(32));
     const k = Buffer.from(secret).toString('base64url');
     issuer.server.answer = json({ keys: [{ kty: 'oct', k, kid: 'a', alg: 'HS256' }] });
@@ -94,5 +94,88 @@ describe(jwtRules.name, () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+});
+
+describe(jwtPrincipal.name, () => {
+  it('should be named as the subject, apart from tokens of the same name, and one for metrics with all others', () => {
+    expect(jwtPrincipal({ sub: 'static', scope: 'plants:create' })).toEqual({
+      name: 'static',
+      scopes: ['plants:create'],
+      limitKey: 'jwt:static',
+      metricLabel: 'jwt',
+    });
+  });
+
+  it.each(['a', 'x'.repeat(255), 'auth0|5f7c', 'Zoë 🌱', 'a\u2028b'])('should have the subject %j', (sub) => {
+    expect(jwtPrincipal({ sub })?.name).toBe(sub);
+  });
+
+  it.each([
+    '',
+    'x'.repeat(256),
+    'a\0',
+    'a\nb',
+    '\u001b[2J',
+    '\u0085',
+    '\ud800',
+    'a\udc00',
+    undefined,
+    null,
+    5,
+    ['a'],
+    {},
+  ])('should be nobody with the subject %j', (sub) => {
+    expect(jwtPrincipal({ sub } as JWTPayload)).toBeUndefined();
+  });
+
+  it.each([
+    [{}, []],
+    [{ scope: 'openid plants:create' }, ['openid', 'plants:create']],
+    [{ scope: '  a  b ' }, ['a', 'b']],
+    [{ scp: 'a b' }, ['a', 'b']],
+    [{ scp: ['a', 'b c'] }, ['a', 'b c']],
+    [{ scope: 'a b', scp: ['b', 'c'] }, ['a', 'b', 'c']],
+    [{ scope: '', scp: [] }, []],
+    [{ scope: ['plants:create'] }, []],
+    [{ scope: { 'plants:create': true }, scp: 5 }, []],
+    [{ scope: null, scp: null }, []],
+    [{ scp: ['plants:create', 5] }, []],
+    [{ scope: 'plants:create\tx' }, ['plants:create\tx']],
+  ])('should have of %j the scopes %j', (claims, scopes) => {
+    expect(jwtPrincipal({ sub: 'a', ...claims })?.scopes).toEqual(scopes);
+  });
+});
+
+describe(isHttpUrl.name, () => {
+  it.each([
+    'https://id.example.com',
+    'http://127.0.0.1:8080/',
+    'HTTPS://id.example.com/realms/plants',
+    'http://[::1]/x',
+  ])('should take %s', (text) => {
+    expect(isHttpUrl(text)).toBe(true);
+    expect(isHttpUrl(`${text}?a=b`, { query: true })).toBe(true);
+  });
+
+  it.each([
+    'id.example.com',
+    'ftp://id.example.com',
+    'file:///etc/passwd',
+    'https://',
+    'https://id example.com',
+    'https://id.example.com/\n',
+    'https://id.example.com#keys',
+    'https://id.example.com?',
+    'https://id.example.com?a=b',
+    'https://user@id.example.com',
+    'https://:password@id.example.com',
+    'https://id.example.com:port',
+    '',
+    undefined,
+    5,
+    new URL('https://id.example.com'),
+  ])('should refuse %s', (text) => {
+    expect(isHttpUrl(text)).toBe(false);
   });
 });

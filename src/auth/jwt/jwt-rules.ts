@@ -1,26 +1,18 @@
-import type { JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import type { Principal } from '../token-verifier.js';
 import type { JwtOptions } from './jwt-options.js';
 
-type Jose = typeof import('jose');
+export type Jose = typeof import('jose');
 
-/** Signatures that are verified with a public key alone: with a secret one, who knows the public key could sign. */
-export const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
-/** Seconds that the clocks of the issuer and of this machine may differ. */
-const CLOCK_TOLERANCE = 30;
-/** What JWTs call themselves that may be access tokens, by RFC 7519 and RFC 9068; `logout+jwt`, for example, is something else. */
+/** Signatures that are verified with a public key alone: with a secret one, anybody who knows the public key could sign. */
+export const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+const CLOCK_TOLERANCE_S = 30;
+/** The `typ` of JWTs that may be access tokens, by RFC 7519 and RFC 9068; `logout+jwt`, for example, is something else. */
 const TYPES: unknown[] = [undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
+/** OpenID Connect Core 1.0, section 2. */
+const MAX_SUBJECT_LENGTH = 255;
+/** What a log should not show, and half a surrogate pair, which PostgreSQL can't store, as it can't U+0000. */
+const UNFIT = /[\p{Cc}\p{Cs}]/u;
 
 /** What a JWT must be, besides signed with the issuer's key. */
 export function jwtRules({ issuer, audience }: JwtOptions): JWTVerifyOptions {
@@ -29,12 +21,12 @@ export function jwtRules({ issuer, audience }: JwtOptions): JWTVerifyOptions {
     audience: [audience].flat(),
     algorithms: ALGORITHMS,
     requiredClaims: ['exp', 'sub'],
-    clockTolerance: CLOCK_TOLERANCE,
+    clockTolerance: CLOCK_TOLERANCE_S,
   };
 }
 
 /**
- * What can be told without keys to be wrong with a JWT, in words that repeat nothing of it. Most strange tokens end here, and are
+ * What is wrong with a JWT as far as it shows without keys, in words that repeat nothing of it. Most strange tokens end here, and are
  * not worth fetching keys for.
  */
 export function evidentFault(token: string, issuer: string, jose: Jose): string | undefined {
@@ -52,5 +44,35 @@ export function evidentFault(token: string, issuer: string, jose: Jose): string 
 
 /** Milliseconds since 1970, from which on a JWT with this `exp` is not valid. */
 export function endOf(exp: number): number {
-  return (exp + CLOCK_TOLERANCE) * 1000;
+  return (exp + CLOCK_TOLERANCE_S) * 1000;
+}
+
+/** Whom the claims of a verified JWT stand for; nobody, where their `sub` is none that can be stored and logged. */
+export function jwtPrincipal({ sub, scope, scp }: JWTPayload): Principal | undefined {
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_LENGTH || UNFIT.test(sub)) return undefined;
+  const scopes = new Set([...wordsOf(scope), ...(isTexts(scp) ? scp : wordsOf(scp))]);
+  return Object.freeze({
+    name: sub,
+    scopes: Object.freeze([...scopes]),
+    // Static and issued tokens may have the same name.
+    limitKey: `jwt:${sub}`,
+    // An issuer has any number of subjects.
+    metricLabel: 'jwt',
+  });
+}
+
+/** RFC 8693, section 4.2: scopes, separated by spaces. */
+function wordsOf(claim: unknown): string[] {
+  return typeof claim === 'string' ? claim.split(' ').filter((word) => word !== '') : [];
+}
+
+function isTexts(claim: unknown): claim is string[] {
+  return Array.isArray(claim) && claim.every((text) => typeof text === 'string');
+}
+
+/** Whether a text is an absolute URL that can be fetched over HTTP: with neither user nor fragment, and a query only where it may have one. */
+export function isHttpUrl(text: unknown, { query = false } = {}): text is string {
+  if (typeof text !== 'string' || !/^https?:\/\/[^\s#]+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === '' && password === '' && (query || !text.includes('?'));
 }

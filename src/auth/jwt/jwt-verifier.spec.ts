@@ -100,6 +100,13 @@ describe(JwtVerifier.name, () => {
       expect(await other).toMatchObject({ name: 'bob' });
     });
 
+    it('should still know it when the same keys were fetched again', async () => {
+      const fetches = issuer.server.requests.length;
+      expect(await verifier.verify(issuer.forge(b))).toBeUndefined();
+      expect(issuer.server.requests.length).toBeGreaterThan(fetches);
+      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+    });
+
     it('should refuse it when its time is over', async () => {
       const end = Date.now() + 630_000;
       const now = jest.spyOn(Date, 'now').mockReturnValue(end + 1000);
@@ -119,11 +126,45 @@ describe(JwtVerifier.name, () => {
       expect(await verifier.verify(token)).toBeUndefined();
     });
 
-    it('should know it while the issuer is away, and of others not tell', async () => {
+    it('should know it while the issuer is away, and fail for others', async () => {
       issuer.server.answer = json({}, 503);
       await expect(verifier.verify(issuer.forge(b))).rejects.toThrow(/cannot be fetched.*503/);
       expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
       expect(await verifier.verify(issuer.forge(a, { sub: 'bob' }))).toMatchObject({ name: 'bob' });
+    });
+  });
+
+  describe('with many JWTs that it has verified', () => {
+    beforeEach(() => {
+      issuer.has([a]);
+    });
+
+    const isRemembered = (token: string | undefined): boolean => !(verifier.verify(token ?? '') instanceof Promise);
+
+    it('should remember 8,388,608 characters of them at most, of those that came last', async () => {
+      const longToken = (i: number): string => issuer.forge(a, { sub: `gardener-${i}`, groups: 'x'.repeat(6000) });
+      const tokens = Array.from({ length: 1100 }, (_, i) => longToken(1000 + i));
+      const most = Math.floor(8_388_608 / longToken(1000).length);
+      expect(most).toBeLessThan(1050);
+      for (const token of tokens.slice(0, most)) await verifier.verify(token);
+      expect(isRemembered(tokens[0])).toBe(true);
+
+      await verifier.verify(tokens[most] ?? '');
+      // The first was used a moment ago, and so is not the oldest any more.
+      expect(isRemembered(tokens[0])).toBe(true);
+      expect(isRemembered(tokens[2])).toBe(true);
+      expect(isRemembered(tokens[1])).toBe(false);
+
+      for (const token of tokens.slice(most + 1)) await verifier.verify(token);
+      const forgotten = [...tokens.keys()].filter((index) => !isRemembered(tokens[index]));
+      // All but the first three, which were used again.
+      expect(forgotten).toEqual(Array.from({ length: tokens.length - most }, (_, index) => index + 3));
+    });
+
+    it('should remember more of shorter ones', async () => {
+      const tokens = Array.from({ length: 3000 }, (_, i) => issuer.forge(a, { sub: `gardener-${i}` }));
+      for (const token of tokens) await verifier.verify(token);
+      expect(tokens.filter((token) => !isRemembered(token))).toEqual([]);
     });
   });
 });

@@ -1,27 +1,35 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
-import { LogThrottle } from '../log-throttle.js';
-import type { Principal } from '../principal.js';
-import { TokenVerifier } from '../token-verifier.js';
-import { IssuerKeys } from './issuer-keys.js';
+import { LogThrottle } from '../../util/timing.js';
+import { type Principal, TokenVerifier } from '../token-verifier.js';
+import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
 import type { JwtOptions } from './jwt-options.js';
-import { jwtPrincipal } from './jwt-principal.js';
-import { endOf, evidentFault, jwtRules } from './jwt-rules.js';
-import type { KeySet } from './key-set.js';
-import { verifyWith } from './verify-with.js';
+import { endOf, evidentFault, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Each fault is told of once in a minute. */
-const EXPLAINED_EVERY_MS = 60_000;
-const UNKNOWN_KEY = 'it is signed with a key that the issuer does not have';
+/** Each fault is logged once per interval. */
+const LOG_INTERVAL_MS = 60_000;
+/** Characters of the JWTs that are remembered, together: about ten thousand of a usual length. */
+const MAX_REMEMBERED_LENGTH = 8_388_608;
+
+interface Remembered {
+  readonly principal: Principal;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** The keys of the issuer when it was verified: it counts only as long as these are in use. */
+  readonly keys: string;
+}
 
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
-  private readonly throttle = new LogThrottle(EXPLAINED_EVERY_MS);
+  private readonly throttle = new LogThrottle(LOG_INTERVAL_MS);
+  private readonly remembered = new LRUCache<string, Remembered>({ maxSize: MAX_REMEMBERED_LENGTH });
 
   constructor(
     private readonly options: JwtOptions,
@@ -33,7 +41,9 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
-    return this.keys.current?.recall(token) ?? this.verifyJwt(token);
+    const found = this.remembered.get(digest(token));
+    if (found !== undefined && found.keys === this.keys.current && Date.now() < found.until) return found.principal;
+    return this.verifyJwt(token);
   }
 
   onApplicationShutdown(): void {
@@ -41,51 +51,78 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
   }
 
   private async verifyJwt(token: string): Promise<Principal | undefined> {
-    const verdict = await this.verdictOn(token);
-    if (typeof verdict !== 'string') return verdict;
-    this.explain(verdict);
+    const result = await this.principalOrFault(token);
+    if (typeof result !== 'string') return result;
+    // For the operator alone: the client learns only that it is not valid, and should not fill the log either.
+    if (this.throttle.isDue(result)) this.logger.debug(`A JWT is not valid: ${result}`);
     return undefined;
   }
 
-  /** To the operator: who sends it is not told more than that it is not valid, and should not fill the log either. */
-  private explain(fault: string): void {
-    if (this.throttle.isDue(fault)) this.logger.debug(`A JWT is not valid: ${fault}`);
-  }
-
-  /** Whom it stands for, or why for nobody. */
-  private async verdictOn(token: string): Promise<Principal | string> {
+  private async principalOrFault(token: string): Promise<Principal | string> {
     // With its first import, so that a service that sees no JWT does not pay for it.
-    const fault = evidentFault(token, this.options.issuer, await import('jose'));
+    const jose = await import('jose');
+    const fault = evidentFault(token, this.options.issuer, jose);
     if (fault !== undefined) return fault;
-    const keySet = this.keys.current ?? (await this.keys.otherThan(undefined));
-    const verdict = await this.verdictBy(keySet, token);
-    return verdict === UNKNOWN_KEY ? this.verdictBy(await this.keys.otherThan(keySet), token) : verdict;
+    const find = await this.keys.open();
+    return this.verifyWith(find, token, jose, !find.coolingDown);
   }
 
-  private async verdictBy(keySet: KeySet | undefined, token: string): Promise<Principal | string> {
-    if (keySet === undefined) return UNKNOWN_KEY;
+  private async verifyWith(find: FindKey, token: string, jose: Jose, mayReload: boolean): Promise<Principal | string> {
+    const keys = this.keys.current;
     try {
-      const claims = await verifyWith(keySet, token, this.rules);
+      const claims = await claimsOf(token, find, this.rules, jose);
       const principal = jwtPrincipal(claims);
       if (principal === undefined) return 'sub cannot be stored or logged';
-      keySet.remember(token, principal, endOf(Number(claims.exp)));
+      // Where they have changed meanwhile, its key may be gone.
+      if (keys !== undefined && keys === this.keys.current) {
+        const remembered = { principal, until: endOf(Number(claims.exp)), keys };
+        this.remembered.set(digest(token), remembered, { size: token.length });
+      }
       return principal;
     } catch (error) {
-      return await this.faultOf(error, token);
+      if (error instanceof IssuerKeysError) throw error;
+      // jose itself fetches keys for a name that it does not know. A new key without a name looks like a forged signature.
+      const mayBeNew = isForged(error, jose) && jose.decodeProtectedHeader(token).kid === undefined;
+      if (!mayBeNew || !mayReload) return faultOf(error, jose);
+      await find.reload();
+      return this.verifyWith(find, token, jose, false);
     }
   }
+}
 
-  private async faultOf(error: unknown, token: string): Promise<string> {
-    const { decodeProtectedHeader, errors } = await import('jose');
-    if (error instanceof errors.JWKSNoMatchingKey) return UNKNOWN_KEY;
-    // Where keys have no names, a new one can't be told from a forged signature.
-    if (error instanceof errors.JWSSignatureVerificationFailed && decodeProtectedHeader(token).kid === undefined) {
-      return UNKNOWN_KEY;
+/** Not the token itself: a dump of the memory should hold as few as possible. */
+function digest(token: string): string {
+  return hash('sha256', token, 'base64');
+}
+
+async function claimsOf(token: string, find: FindKey, rules: JWTVerifyOptions, jose: Jose): Promise<JWTPayload> {
+  const { errors, jwtVerify } = jose;
+  try {
+    return (await jwtVerify(token, find, rules)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    // It does not name its key.
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, rules)).payload;
+      } catch (failure) {
+        // Another key, or one that can't be used, such as a short one.
+        if (failure instanceof errors.JOSEError && !isForged(failure, jose)) throw failure;
+      }
     }
-    if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
-      return `${error.claim} is ${error.reason === 'missing' ? 'missing' : 'not as it should be'}`;
-    }
-    // Messages of jose may repeat some of the token. Other errors are of keys that can't be used.
-    return error instanceof errors.JOSEError ? error.code : reasonOf(error);
+    throw new errors.JWSSignatureVerificationFailed();
   }
+}
+
+function isForged(error: unknown, { errors }: Jose): boolean {
+  return error instanceof errors.JWSSignatureVerificationFailed;
+}
+
+function faultOf(error: unknown, { errors }: Jose): string {
+  if (error instanceof errors.JWKSNoMatchingKey) return 'it is signed with a key that the issuer does not have';
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    return `${error.claim} is ${error.reason === 'missing' ? 'missing' : 'not as it should be'}`;
+  }
+  // Messages of jose may repeat some of the token. Other errors are of keys that can't be used.
+  return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }

@@ -1,5 +1,5 @@
 import { tokenNameFault } from '../../auth/issued/token-name.js';
-import { CREATE_PLANTS } from '../../auth/scopes.js';
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { parseExpiry } from './expiry.js';

@@ -1,5 +1,5 @@
 import type { NewToken } from '../../auth/issued/token-record.js';
-import { CREATE_PLANTS } from '../../auth/scopes.js';
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { reasonOf, escapeControls } from '../../util/text.js';
 import { OutputError } from '../output.error.js';
 import { write } from '../print.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AuthModuleOptionsError } from '../auth-module-options.error.js';
-import { verifierOf } from '../auth-module.options.js';
+import { AuthModuleOptionsError } from './auth-module-options.error.js';
+import { verifierOf } from './auth-module.options.js';
 import { limitsFaults } from './limits-faults.js';
 
 describe(limitsFaults.name, () => {
@@ -20,7 +20,7 @@ describe(limitsFaults.name, () => {
     ]);
   });
 
-  it('should be told with the other faults of the module', () => {
+  it('should be reported with the other faults of the module', () => {
     const verify = (): unknown => verifierOf({ accessTokens: [], rateLimit: '1' });
     expect(verify).toThrow(AuthModuleOptionsError);
     expect(verify).toThrow(/^accessTokens: is empty[^]+^rateLimit: is a string/m);

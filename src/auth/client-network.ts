@@ -1,5 +1,5 @@
 import { isIP, SocketAddress } from 'node:net';
-import { nodeRequest, type PlatformRequest } from '../../http/platform.js';
+import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 
 /** Of clients whose address is not known: of a Unix socket, or gone before their token was looked at. */
 const UNKNOWN = 'unknown';
@@ -11,7 +11,7 @@ const IPV4_WITHIN = /\d+(?:\.\d+){3}$/;
 
 /**
  * What a request is counted by: the IPv4 address of its client, or the /64 of its IPv6 address, as that is what one client has
- * at least. Express and Fastify tell it as `ip`, and heed `X-Forwarded-For` only of proxies that the application trusts.
+ * at least. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of proxies that the application trusts.
  */
 export function clientNetwork(request: PlatformRequest): string {
   const { ip } = request as { ip?: unknown };

@@ -1,4 +1,4 @@
-import { numberFault } from '../../util/options.js';
+import { numberFault } from '../util/options.js';
 
 const MILLIARD = 1_000_000_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PlatformRequest } from '../../http/platform.js';
+import type { PlatformRequest } from '../http/platform.js';
 import { clientNetwork } from './client-network.js';
 
 /** A request as Express has it, or as Fastify does. */

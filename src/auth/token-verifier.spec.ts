@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Principal } from './principal.js';
-import { TokenVerifier } from './token-verifier.js';
-import { TokenVerifiers } from './token-verifiers.js';
+import { type Principal, TokenVerifier, TokenVerifiers } from './token-verifier.js';
 
 const ALICE: Principal = { name: 'alice', scopes: [] };
 
-/** Knows what it is told, and notes what it was asked. */
+/** Knows these tokens, and notes what it was asked. */
 class KnownVerifier extends TokenVerifier {
   readonly asked: string[] = [];
 
@@ -37,7 +35,7 @@ describe(TokenVerifiers.name, () => {
     await expect(verifiers.verify('b')).resolves.toBeUndefined();
   });
 
-  it('should not take for unknown what one of them cannot tell', async () => {
+  it('should not take for unknown what one of them cannot decide', async () => {
     const undecided = new KnownVerifier({ a: Promise.reject(new Error('the database is away')) });
     const verifiers = new TokenVerifiers([undecided, new KnownVerifier({})]);
 

@@ -1,0 +1,74 @@
+import { ApiError, RETRY_LATER } from '../errors/api-error.js';
+
+const CHALLENGE = 'Bearer realm="plants"';
+
+/** RFC 6750, section 3.1: for a token that is wrong. */
+const INVALID_TOKEN_CHALLENGE = `${CHALLENGE}, error="invalid_token"`;
+
+export class MissingCredentialError extends ApiError {
+  constructor() {
+    super(40100, 'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".', {
+      headers: { 'WWW-Authenticate': CHALLENGE },
+    });
+  }
+}
+
+export class InvalidTokenError extends ApiError {
+  constructor() {
+    super(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.', {
+      headers: { 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE },
+    });
+  }
+}
+
+export class MalformedAuthorizationError extends ApiError {
+  constructor(message: string) {
+    super(40102, `${message}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`, {
+      headers: { 'WWW-Authenticate': CHALLENGE },
+    });
+  }
+}
+
+/** The token is wrong, and not the first one from its address. */
+export class TooManyWrongTokensError extends ApiError {
+  constructor(limit: number, seconds: number) {
+    super(
+      42900,
+      `The access token is not valid, and more than ${limit} such came from this address within a minute. ` +
+        `Send a valid one, which is accepted at once; else wait for ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds), 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE } },
+    );
+  }
+}
+
+/** The token is valid, but was used too often. */
+export class RateLimitedError extends ApiError {
+  constructor(limit: number, seconds: number) {
+    super(
+      42900,
+      `More than ${limit} requests were made with this access token within a minute. ` +
+        `Nothing was written; send this one again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    );
+  }
+}
+
+/** The token is valid, but lacks the scope. */
+export class InsufficientScopeError extends ApiError {
+  constructor(scope: string) {
+    super(40300, `The access token lacks the scope ${scope}. Send one that has it.`, {
+      headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+    });
+  }
+}
+
+/** The verifier cannot decide now: its database is away, for example. */
+export class CredentialUndecidedError extends ApiError {
+  constructor(cause: unknown, isLogged: boolean) {
+    super(
+      50300,
+      'The service cannot decide now whether the access token is valid. Nothing was written; send the request again later.',
+      { cause, isLogged, headers: RETRY_LATER },
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import { LRUCache } from 'lru-cache';
+import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import { RateLimitedError, TooManyWrongTokensError } from './auth.errors.js';
+import { clientNetwork } from './client-network.js';
+import type { CredentialLimitsOptions } from './credential-limits-options.js';
+import type { Principal } from './token-verifier.js';
+
+const DEFAULT_WRONG_TOKEN_LIMIT = 100;
+const WINDOW_MS = 60_000;
+/**
+ * No way around the limit for a client that has more addresses: before one is forgotten, 10,000 others have sent a wrong token, and
+ * these alone may send a million in a minute with the limit of 100.
+ */
+const MAX_ADDRESSES = 10_000;
+const MAX_PRINCIPALS = 100_000;
+
+/** Not the time of day, which may be set back. */
+type Clock = Pick<typeof performance, 'now'>;
+
+interface Window {
+  count: number;
+  end: number;
+}
+
+/** Counts by a key, within windows of a minute that begin with the first to count. Of too many keys, the least recent is forgotten. */
+class WindowCounter {
+  private readonly windows: LRUCache<string, Window>;
+
+  constructor(
+    maxKeys: number,
+    private readonly clock: Clock = performance,
+  ) {
+    this.windows = new LRUCache({ max: maxKeys });
+  }
+
+  /** Counts one more: how many there are now, and in how many whole seconds the window ends, at least one. */
+  add(key: string): { count: number; seconds: number } {
+    const now = this.clock.now();
+    let window = this.windows.get(key);
+    if (window === undefined || now >= window.end) {
+      window = { count: 0, end: now + WINDOW_MS };
+      this.windows.set(key, window);
+    }
+    window.count += 1;
+    return { count: window.count, seconds: Math.max(1, Math.ceil((window.end - now) / 1000)) };
+  }
+}
+
+/** Counts wrong tokens by address, and requests by token. */
+export class CredentialLimits {
+  private readonly wrongTokenLimit: number;
+  private readonly rateLimit: number;
+  private readonly wrongTokens: WindowCounter | undefined;
+  private readonly requests: WindowCounter | undefined;
+  /** A host may have the guard on all of its routes, and on the store's once more. */
+  private readonly counted = new WeakSet<PlatformResponse>();
+  private readonly policy: string;
+
+  constructor({ wrongTokenLimit, rateLimit }: CredentialLimitsOptions, clock?: Clock) {
+    this.wrongTokenLimit = wrongTokenLimit ?? DEFAULT_WRONG_TOKEN_LIMIT;
+    this.rateLimit = rateLimit ?? 0;
+    // Only with a limit: a counter reserves its memory.
+    this.wrongTokens = this.wrongTokenLimit > 0 ? new WindowCounter(MAX_ADDRESSES, clock) : undefined;
+    this.requests = this.rateLimit > 0 ? new WindowCounter(MAX_PRINCIPALS, clock) : undefined;
+    this.policy = `${this.rateLimit};w=${WINDOW_MS / 1000}`;
+  }
+
+  /** @throws TooManyWrongTokensError where its address has sent too many */
+  countWrongToken(request: PlatformRequest): void {
+    if (this.wrongTokens === undefined) return;
+    const { count, seconds } = this.wrongTokens.add(clientNetwork(request));
+    if (count > this.wrongTokenLimit) throw new TooManyWrongTokensError(this.wrongTokenLimit, seconds);
+  }
+
+  /**
+   * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
+   *
+   * @throws RateLimitedError where too many were made with this token
+   */
+  countRequest({ limitKey, name }: Principal, response: PlatformResponse): void {
+    if (this.requests === undefined || this.counted.has(response)) return;
+    this.counted.add(response);
+    const { count, seconds } = this.requests.add(limitKey ?? name);
+    this.setHeaders(response, Math.max(0, this.rateLimit - count), seconds);
+    if (count > this.rateLimit) throw new RateLimitedError(this.rateLimit, seconds);
+  }
+
+  private setHeaders(response: PlatformResponse, remaining: number, seconds: number): void {
+    // Node's own response: both platforms send the headers that are set there.
+    const target = nodeResponse(response);
+    // A host may have answered already, as it would not wait any longer.
+    if (target.headersSent) return;
+    target.setHeader('RateLimit-Limit', String(this.rateLimit));
+    target.setHeader('RateLimit-Remaining', String(remaining));
+    target.setHeader('RateLimit-Reset', String(seconds));
+    target.setHeader('RateLimit-Policy', this.policy);
+  }
+}

@@ -1,2 +1,0 @@
-/** What a token must have to create plants. */
-export const CREATE_PLANTS = 'plants:create';

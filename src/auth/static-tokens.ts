@@ -1,0 +1,54 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
+
+const MIN_LENGTH = 20;
+// Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent.
+const MAX_LENGTH = 8192;
+// b64token of RFC 6750, section 2.1: what may follow "Bearer " in the header.
+const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+const SCOPES = Object.freeze([CREATE_PLANTS]);
+
+/** Accepts the tokens that the configuration lists. */
+export class StaticTokenVerifier extends TokenVerifier {
+  private readonly tokens: readonly { digest: Buffer; principal: Principal }[];
+
+  constructor(tokens: readonly string[]) {
+    super();
+    // They have no names of their own, but each has a rate limit of its own.
+    this.tokens = tokens.map((token, index) => ({
+      digest: digestOf(token),
+      principal: Object.freeze({ name: 'static', scopes: SCOPES, limitKey: `static:${index}` }),
+    }));
+  }
+
+  verify(token: string): Principal | undefined {
+    const candidate = digestOf(token);
+    let found: Principal | undefined;
+    // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
+    for (const { digest, principal } of this.tokens) if (timingSafeEqual(digest, candidate)) found = principal;
+    return found;
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** Why these cannot be access tokens, by position, without the tokens; undefined if they can. */
+export function accessTokensFault(tokens: readonly string[]): string | undefined {
+  const faults = tokens.flatMap((token, index) => {
+    const fault = accessTokenFault(token);
+    return fault === undefined ? [] : `token ${index + 1} of ${tokens.length} ${fault}`;
+  });
+  return faults.length > 0 ? faults.join('; ') : undefined;
+}
+
+function accessTokenFault(token: string): string | undefined {
+  if (!B64TOKEN.test(token)) {
+    return 'cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end';
+  }
+  if (token.length < MIN_LENGTH) return `is too short, should have at least ${MIN_LENGTH} characters`;
+  if (token.length > MAX_LENGTH) return `is too long, should have at most ${MAX_LENGTH} characters`;
+  return undefined;
+}
