@@ -1,4 +1,4 @@
-import { withoutTokens } from '../auth/issued/without-tokens.js';
+import { withoutTokens } from '../auth/tokens/token.js';
 import { escapeControlsInLines } from '../errors/escape-controls.js';
 import { packageVersion } from '../package-version.js';
 import { call, type CommandGroup } from './command.js';

@@ -1,4 +1,4 @@
-import { TokenAdministrationError } from '../auth/issued/token-administration.error.js';
+import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
 import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../config/configuration.error.js';
 import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres.error.js';

@@ -1,4 +1,4 @@
-import type { NewToken } from '../../auth/issued/token-record.js';
+import type { NewToken } from '../../auth/tokens/token-record.js';
 import { CREATE_PLANTS } from '../../auth/scopes.js';
 import { reasonOf } from '../../database/reason-of.js';
 import { escapeControls } from '../../errors/escape-controls.js';
