@@ -3,7 +3,7 @@ export { AuthModuleOptionsError } from './auth/auth-module-options.error.js';
 export type { AuthModuleOptions } from './auth/auth-module.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 export type { JwtOptions } from './auth/jwt/jwt-options.js';
-export type { IssuedTokensOptions } from './auth/issued/issued-tokens-options.js';
+export type { IssuedTokensOptions } from './auth/tokens/issued-tokens-options.js';
 export type { Principal } from './auth/token-verifier.js';
 export { TokenVerifier } from './auth/token-verifier.js';
 export type {

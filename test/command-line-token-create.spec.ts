@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isWellFormedToken } from '../src/auth/issued/token-form.js';
+import { isWellFormedToken } from '../src/auth/tokens/token.js';
 import { CREATE_PLANTS } from '../src/auth/token-verifier.js';
 import { parseExpiry } from '../src/cli/token/expiry.js';
 import { withTokensOf } from '../src/cli/token/token-database.js';

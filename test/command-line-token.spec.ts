@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { makeToken } from '../src/auth/issued/token-form.js';
+import { makeToken } from '../src/auth/tokens/token.js';
 import { PlantStoreProcess } from './support/process.js';
 
 describe('plant-store token', () => {

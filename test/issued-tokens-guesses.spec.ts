@@ -1,24 +1,29 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeToken } from '../src/auth/issued/token-form.js';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeToken } from '../src/auth/tokens/token.js';
 import { bearer, issueToken } from './support/issued-token.js';
+import { PlantStoreProcess } from './support/process.js';
 import { ProxiedStore } from './support/proxied-store.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { errorOf, NO_PLANT } from './support/store-instances.js';
+import { TableLock } from './support/table-lock.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const GUESSES = 3000;
 const CLIENTS = 30;
-/** What a look-up has in it, and nothing else that is sent. */
+/** In look-ups and confirmations of tokens, and in no other statement. */
 const LOOKUP = 'WHERE digest = ANY';
+const CONFIRMATIONS_A_SECOND = 2;
 const LOOKUPS_A_SECOND = 50;
 
 describe('Guessed access tokens', () => {
   let store: ProxiedStore;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     store = await ProxiedStore.start({ WRONG_TOKEN_LIMIT: '0' });
   });
-  afterEach(() => store.stop());
+  afterAll(() => store.stop());
 
   const verdict = async (token: string): Promise<number> => errorOf(await store.sendBody(NO_PLANT, bearer(token)));
 
@@ -48,7 +53,7 @@ describe('Guessed access tokens', () => {
     expect(new Set((await attacks).flat())).toEqual(new Set([40101]));
     const seconds = (performance.now() - start) / 1000;
     expect(lookups.count).toBeGreaterThan(0);
-    expect(lookups.count).toBeLessThanOrEqual(1 + LOOKUPS_A_SECOND * seconds);
+    expect(lookups.count).toBeLessThanOrEqual(2 + (LOOKUPS_A_SECOND + CONFIRMATIONS_A_SECOND) * seconds);
     expect(lookups.count).toBeLessThan(GUESSES / 5);
   });
 
@@ -75,7 +80,8 @@ describe('Guessed access tokens', () => {
     const start = performance.now();
     const token = makeToken();
     expect(new Set(await guess(Array.from({ length: 500 }, () => token)))).toEqual(new Set([40101]));
-    expect(lookups.count).toBeLessThanOrEqual(2 + (performance.now() - start) / 1000);
+    const seconds = (performance.now() - start) / 1000;
+    expect(lookups.count).toBeLessThanOrEqual(2 + (1 + CONFIRMATIONS_A_SECOND) * seconds);
   });
 
   it('should cost nothing where they are malformed', async () => {
@@ -95,5 +101,46 @@ describe('Guessed access tokens', () => {
     expect(await verdict(`plant_${'a'.repeat(100_000)}`)).toBe(43100);
     expect(store.proxy.connections).toBe(connections);
     expect(await verdict(token)).toBe(40003);
+  });
+});
+
+describe('Thousands of made-up access tokens from one address', () => {
+  const ADDRESS = '127.0.0.2';
+  /** On each of as many connections; together more than may wait for the database. */
+  const GUESSES_EACH = 500;
+  let database: TestDatabase;
+  let service: PlantStoreProcess;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    service = await PlantStoreProcess.serve(database.url);
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  function flood(): Socket {
+    const socket = connect({ port: service.port, host: '127.0.0.1', localAddress: ADDRESS });
+    socket.write(Array.from({ length: GUESSES_EACH }, () => postHead('', '', bearer(makeToken()))).join(''));
+    return socket.on('error', () => undefined).resume();
+  }
+
+  it('should not keep a known one out, even while no token can be looked up, and not fill the log', async () => {
+    const { headers } = await issueToken(database, { name: 'right' });
+    expect(errorOf(await service.post(NO_PLANT, headers))).toBe(40003);
+    const start = performance.now();
+    const lock = await TableLock.take(database, 'access_tokens');
+    const sockets = Array.from({ length: CLIENTS }, flood);
+    try {
+      await service.printed(/Access tokens cannot be looked up/);
+      expect(await service.post('{"id":1,"name":"Rose"}', headers)).toMatchObject({ status: 200 });
+      await lock.release();
+      expect(await service.post('{"id":2,"name":"Rose"}', headers)).toMatchObject({ status: 200 });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+    const seconds = (performance.now() - start) / 1000;
+    expect(service.log.length).toBeLessThan(10 + 5 * seconds);
   });
 });

@@ -12,7 +12,7 @@ import {
   type Principal,
 } from '../src/index.js';
 import { bearer, issueToken } from './support/issued-token.js';
-import { listenersOf } from './support/store-instances.js';
+import { tokenSessions } from './support/store-instances.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const SCHEMA = 'garden';
@@ -62,7 +62,7 @@ describe('An application of its own that takes issued tokens', () => {
     });
     expect(await ask(bearer(`${token.slice(0, -1)}-`))).toMatchObject({ status: 401, body: { error: 40101 } });
     await app.close();
-    expect(await listenersOf(database)).toEqual([]);
+    expect(await tokenSessions(database)).toEqual([]);
   });
 
   it.each<[string, (url: string) => IssuedTokensOptions, RegExp]>([

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeToken } from '../src/auth/issued/token-form.js';
+import { makeToken } from '../src/auth/tokens/token.js';
 import { bearer, issueToken } from './support/issued-token.js';
 import { ManagedService } from './support/managed-service.js';
 import { digestForms, processList } from './support/secrets.js';
-import { endListeners, errorOf, NO_PLANT } from './support/store-instances.js';
+import { endTokenSessions, errorOf, NO_PLANT } from './support/store-instances.js';
 import { until } from './support/until.js';
 
 /** The token, what is in it, and its digest, in all forms that it may be written in. */
@@ -20,7 +20,7 @@ describe('Access tokens and their digests', () => {
   });
   afterEach(() => running[Symbol.asyncDispose]());
 
-  it('should be in no log, no answer, no metric and no list of processes, whatever becomes of them', async () => {
+  it('should be in no log, no answer, no metric and no list of processes, whether they are right or wrong', async () => {
     const { database, process: service } = running;
     const seen: string[] = [];
     const verdict = async (token: string, body = NO_PLANT): Promise<number> => {
@@ -44,14 +44,17 @@ describe('Access tokens and their digests', () => {
     await until(async () => (await verdict(revoked.token)) === 40101);
     expect(await verdict(wrong)).toBe(40101);
     expect(await verdict(malformed)).toBe(40101);
-    await endListeners(database);
-    await service.printed(/can be looked up again/);
+    const sessions = async (): Promise<void> => {
+      seen.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
+    };
+    await sessions();
+    await endTokenSessions(database);
     await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
     expect(await verdict(undecided)).toBe(50300);
     await service.printed(/relation \\?"public\.access_tokens\\?" does not exist/);
     seen.push(await (await running.managed('/metrics')).text());
     seen.push(await processList());
-    seen.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
+    await sessions();
     service.signal('SIGTERM');
     await service.ended;
 

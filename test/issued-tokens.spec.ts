@@ -1,18 +1,49 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeToken } from '../src/auth/issued/token-form.js';
-import { bearer } from './support/issued-token.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeToken } from '../src/auth/tokens/token.js';
+import { bearer, type StoredToken } from './support/issued-token.js';
 import { expectRefusal } from './support/refusal.js';
 import { TOKEN } from './support/request.js';
-import { errorOf, NO_PLANT, StoreInstances } from './support/store-instances.js';
+import { endTokenSessions, errorOf, NO_PLANT, StoreInstances } from './support/store-instances.js';
 import { until } from './support/until.js';
+
+/** What is promised for a change to take effect on every instance. */
+const PROMISED_MS = 2000;
 
 describe('Issued access tokens', () => {
   let instances: StoreInstances;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     instances = await StoreInstances.start();
   });
-  afterEach(() => instances.stop());
+  afterAll(() => instances.stop());
+
+  async function expectBoth(headers: StoredToken['headers'], error: number): Promise<void> {
+    expect(await instances.verdicts(headers)).toEqual([error, error]);
+  }
+
+  async function expectSoon(headers: StoredToken['headers'], error: number): Promise<void> {
+    const start = performance.now();
+    await until(async () => (await instances.verdicts(headers)).every((verdict) => verdict === error));
+    expect(performance.now() - start).toBeLessThan(PROMISED_MS);
+    await expectBoth(headers, error);
+  }
+
+  it('should cost no connection before one comes', async () => {
+    const { token } = await instances.issue();
+    const strangers = [
+      TOKEN,
+      `${TOKEN}x`,
+      token.slice(0, -1),
+      `${token.slice(0, -1)}-`,
+      'eyJhbGciOiJub25lIn0.e30.',
+      'x',
+    ];
+    for (const stranger of strangers) await instances.verdicts(bearer(stranger));
+    expect(await instances.tokenSessions()).toEqual([]);
+
+    await instances.verdicts(bearer(token));
+    expect(await instances.tokenSessions()).toHaveLength(2);
+  });
 
   it('should be right on every instance, from the moment that they are there', async () => {
     const { headers } = await instances.issue();
@@ -22,18 +53,16 @@ describe('Issued access tokens', () => {
     expect(await other.post('{"id":2,"name":"Lily"}', headers)).toMatchObject({ status: 200, body: '{"name":"Lily"}' });
   });
 
-  it('should be right although somebody tried them before they were there', async () => {
+  it('should be right soon although somebody tried them before they were there', async () => {
     const token = makeToken();
-    expect(await instances.verdicts(bearer(token))).toEqual([40101, 40101]);
-
+    await expectBoth(bearer(token), 40101);
     await instances.issue({ token });
-
-    await until(async () => (await instances.verdicts(bearer(token))).every((error) => error === 40003));
+    await expectSoon(bearer(token), 40003);
   });
 
-  it('should be beside static ones', async () => {
+  it('should be valid in addition to static ones', async () => {
     const { headers } = await instances.issue();
-    expect(await instances.verdicts(headers)).toEqual([40003, 40003]);
+    await expectBoth(headers, 40003);
     expect(await instances.verdicts({})).toEqual([40003, 40003]);
   });
 
@@ -48,7 +77,7 @@ describe('Issued access tokens', () => {
 
     await instances.database.query(`UPDATE access_tokens SET scopes = '{plants:create}' WHERE id = $1`, [id]);
 
-    await until(async () => (await instances.verdicts(headers)).every((error) => error === 40003));
+    await expectSoon(headers, 40003);
   });
 
   it.each([
@@ -57,14 +86,14 @@ describe('Issued access tokens', () => {
   ])('should be refused for the scope where one %s', async (_, scopes) => {
     const { headers, id } = await instances.issue();
     await instances.database.query(`UPDATE access_tokens SET scopes = ${scopes} WHERE id = $1`, [id]);
-    expect(await instances.verdicts(headers)).toEqual([40300, 40300]);
+    await expectBoth(headers, 40300);
   });
 
-  it('should be whoever their name says, SQL or not', async () => {
+  it('should have any name, SQL or not', async () => {
     const name = `Robert'); DROP TABLE access_tokens;--`;
-    const { headers } = await instances.issue({ name });
-    expect(await instances.verdicts(headers)).toEqual([40003, 40003]);
-    expect(await instances.database.query('SELECT name FROM access_tokens')).toEqual([{ name }]);
+    const { headers, id } = await instances.issue({ name });
+    await expectBoth(headers, 40003);
+    expect(await instances.database.query('SELECT name FROM access_tokens WHERE id = $1', [id])).toEqual([{ name }]);
   });
 
   it.each([
@@ -80,39 +109,123 @@ describe('Issued access tokens', () => {
     const lastUse = async (): Promise<unknown> =>
       (
         await instances.database.query<{ recent: boolean | null }>(
-          `SELECT last_used_at BETWEEN now() - interval '1 minute' AND now() AS recent FROM access_tokens ORDER BY id`,
+          `SELECT last_used_at BETWEEN now() - interval '1 minute' AND now() AS recent FROM access_tokens
+           WHERE id = ANY($1) ORDER BY id`,
+          [[id, unused.id]],
         )
       ).map(({ recent }) => recent);
     await until(async () => JSON.stringify(await lastUse()) === '[true,null]');
-    expect(unused.id).toBeGreaterThan(id);
   });
 
+  describe('that change', () => {
+    let token: StoredToken;
+
+    const issue = async (): Promise<void> => {
+      token = await instances.issue();
+      await expectBoth(token.headers, 40003);
+    };
+    const change = (sql: string): Promise<unknown> => instances.database.query(sql, [token.id]);
+    const revoke = (): Promise<unknown> => change('UPDATE access_tokens SET revoked_at = now() WHERE id = $1');
+
+    it.each([
+      ['revoked', 'UPDATE access_tokens SET revoked_at = now() WHERE id = $1'],
+      ['revoked for later', `UPDATE access_tokens SET revoked_at = now() + interval '1 day' WHERE id = $1`],
+      ['expired', `UPDATE access_tokens SET expires_at = now() - interval '1 second' WHERE id = $1`],
+      ['expired since ever', `UPDATE access_tokens SET expires_at = '-infinity' WHERE id = $1`],
+      ['deleted', 'DELETE FROM access_tokens WHERE id = $1'],
+      ['another by its number', `UPDATE access_tokens SET digest = sha256('another') WHERE id = $1`],
+    ])('should be refused on every instance: the token is %s', async (_, sql) => {
+      await issue();
+      await change(sql);
+      await expectSoon(token.headers, 40101);
+    });
+
+    it('should be refused where the sessions for them were ended', async () => {
+      await issue();
+      await endTokenSessions(instances.database);
+      await revoke();
+      await expectSoon(token.headers, 40101);
+    });
+
+    it('should be refused where another change of them is not committed yet', async () => {
+      await issue();
+      const other = await instances.issue({ name: 'other' });
+      await instances.database.query(`UPDATE access_tokens SET last_used_at = NULL`);
+      await using hold = await instances.hold(`UPDATE access_tokens SET name = 'held' WHERE id = ${other.id}`);
+      await expectBoth(other.headers, 40003);
+      await revoke();
+      await expectSoon(token.headers, 40101);
+      await hold.release();
+    });
+
+    it('should be valid again as soon', async () => {
+      await issue();
+      await revoke();
+      await expectSoon(token.headers, 40101);
+      await change('UPDATE access_tokens SET revoked_at = NULL WHERE id = $1');
+      await expectSoon(token.headers, 40003);
+    });
+
+    it('should leave others alone', async () => {
+      await issue();
+      const other = await instances.issue({ name: 'other' });
+      await expectBoth(other.headers, 40003);
+      await revoke();
+      await expectSoon(token.headers, 40101);
+      await expectBoth(other.headers, 40003);
+    });
+
+    it('should let the old and the new token of a rotation in, until the old one expires', async () => {
+      await issue();
+      await change(`UPDATE access_tokens SET expires_at = now() + interval '2 seconds' WHERE id = $1`);
+      const successor = await instances.issue();
+      await expectBoth(token.headers, 40003);
+      await expectBoth(successor.headers, 40003);
+
+      await until(async () => (await instances.verdicts(token.headers)).every((verdict) => verdict === 40101));
+
+      const [row] = await instances.database.query<{ late: number }>(
+        'SELECT extract(epoch FROM now() - expires_at)::float8 AS late FROM access_tokens WHERE id = $1',
+        [token.id],
+      );
+      // A moment early is on the safe side: the way to the database and back.
+      expect(row?.late).toBeGreaterThan(-1);
+      expect(row?.late).toBeLessThan(2);
+      await expectBoth(successor.headers, 40003);
+    });
+  });
+
+  describe('that expire', () => {
+    it.each([['1 hour'], ['100000 years'], ['infinity']])('should be right before, in %s', async (expires) => {
+      const { headers } = await instances.issue({ expires });
+      await expectBoth(headers, 40003);
+      // From the database, and then from memory.
+      await expectBoth(headers, 40003);
+    });
+
+    it.each([['-1 second'], ['-4000 years']])('should be wrong after, since %s', async (expires) => {
+      const { headers } = await instances.issue({ expires });
+      await expectBoth(headers, 40101);
+    });
+
+    it('should be right again within 2 s where they are given more time', async () => {
+      const { headers, id } = await instances.issue({ expires: '-1 second' });
+      await expectBoth(headers, 40101);
+      await instances.database.query('UPDATE access_tokens SET expires_at = NULL WHERE id = $1', [id]);
+      await expectSoon(headers, 40003);
+    });
+  });
+
+  // The last test: it stops the instances.
   it('should have their last use written down at the end, where there was no time before', async () => {
-    const { headers } = await instances.issue();
+    const { headers, id } = await instances.issue();
     const [one] = instances.stores;
     await one.post(NO_PLANT, headers);
     const { database } = instances;
     await instances.stopStores();
-    expect(await database.query('SELECT last_used_at IS NOT NULL AS used FROM access_tokens')).toEqual([
-      { used: true },
-    ]);
-    expect(await instances.listeners()).toEqual([]);
-  });
-
-  it('should cost no connection before one comes', async () => {
-    const { token } = await instances.issue();
-    const strangers = [
-      TOKEN,
-      `${TOKEN}x`,
-      token.slice(0, -1),
-      `${token.slice(0, -1)}-`,
-      'eyJhbGciOiJub25lIn0.e30.',
-      'x',
-    ];
-    for (const stranger of strangers) await instances.verdicts(bearer(stranger));
-    expect(await instances.listeners()).toEqual([]);
-
-    await instances.verdicts(bearer(token));
-    expect(await instances.listeners()).toHaveLength(2);
+    expect(
+      await database.query('SELECT last_used_at IS NOT NULL AS used FROM access_tokens WHERE id = $1', [id]),
+    ).toEqual([{ used: true }]);
+    expect(await instances.tokenSessions()).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { asyncFaults, describeOption, givenOptions, unknownNames } from '../util/options.js';
 import { accessTokensFault, StaticTokenVerifier } from './static-tokens.js';
 import { AuthModuleOptionsError } from './auth-module-options.error.js';
-import { issuedTokensFaults } from './issued/issued-tokens-faults.js';
-import type { IssuedTokensOptions } from './issued/issued-tokens-options.js';
-import { IssuedTokenVerifier } from './issued/issued-token-verifier.js';
+import { issuedTokensFaults } from './tokens/issued-tokens-faults.js';
+import type { IssuedTokensOptions } from './tokens/issued-tokens-options.js';
+import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
 import { jwtFaults } from './jwt/jwt-faults.js';
 import type { JwtOptions } from './jwt/jwt-options.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';

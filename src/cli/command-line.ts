@@ -1,4 +1,4 @@
-import { withoutTokens } from '../auth/issued/without-tokens.js';
+import { withoutTokens } from '../auth/tokens/token.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { packageVersion } from '../util/package-files.js';
 import { call, type CommandGroup } from './command.js';

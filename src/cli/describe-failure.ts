@@ -1,4 +1,4 @@
-import { TokenAdministrationError } from '../auth/issued/token-administration.error.js';
+import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
 import { WorkerStartError } from '../cluster/worker-start.error.js';
 import { ConfigurationError } from '../app/config-error.js';
 import { EmbeddedPostgresError } from '../dev-postgres/errors.js';

@@ -1,25 +1,20 @@
-import type { TokenRow, TokenStore, TokenStoreEvents, TokenUse } from '../../src/auth/issued/token-store.js';
-import { tokenDigest } from '../../src/auth/issued/token-form.js';
+import { tokenDigest } from '../../src/auth/tokens/token.js';
+import type { TokenRow, TokenStore, TokenUse } from '../../src/auth/tokens/token-store.js';
 
-/** Tokens in memory, behind a connection that does what a test says. */
-export class FakeTokenStore implements TokenStore {
-  isOpen = false;
+/** Tokens in memory, in a store that does what a test says. */
+export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
+  isConnected = false;
   /** By the token. */
   readonly rows = new Map<string, TokenRow>();
-  readonly lookups: number[] = [];
-  readonly checks: number[] = [];
+  /** How many digests each statement asked for. */
+  readonly statements: number[] = [];
   readonly uses: TokenUse[] = [];
-  opened = 0;
-  /** Milliseconds that each attempt to open it could take. */
-  readonly limits: number[] = [];
-  destroyed = false;
-  /** Why it can't be reached, or does not take statements. */
-  unreachable: Error | undefined;
-  rejection: Error | undefined;
-  useRejection: Error | undefined;
-  events: TokenStoreEvents | undefined;
+  isDestroyed = false;
+  /** Why statements fail. */
+  failure: Error | undefined;
+  useFailure: Error | undefined;
   private held: { promise: Promise<void> } | undefined;
-  private underWay = 0;
+  private inFlight = 0;
 
   add(token: string, row: Partial<TokenRow> = {}): void {
     this.rows.set(token, {
@@ -32,7 +27,7 @@ export class FakeTokenStore implements TokenStore {
     });
   }
 
-  /** Statements have seen the tokens as they are, and their answers are on the way until this is called. */
+  /** Statements see the tokens as they are now, and their answers arrive when this is called. */
   hold(): () => void {
     let resolve = (): void => undefined;
     const promise = new Promise<void>((done) => {
@@ -45,60 +40,38 @@ export class FakeTokenStore implements TokenStore {
     };
   }
 
-  /** The connection breaks, where a statement is under way as well. */
-  break(error: Error): void {
-    this.isOpen = false;
-    if (this.underWay === 0) this.events?.lost(error);
-  }
-
-  async open(events: TokenStoreEvents, limit: number): Promise<void> {
-    this.opened += 1;
-    this.limits.push(limit);
-    await this.held?.promise;
-    if (this.unreachable) throw this.unreachable;
-    this.events = events;
-    this.isOpen = true;
-  }
-
   find(digests: readonly Buffer[]): Promise<TokenRow[]> {
-    this.lookups.push(digests.length);
-    return this.answer([...this.rows.values()].filter(({ digest }) => digests.some((each) => each.equals(digest))));
-  }
-
-  check(ids: readonly number[]): Promise<TokenRow[]> {
-    this.checks.push(ids.length);
-    return this.answer([...this.rows.values()].filter(({ id }) => ids.includes(id)));
+    this.statements.push(digests.length);
+    const asked = new Set(digests.map((digest) => digest.toString('hex')));
+    return this.answer([...this.rows.values()].filter(({ digest }) => asked.has(digest.toString('hex'))));
   }
 
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
-    if (this.useRejection) throw this.useRejection;
+    if (this.useFailure) throw this.useFailure;
     await this.answer([]);
     this.uses.push(...uses);
   }
 
-  close(): Promise<void> {
-    this.isOpen = false;
+  end(): Promise<void> {
+    this.isConnected = false;
     return Promise.resolve();
   }
 
   destroy(): void {
-    this.destroyed = true;
-    this.isOpen = false;
+    this.isDestroyed = true;
+    this.isConnected = false;
   }
 
   private async answer(rows: TokenRow[]): Promise<TokenRow[]> {
-    if (!this.isOpen) throw new Error('it is closed');
-    // Or two would be sent at a time.
-    if (this.underWay > 0) throw new Error('a statement is under way');
-    this.underWay += 1;
+    if (this.inFlight > 0) throw new Error('a statement is in flight');
+    this.inFlight += 1;
     try {
       await this.held?.promise;
-      if (this.rejection) throw this.rejection;
-      if (this.unreachable) this.isOpen = false;
-      if (!this.isOpen) throw this.unreachable ?? new Error('the connection broke');
+      if (this.failure) throw this.failure;
+      this.isConnected = true;
       return rows;
     } finally {
-      this.underWay -= 1;
+      this.inFlight -= 1;
     }
   }
 }

@@ -1,4 +1,4 @@
-import { makeToken, tokenDigest } from '../../src/auth/issued/token-form.js';
+import { makeToken, tokenDigest } from '../../src/auth/tokens/token.js';
 import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
 import type { TestDatabase } from './test-database.js';
 

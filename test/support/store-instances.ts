@@ -5,7 +5,7 @@ import type { RequestHeaders } from './request.js';
 import { startStore, type Store } from './store.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
-/** No plant: whoever gets in is told so with 40003, and nothing is written. */
+/** No plant: an accepted token is answered with 40003, and nothing is written. */
 export const NO_PLANT = '{}';
 
 /** Two instances of the service on one database. */
@@ -52,9 +52,9 @@ export class StoreInstances {
     return Promise.all(this.stores.map(async (store) => errorOf(await store.post(NO_PLANT, headers))));
   }
 
-  /** The application's sessions that are there for access tokens. */
-  async listeners(): Promise<{ pid: number }[]> {
-    return listenersOf(this.database);
+  /** The sessions of both instances that are there for access tokens. */
+  async tokenSessions(): Promise<{ pid: number }[]> {
+    return tokenSessions(this.database);
   }
 }
 
@@ -62,15 +62,15 @@ export function errorOf(response: RawResponse | undefined): number {
   return (JSON.parse(response?.body ?? '{}') as { error: number }).error;
 }
 
-/** Ends those sessions, as an administrator would. */
-export async function endListeners(database: TestDatabase): Promise<void> {
-  const listeners = await listenersOf(database);
+/** Ends the sessions for access tokens, as an administrator would. */
+export async function endTokenSessions(database: TestDatabase): Promise<void> {
+  const sessions = await tokenSessions(database);
   await database.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [
-    listeners.map(({ pid }) => pid),
+    sessions.map(({ pid }) => pid),
   ]);
 }
 
-export function listenersOf(database: TestDatabase): Promise<{ pid: number; query: string }[]> {
+export function tokenSessions(database: TestDatabase): Promise<{ pid: number; query: string }[]> {
   return database.query(
     `SELECT pid, query FROM pg_stat_activity WHERE application_name = 'plant-store-tokens' AND datname = current_database()`,
   );

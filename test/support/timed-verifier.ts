@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { IssuedTokenVerifier } from '../../src/auth/issued/issued-token-verifier.js';
-import { makeToken } from '../../src/auth/issued/token-form.js';
+import { IssuedTokenVerifier } from '../../src/auth/tokens/issued-token-verifier.js';
+import { makeToken } from '../../src/auth/tokens/token.js';
 import type { Principal } from '../../src/auth/token-verifier.js';
 import { FakeTokenStore } from './fake-token-store.js';
 
@@ -12,10 +12,10 @@ export const TIMEOUT_MS = 5000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-/** Whom its token stands for. */
+/** The principal of its token. */
 export const GARDENER: Principal = { name: 'gardener', scopes: ['plants:create'], limitKey: 'issued:gardener' };
 
-/** What comes of a request, or `pending`. */
+/** The result of a request, or `pending`. */
 export interface Asked {
   verdict: Verdict | 'pending';
 }
@@ -26,11 +26,11 @@ export class TimedVerifier implements AsyncDisposable {
   readonly token = makeToken();
   readonly verifier: IssuedTokenVerifier;
 
-  constructor() {
+  constructor({ timeout = TIMEOUT_MS } = {}) {
     jest.useFakeTimers();
     Logger.overrideLogger(false);
     this.store.add(this.token);
-    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout: TIMEOUT_MS }, this.store);
+    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout }, this.store);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -43,12 +43,11 @@ export class TimedVerifier implements AsyncDisposable {
     return jest.advanceTimersByTimeAsync(ms);
   }
 
-  /** @param ip the address that asks */
-  ask(token: string, ip?: string): Asked {
+  ask(token: string): Asked {
     const asked: Asked = { verdict: 'pending' };
     const settle = async (): Promise<void> => {
       try {
-        asked.verdict = await this.verifier.verify(token, ip === undefined ? undefined : { ip });
+        asked.verdict = await this.verifier.verify(token);
       } catch (error) {
         asked.verdict = error as Error;
       }

@@ -1,4 +1,4 @@
-import { tokenNameFault } from '../../auth/issued/token-name.js';
+import { tokenNameFault } from '../../auth/tokens/token.js';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';

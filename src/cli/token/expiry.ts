@@ -1,4 +1,4 @@
-import { FIRST_MOMENT, LAST_MOMENT, type TokenExpiry } from '../../auth/issued/token-expiry.js';
+import { FIRST_MOMENT, LAST_MOMENT, type TokenExpiry } from '../../auth/tokens/token-record.js';
 import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { durationSeconds } from './duration.js';

@@ -1,4 +1,4 @@
-import type { NewToken } from '../../auth/issued/token-record.js';
+import type { NewToken } from '../../auth/tokens/token-record.js';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { reasonOf, escapeControls } from '../../util/text.js';
 import { OutputError } from '../output.error.js';

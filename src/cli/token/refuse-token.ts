@@ -1,4 +1,4 @@
-import { holdsToken } from '../../auth/issued/without-tokens.js';
+import { holdsToken } from '../../auth/tokens/token.js';
 import { UsageError } from '../usage.error.js';
 
 /** @throws UsageError where somebody gave a token in the place of its name. It is not repeated. */

@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../../auth/issued/token-record.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { escapeControls } from '../../util/text.js';
 import { OutputError } from '../output.error.js';
 import { print } from '../print.js';

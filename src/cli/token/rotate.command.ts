@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../../auth/issued/token-record.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 import { durationSeconds } from './duration.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { makeToken } from '../../auth/issued/token-form.js';
+import { makeToken } from '../../auth/tokens/token.js';
 import { UsageError } from '../usage.error.js';
 import { parseScopes } from './scope-list.js';
 

@@ -1,4 +1,4 @@
-import { holdsToken } from '../../auth/issued/without-tokens.js';
+import { holdsToken } from '../../auth/tokens/token.js';
 import { quoteArgument } from '../quote-argument.js';
 import { UsageError } from '../usage.error.js';
 

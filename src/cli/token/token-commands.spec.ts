@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { outcomeOfCommandLine } from '../../../test/support/run-command-line.js';
-import { makeToken } from '../../auth/issued/token-form.js';
+import { makeToken } from '../../auth/tokens/token.js';
 
 describe('plant-store token, called for help, or wrongly', () => {
   it.each([

@@ -1,5 +1,5 @@
-import { TokenAdministration } from '../../auth/issued/token-administration.js';
-import { TokenAdministrationError } from '../../auth/issued/token-administration.error.js';
+import { TokenAdministration } from '../../auth/tokens/token-admin.js';
+import { TokenAdministrationError } from '../../auth/tokens/token-admin-sql.js';
 import { ConfigurationError } from '../../app/config-error.js';
 import { loadEnvironment } from '../../app/config.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';

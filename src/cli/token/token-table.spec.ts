@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { TokenRecord } from '../../auth/issued/token-record.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { tokenTable } from './token-table.js';
 
 describe(tokenTable.name, () => {

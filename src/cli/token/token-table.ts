@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../../auth/issued/token-record.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { escapeControls } from '../../util/text.js';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];

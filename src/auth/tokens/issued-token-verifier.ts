@@ -1,0 +1,225 @@
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { MigrationError } from '../../database/migrations/migration-status.js';
+import { Migrator } from '../../database/migrations/migrator.js';
+import { reasonOf } from '../../util/text.js';
+import { withinTime } from '../../util/timing.js';
+import { type Principal, TokenVerifier } from '../token-verifier.js';
+import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import { LookupQueue } from './lookup-queue.js';
+import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
+import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
+import { TokenStore } from './token-store.js';
+
+/** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
+const CONFIRM_EVERY_MS = 500;
+/** From one look-up to the next: 50 a second at most. */
+const LOOKUP_EVERY_MS = 20;
+/** A token is in use for so long after a request with it. */
+const IN_USE_MS = 60_000;
+/** After a failure to record uses. */
+const RECORD_RETRY_MS = 60_000;
+const SHUTDOWN_TIMEOUT_MS = 1500;
+const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
+
+/**
+ * Accepts the tokens that were issued and are neither expired nor revoked. It answers from memory where it can. One statement at a
+ * time confirms the tokens in use and looks up those that requests wait for. Its result is stored before the next one is sent, so no
+ * result replaces a newer one.
+ */
+export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(IssuedTokenVerifier.name);
+  private readonly cache = new TokenCache();
+  private readonly lookups = new LookupQueue();
+  private readonly timeout: number;
+  private isStopped = false;
+
+  /** While tokens are in use, or requests wait. */
+  private isRunning = false;
+  private timer: NodeJS.Timeout | undefined;
+  private asking: Promise<void> | undefined;
+  private lookUpAt = 0;
+  private confirmAt = 0;
+  /** When the database was asked, the last time that it confirmed the tokens in use. */
+  private confirmedAt = 0;
+
+  /** Whether the last statement failed. */
+  private isFailing = false;
+  /** Why, until a statement succeeds. */
+  private failure: Error | undefined;
+  private retryAt = 0;
+  private recordAt = 0;
+  private isRecordFailing = false;
+
+  /** Connects with the first token that may have been issued. */
+  constructor(
+    private readonly options: IssuedTokensOptions,
+    private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
+  ) {
+    super();
+    this.timeout = options.timeout ?? DEFAULT_TIMEOUT;
+  }
+
+  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+    if (!resemblesToken(token)) return undefined;
+    const key = tokenKey(token);
+    const known = this.cache.get(key);
+    if (known === undefined) {
+      // Only now, as it costs more than to look into the cache, which holds nothing malformed.
+      if (!isWellFormedToken(token) || this.cache.isUnknown(key)) return undefined;
+      return this.lookUp(key);
+    }
+    const now = performance.now();
+    if (now < known.freshUntil) {
+      known.usedAt = now;
+      return known.principal;
+    }
+    return known.wasConfirmedWithin(this.isAway(now) ? TRUST_MS : FRESH_MS, now)
+      ? known.use(now)
+      : this.lookUp(key, known);
+  }
+
+  /** Fails where the tokens cannot be where the options say: else every request would get a 50300, as if it could be sent again. */
+  async onModuleInit(): Promise<void> {
+    const { url, password, schema } = this.options;
+    try {
+      await new Migrator({ url, password, schema }).assertCurrent();
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error;
+      throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    this.lookups.rejectAll(new Error('the application shuts down'));
+    const finish = async (): Promise<void> => {
+      await this.asking;
+      if (this.store.isConnected) await this.recordUses([]);
+      await this.store.end();
+    };
+    const timeUp = (): Error => new Error('the database does not answer');
+    await withinTime(finish(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
+    this.store.destroy();
+  }
+
+  /** Whether the database does not answer, so that tokens in use cannot be confirmed. */
+  private isAway(now: number): boolean {
+    return this.isFailing || (this.asking !== undefined && now - this.confirmedAt >= FRESH_MS);
+  }
+
+  /** @param known a token that was valid when it was last confirmed */
+  private async lookUp(key: string, known?: KnownToken): Promise<Principal | undefined> {
+    if (this.isStopped) throw new Error('the application has shut down');
+    if (this.failure !== undefined && performance.now() < this.retryAt) throw this.failure;
+    const result = known
+      ? this.lookups.addKnown(key, Math.min(this.timeout, FRESH_MS))
+      : this.lookups.addUnknown(key, this.timeout);
+    this.run();
+    try {
+      return await result;
+    } catch (error) {
+      const now = performance.now();
+      // Not `known`, which may have been revoked meanwhile.
+      const token = this.cache.get(key);
+      if (token?.wasConfirmedWithin(TRUST_MS, now)) return token.use(now);
+      throw error;
+    }
+  }
+
+  private run(): void {
+    if (!this.isRunning) {
+      this.isRunning = true;
+      this.confirmedAt = performance.now();
+    }
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.asking !== undefined || this.isStopped) return;
+    const at = this.lookups.isEmpty ? this.confirmAt : Math.min(this.lookUpAt, this.confirmAt);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(
+      () => {
+        this.asking = this.ask().finally(() => {
+          this.asking = undefined;
+          if (this.isRunning) this.schedule();
+        });
+      },
+      Math.max(0, Math.max(at, this.retryAt) - performance.now()),
+    ).unref();
+  }
+
+  private async ask(): Promise<void> {
+    const askedAt = performance.now();
+    const isDue = askedAt >= this.confirmAt;
+    const batch = this.lookups.take();
+    if (batch.length > 0) this.lookUpAt = askedAt + LOOKUP_EVERY_MS;
+    const keys = new Set(batch.map(([key]) => key));
+    if (isDue) {
+      this.confirmAt = askedAt + CONFIRM_EVERY_MS;
+      for (const key of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
+    }
+    if (keys.size === 0) {
+      if (isDue) {
+        this.isRunning = false;
+        this.isFailing = false;
+      }
+      return;
+    }
+    try {
+      const rows = await this.store.find(Array.from(keys, digestOf));
+      const ended = this.cache.update(keys, rows, askedAt);
+      for (const [key, lookup] of batch) lookup.resolve(this.cache.get(key)?.principal);
+      this.succeeded();
+      if (isDue) this.confirmedAt = askedAt;
+      if (isDue || ended.length > 0) await this.recordUses(ended);
+    } catch (error) {
+      for (const [, lookup] of batch) lookup.reject(error as Error);
+      this.failed(error as Error);
+    }
+  }
+
+  private succeeded(): void {
+    if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again.');
+    this.failure = undefined;
+    this.isFailing = false;
+  }
+
+  private failed(error: Error): void {
+    this.lookups.rejectAll(error);
+    if (this.isStopped) return;
+    if (this.failure === undefined) {
+      this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${ADVICE}`);
+    }
+    this.failure = error;
+    this.isFailing = true;
+    this.retryAt = performance.now() + CONFIRM_EVERY_MS;
+  }
+
+  /**
+   * Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log.
+   *
+   * @param ended tokens that have left the cache, such as revoked ones, whose last use matters most
+   */
+  private async recordUses(ended: readonly KnownToken[]): Promise<void> {
+    const now = performance.now();
+    if (now < this.recordAt && !this.isStopped) return;
+    const tokens = [...ended, ...this.cache.all()].filter(({ isUseDue }) => isUseDue);
+    if (tokens.length === 0) return;
+    const uses = tokens.map(({ id, usedAt }) => ({ id, age: now - usedAt }));
+    try {
+      await this.store.recordUses(uses);
+      tokens.forEach((token, index) => {
+        token.recordedAt = now - (uses[index]?.age ?? 0);
+      });
+      this.isRecordFailing = false;
+    } catch (error) {
+      if (!this.isRecordFailing)
+        this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+      this.isRecordFailing = true;
+      this.recordAt = now + RECORD_RETRY_MS;
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { DatabaseTimeoutError } from '../../database/database.errors.js';
+import { withinTime } from '../../util/timing.js';
+import type { Principal } from '../token-verifier.js';
+
+/** Unknown tokens that one statement looks up. */
+const MAX_BATCH = 500;
+/** Requests with unknown tokens that wait. */
+const MAX_WAITING = 10_000;
+
+/** Requests that wait for one token. */
+interface Lookup {
+  readonly result: Promise<Principal | undefined>;
+  resolve(principal: Principal | undefined): void;
+  reject(error: Error): void;
+}
+
+export class TooManyLookupsError extends Error {
+  override readonly name = 'TooManyLookupsError';
+
+  constructor() {
+    super('too many requests with unknown access tokens wait for the database already');
+  }
+}
+
+/** Requests that wait until their tokens are looked up. */
+export class LookupQueue {
+  private readonly known = new Map<string, Lookup>();
+  private readonly unknown = new Map<string, Lookup>();
+  private waiting = 0;
+
+  get isEmpty(): boolean {
+    return this.known.size + this.unknown.size === 0;
+  }
+
+  /** A token that was valid before is never refused, and goes first. */
+  addKnown(key: string, timeout: number): Promise<Principal | undefined> {
+    return resultOf(this.known, key, timeout);
+  }
+
+  async addUnknown(key: string, timeout: number): Promise<Principal | undefined> {
+    // A token stays when the requests for it have given up.
+    if (Math.max(this.waiting, this.unknown.size) >= MAX_WAITING) throw new TooManyLookupsError();
+    this.waiting += 1;
+    try {
+      return await resultOf(this.unknown, key, timeout);
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  /** Takes away what the next statement looks up. A request that comes later waits for the one after it, whose result is newer. */
+  take(): [string, Lookup][] {
+    const batch = [...this.known];
+    this.known.clear();
+    for (const [key, lookup] of this.unknown) {
+      if (batch.length >= MAX_BATCH) break;
+      batch.push([key, lookup]);
+      this.unknown.delete(key);
+    }
+    return batch;
+  }
+
+  rejectAll(error: Error): void {
+    for (const lookups of [this.known, this.unknown]) {
+      for (const lookup of lookups.values()) lookup.reject(error);
+      lookups.clear();
+    }
+  }
+}
+
+function resultOf(lookups: Map<string, Lookup>, key: string, timeout: number): Promise<Principal | undefined> {
+  const lookup = lookups.get(key) ?? newLookup();
+  lookups.set(key, lookup);
+  const timeUp = (): Error => new DatabaseTimeoutError(`the access token could not be looked up within ${timeout} ms`);
+  return withinTime(lookup.result, timeout, timeUp);
+}
+
+function newLookup(): Lookup {
+  let settle!: Omit<Lookup, 'result'>;
+  const result = new Promise<Principal | undefined>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { result, ...settle };
+}

@@ -1,0 +1,166 @@
+import pg from 'pg';
+import { reasonOf } from '../../util/text.js';
+import {
+  LAST_MOMENT,
+  NOW,
+  ROW,
+  type TokenExpiry,
+  tokenRecord,
+  type TokenRecord,
+  type TokenRecordRow,
+} from './token-record.js';
+
+/** Any number that no other program is likely to use; this one spells "PLTK". */
+const LOCK_CLASS = 0x504c544b;
+/** Shorter than the limit of the connection, so that the server undoes what comes too late. */
+const STATEMENT_TIMEOUT_MS = 8000;
+
+const VALID = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
+/** In seconds, as the length of days and months depends on the session's time zone. */
+const after = (seconds: string): string => `${NOW} + make_interval(secs => ${seconds})`;
+
+/**
+ * - `duplicate`: there is a valid token of that name
+ * - `unknown`: there is no token of that name or id
+ * - `ended`: there is one, but it has expired or was revoked
+ * - `past`: the token would have expired already
+ * - `unconfirmed`: the database may have made the change, and did not confirm it
+ */
+export type TokenAdministrationErrorCode = 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed';
+
+/** A change of access tokens is not possible. The message says why, and what is. */
+export class TokenAdministrationError extends Error {
+  override readonly name = 'TokenAdministrationError';
+
+  constructor(
+    readonly code: TokenAdministrationErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The SQL of administering access tokens, on one connection. */
+export class TokenAdminSql {
+  private readonly table: string;
+
+  constructor(
+    private readonly client: pg.ClientBase,
+    private readonly schema: string,
+  ) {
+    this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+  }
+
+  /**
+   * Runs changes to the tokens of one name one after the other.
+   *
+   * @param advice a sentence for where the database does not confirm the change
+   * @throws TokenAdministrationError where the outcome is unknown. After any other error nothing was changed
+   */
+  async transaction<T>(name: string, advice: string, work: () => Promise<T>): Promise<T> {
+    // Whatever the role's defaults are: a change must see the one that it has waited for, and be on disk when it is reported.
+    await this.client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    let result: T;
+    try {
+      await this.client.query(
+        `SELECT set_config('synchronous_commit', 'on', true), set_config('statement_timeout', $1, true)`,
+        [String(STATEMENT_TIMEOUT_MS)],
+      );
+      await this.client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
+        LOCK_CLASS,
+        `${this.schema}\n${name}`,
+      ]);
+      result = await work();
+    } catch (error) {
+      // The connection itself may have failed.
+      await this.client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+    await this.commit(advice);
+    return result;
+  }
+
+  insert(name: string, digest: Buffer, scopes: readonly string[], expiry: TokenExpiry): Promise<TokenRecord> {
+    const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
+    return this.one(
+      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
+       VALUES ($1, $2, $3, ${NOW}, COALESCE($4::timestamptz,
+         CASE WHEN $5::float8 IS NOT NULL THEN LEAST(${after('$5::float8')}, $6::timestamptz) END)) RETURNING ${ROW}`,
+      [name, digest, scopes, at?.toISOString() ?? null, seconds ?? null, LAST_MOMENT.toISOString()],
+    );
+  }
+
+  all(): Promise<TokenRecord[]> {
+    return this.many(`SELECT ${ROW} FROM ${this.table} ORDER BY name COLLATE "C", id`);
+  }
+
+  named(name: string): Promise<TokenRecord[]> {
+    return this.many(`SELECT ${ROW} FROM ${this.table} WHERE name = $1 ORDER BY id`, [name]);
+  }
+
+  /** @param id as it was typed: it may be larger than any id can be */
+  async withId(id: string): Promise<TokenRecord | undefined> {
+    const [record] = await this.many(`SELECT ${ROW} FROM ${this.table} WHERE id::text = $1`, [id]);
+    return record;
+  }
+
+  async anyValid(): Promise<boolean> {
+    const { rows } = await this.client.query(`SELECT FROM ${this.table} WHERE ${VALID} LIMIT 1`);
+    return rows.length > 0;
+  }
+
+  /** Returns those that were valid until now. */
+  revoke(ids: readonly number[]): Promise<TokenRecord[]> {
+    return this.changed(
+      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::int[]) AND ${VALID} RETURNING ${ROW}`,
+      [ids],
+    );
+  }
+
+  /** Lets them expire after that time, or when they would have anyway. */
+  shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
+    return this.changed(
+      `UPDATE ${this.table} SET expires_at = LEAST(expires_at, ${after('$2::float8')})
+       WHERE id = ANY($1::int[]) RETURNING ${ROW}`,
+      [ids, seconds],
+    );
+  }
+
+  /** An update returns its rows in any order. */
+  private async changed(sql: string, values: unknown[]): Promise<TokenRecord[]> {
+    return (await this.many(sql, values)).sort((one, other) => one.id - other.id);
+  }
+
+  private async many(sql: string, values: unknown[] = []): Promise<TokenRecord[]> {
+    return (await this.client.query<TokenRecordRow>(sql, values)).rows.map(tokenRecord);
+  }
+
+  private async one(sql: string, values: unknown[]): Promise<TokenRecord> {
+    const [record] = await this.many(sql, values);
+    if (record === undefined) throw new TypeError('the statement should return a row');
+    return record;
+  }
+
+  private async commit(advice: string): Promise<void> {
+    try {
+      await this.client.query('COMMIT');
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && (await this.isUsable())) throw error;
+      throw new TokenAdministrationError(
+        'unconfirmed',
+        `whether the change was made is not known, as the database did not confirm it (${reasonOf(error)}). ` +
+          `See plant-store token list. ${advice}`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** A server that refuses to commit has undone all, and goes on. One that ends the connection may have committed. */
+  private isUsable(): Promise<boolean> {
+    return this.client.query('SELECT').then(
+      () => true,
+      () => false,
+    );
+  }
+}

@@ -1,0 +1,123 @@
+import { LRUCache } from 'lru-cache';
+import type { Principal } from '../token-verifier.js';
+import { keyOf } from './token.js';
+import type { TokenRow } from './token-store.js';
+
+/** Known tokens, and as many unknown ones. */
+const MAX_TOKENS = 10_000;
+/** How long a token is valid after the database confirmed it, without being asked again. */
+export const FRESH_MS = 2000;
+/** How long it is, where the database cannot be asked. */
+export const TRUST_MS = 300_000;
+/** How long a token that the database did not know is refused without a query. */
+const UNKNOWN_MS = 1000;
+/** Between two records of a token's use. */
+const RECORD_EVERY_MS = 60_000;
+
+/** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
+export class KnownToken {
+  readonly id: number;
+  /** The same object each time: a request may keep what it derives from it. */
+  principal: Principal;
+  /** Until then it is valid without another check. */
+  freshUntil = 0;
+  usedAt: number;
+  /** The use that was recorded last. */
+  recordedAt = -Infinity;
+  private expiresAt = 0;
+  private confirmedAt = 0;
+
+  /** @param askedAt when the database was asked, not when it answered: so an error is on the safe side */
+  constructor(row: TokenRow, askedAt: number) {
+    this.id = row.id;
+    this.principal = principalOf(row);
+    this.usedAt = askedAt;
+    this.confirm(row, askedAt);
+  }
+
+  confirm(row: TokenRow, askedAt: number): void {
+    if (!isSame(this.principal, row)) this.principal = principalOf(row);
+    this.confirmedAt = askedAt;
+    this.expiresAt = askedAt + (row.remaining ?? Infinity);
+    this.freshUntil = Math.min(this.expiresAt, askedAt + FRESH_MS);
+  }
+
+  wasConfirmedWithin(milliseconds: number, now: number): boolean {
+    return now - this.confirmedAt < milliseconds;
+  }
+
+  /** Whether its last use is to be recorded. */
+  get isUseDue(): boolean {
+    return this.usedAt - this.recordedAt >= RECORD_EVERY_MS;
+  }
+
+  use(now: number): Principal | undefined {
+    if (now >= this.expiresAt) return undefined;
+    this.usedAt = now;
+    return this.principal;
+  }
+}
+
+/** The result of the last look-up of each token. Only tokens of the database are known, so guesses replace none of them. */
+export class TokenCache {
+  private readonly known = new LRUCache<string, KnownToken>({ max: MAX_TOKENS });
+  /** Until when each is refused. */
+  private readonly unknown = new LRUCache<string, number>({ max: MAX_TOKENS });
+
+  get size(): number {
+    return this.known.size;
+  }
+
+  get(key: string): KnownToken | undefined {
+    return this.known.get(key);
+  }
+
+  isUnknown(key: string): boolean {
+    return performance.now() < (this.unknown.get(key) ?? 0);
+  }
+
+  /** The keys of the tokens that were used since this moment. */
+  usedSince(moment: number): string[] {
+    return [...this.known.entries()].filter(([, { usedAt }]) => usedAt >= moment).map(([key]) => key);
+  }
+
+  all(): Iterable<KnownToken> {
+    return this.known.values();
+  }
+
+  /** Stores what the database says of the tokens with these keys. Returns those that were known and have ended. */
+  update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): KnownToken[] {
+    const valid = new Map(rows.filter(isValid).map((row) => [keyOf(row.digest), row]));
+    const ended: KnownToken[] = [];
+    for (const key of keys) {
+      // Not get(), which would count as a use.
+      const token = this.known.peek(key);
+      const row = valid.get(key);
+      if (row !== undefined && token?.id === row.id) {
+        token.confirm(row, askedAt);
+      } else if (row !== undefined) {
+        this.known.set(key, new KnownToken(row, askedAt));
+      } else {
+        if (token !== undefined) ended.push(token);
+        this.known.delete(key);
+        this.unknown.set(key, askedAt + UNKNOWN_MS);
+      }
+    }
+    return ended;
+  }
+}
+
+function isValid({ remaining }: TokenRow): boolean {
+  return remaining === null || remaining > 0;
+}
+
+function principalOf({ name, scopes }: TokenRow): Principal {
+  // All tokens of a rotation have one name, and one limit.
+  return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey: `issued:${name}` });
+}
+
+function isSame({ name, scopes }: Principal, row: TokenRow): boolean {
+  return (
+    name === row.name && scopes.length === row.scopes.length && scopes.every((scope, i) => scope === row.scopes[i])
+  );
+}

@@ -1,0 +1,60 @@
+/** An access token without its digest. */
+export interface TokenRecord {
+  readonly id: number;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+  /** Null where it never expires. */
+  readonly expiresAt: Date | null;
+  /** To the minute. */
+  readonly lastUsedAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** By the database's clock. */
+  readonly state: 'valid' | 'expired' | 'revoked';
+}
+
+/** A token, which is shown only now, and what is stored of it. */
+export interface NewToken {
+  readonly token: string;
+  readonly record: TokenRecord;
+}
+
+/** When a token ends: that many seconds from now by the database's clock, at a moment, or never. */
+export type TokenExpiry = { readonly seconds: number } | { readonly at: Date } | 'never';
+
+/** Between these, all moments have years of four digits, which every date parser reads. */
+export const FIRST_MOMENT = new Date('0001-01-01T00:00:00.000Z');
+export const LAST_MOMENT = new Date('9999-12-31T23:59:59.999Z');
+
+/** An access token as the statements of administration return it. */
+export type TokenRecordRow = Omit<TokenRecord, Moment> & Readonly<Record<Moment, number | null>>;
+
+type Moment = 'createdAt' | 'expiresAt' | 'lastUsedAt' | 'revokedAt';
+
+/** The time of a statement, not of its transaction, which may have waited for a lock since it began. */
+export const NOW = 'statement_timestamp()';
+const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${NOW} THEN 'expired' ELSE 'valid' END`;
+/** In seconds, whatever form the session gives to dates, and whether or not Date has them; whole milliseconds, as Date has. */
+const moment = (column: string): string => `EXTRACT(EPOCH FROM date_trunc('milliseconds', ${column}))::float8`;
+
+/** The columns of a row. A row that was written by hand may have no scopes. */
+export const ROW = `id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
+  ${moment('expires_at')} AS "expiresAt", ${moment('last_used_at')} AS "lastUsedAt", ${moment('revoked_at')} AS "revokedAt",
+  ${STATE} AS state`;
+
+export function tokenRecord(row: TokenRecordRow): TokenRecord {
+  const { createdAt, expiresAt, lastUsedAt, revokedAt } = row;
+  return {
+    ...row,
+    createdAt: dateOf(createdAt ?? -Infinity),
+    // What ends at infinity does not end.
+    expiresAt: expiresAt === null || expiresAt === Infinity ? null : dateOf(expiresAt),
+    lastUsedAt: lastUsedAt === null ? null : dateOf(lastUsedAt),
+    revokedAt: revokedAt === null ? null : dateOf(revokedAt),
+  };
+}
+
+/** A moment outside the years 1 to 9999, which a row written by hand may have, becomes the nearest one inside. */
+function dateOf(seconds: number): Date {
+  return new Date(Math.min(Math.max(Math.round(seconds * 1000), FIRST_MOMENT.getTime()), LAST_MOMENT.getTime()));
+}

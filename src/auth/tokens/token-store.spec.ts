@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { issueToken, type StoredToken } from '../../../test/support/issued-token.js';
+import { endTokenSessions, tokenSessions } from '../../../test/support/store-instances.js';
+import { TableLock } from '../../../test/support/table-lock.js';
+import { TcpProxy } from '../../../test/support/tcp-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { makeToken, tokenDigest } from './token.js';
+import { TokenStore } from './token-store.js';
+
+const HOUR_MS = 3_600_000;
+
+describe(TokenStore.name, () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let store: TokenStore;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    proxy = await TcpProxy.start(database.url);
+    store = new TokenStore({ url: proxy.url });
+  });
+  afterEach(async () => {
+    store.destroy();
+    await proxy.close();
+    await database.drop();
+  });
+
+  const find = async ({ token }: StoredToken): Promise<unknown> => (await store.find([tokenDigest(token)]))[0];
+
+  it('should find what is asked for, and nothing else', async () => {
+    const rose = await issueToken(database, { name: 'rose', scopes: ['plants:create', 'plants:read'] });
+    const lily = await issueToken(database, { name: 'lily', scopes: [] });
+    const revoked = await issueToken(database);
+    await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
+
+    expect(await store.find([rose.token, revoked.token, makeToken()].map(tokenDigest))).toEqual([
+      {
+        id: rose.id,
+        digest: tokenDigest(rose.token),
+        name: 'rose',
+        scopes: ['plants:create', 'plants:read'],
+        remaining: null,
+      },
+    ]);
+    expect(await store.find([])).toEqual([]);
+    expect(await find(lily)).toMatchObject({ name: 'lily', scopes: [] });
+  });
+
+  it('should tell how long a token has, by the clock of the database', async () => {
+    const { remaining } = (await find(await issueToken(database, { expires: '1 hour' }))) as { remaining: number };
+    expect(remaining).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(remaining).toBeLessThan(HOUR_MS);
+    expect(await find(await issueToken(database, { expires: 'infinity' }))).toMatchObject({ remaining: Infinity });
+    const ages = await find(await issueToken(database, { expires: '200000 years' }));
+    expect(ages).toMatchObject({ remaining: expect.closeTo(200_000 * 365.2425 * 24 * HOUR_MS, -13) });
+    const token = await issueToken(database, { expires: '-4000 years' });
+    expect(((await find(token)) as { remaining: number }).remaining).toBeLessThan(0);
+    await database.query(`UPDATE access_tokens SET expires_at = '-infinity'`);
+    expect(await find(token)).toMatchObject({ remaining: -Infinity });
+  });
+
+  it('should find its table whatever the schema is called', async () => {
+    const schema = `Green "house's`;
+    await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
+    const other = new TokenStore({ url: database.url, schema });
+    expect(await other.find([])).toEqual([]);
+    await other.recordUses([{ id: 1, age: 0 }]);
+    await other.end();
+  });
+
+  describe('its connection', () => {
+    const lookUp = (): Promise<unknown> => store.find([tokenDigest(makeToken())]);
+
+    it('should be one, and be gone at the end', async () => {
+      expect(proxy.connections).toBe(0);
+      for (let i = 0; i < 3; i++) await lookUp();
+      expect(await tokenSessions(database)).toHaveLength(1);
+      expect(store.isConnected).toBe(true);
+      await store.end();
+      expect(await tokenSessions(database)).toEqual([]);
+      await expect(lookUp()).rejects.toThrow();
+    });
+
+    it.each<[string, () => Promise<void> | void]>([
+      ['was ended', () => endTokenSessions(database)],
+      [
+        'has fallen silent',
+        (): void => {
+          proxy.freezeOpen();
+        },
+      ],
+    ])('should be replaced, and the statement be sent again, where it %s', async (_, fail) => {
+      await lookUp();
+      await fail();
+      expect(await lookUp()).toEqual([]);
+      proxy.restore();
+    });
+
+    it('should be replaced where the process was busy while the answer came', async () => {
+      await lookUp();
+      const answer = lookUp();
+      // The statement is on its way.
+      await new Promise(setImmediate);
+      const end = performance.now() + 1500;
+      while (performance.now() < end);
+      expect(await answer).toEqual([]);
+    });
+
+    it('should work again after a statement that is rejected', async () => {
+      await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
+      await expect(lookUp()).rejects.toThrow('does not exist');
+      await database.query('ALTER TABLE lost_tokens RENAME TO access_tokens');
+      expect(await lookUp()).toEqual([]);
+    });
+
+    it('should give up a statement that waits for a lock, also on the server', async () => {
+      await lookUp();
+      await using lock = await TableLock.take(database, 'access_tokens');
+      const start = performance.now();
+      await expect(lookUp()).rejects.toThrow();
+      expect(performance.now() - start).toBeGreaterThanOrEqual(990);
+      expect(performance.now() - start).toBeLessThan(4000);
+      await lock.awaited(0);
+    });
+
+    it('should be given up in the middle of a statement', async () => {
+      await lookUp();
+      proxy.freeze();
+      const hanging = expect(lookUp()).rejects.toThrow();
+      store.destroy();
+      await hanging;
+      proxy.restore();
+    });
+  });
+
+  describe('recording uses', () => {
+    const lastUse = async (): Promise<number | null | undefined> => {
+      const sql = 'SELECT extract(epoch FROM now() - last_used_at)::float8 AS ago FROM access_tokens';
+      return (await database.query<{ ago: number | null }>(sql))[0]?.ago;
+    };
+
+    it('should write down when a token was used, and of no other', async () => {
+      const { id } = await issueToken(database);
+      await store.recordUses([{ id: id + 1, age: 0 }]);
+      expect(await lastUse()).toBeNull();
+      await store.recordUses([
+        { id, age: 3_600_000.4 },
+        { id: id + 1, age: 0 },
+      ]);
+      expect(await lastUse()).toBeCloseTo(3600, -2);
+    });
+
+    it.each([
+      ['within the minute after', '30 seconds', 0, 30],
+      ['before', '10 minutes', HOUR_MS, 600],
+      ['later', '10 minutes', 0, 0],
+      ['a little more than a minute later', '100 seconds', 30_000, 30],
+    ])('should write a use down at most once a minute: one that was %s', async (_, before, age, expected) => {
+      const { id } = await issueToken(database);
+      await database.query(`UPDATE access_tokens SET last_used_at = now() - $1::interval`, [before]);
+      await store.recordUses([{ id, age }]);
+      const ago = await lastUse();
+      expect(ago).toBeGreaterThanOrEqual(expected);
+      expect(ago).toBeLessThan(expected + 25);
+    });
+
+    it('should not wait for a change of a token, or of the table', async () => {
+      const { id } = await issueToken(database);
+      const client = new pg.Client(database.url);
+      await client.connect();
+      try {
+        await client.query('BEGIN; UPDATE access_tokens SET revoked_at = now()');
+        await store.recordUses([{ id, age: 0 }]);
+        await client.query('ROLLBACK; BEGIN; LOCK TABLE access_tokens IN SHARE MODE');
+        await expect(store.recordUses([{ id, age: 0 }])).rejects.toThrow('lock timeout');
+        await client.query('ROLLBACK');
+      } finally {
+        await client.end();
+      }
+      expect(await lastUse()).toBeNull();
+      await store.recordUses([{ id, age: 0 }]);
+      expect(await lastUse()).not.toBeNull();
+    });
+
+    it('should leave the settings of the session as they were', async () => {
+      await store.find([]);
+      const { id } = await issueToken(database);
+      await store.recordUses([{ id, age: 0 }]);
+      await using lock = await TableLock.take(database, 'access_tokens');
+      // With the short limit of the record it would fail before anybody sees it wait.
+      const waiting = store.find([tokenDigest(makeToken())]);
+      await lock.awaited();
+      await lock.release();
+      expect(await waiting).toEqual([]);
+    });
+  });
+});

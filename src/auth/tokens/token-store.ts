@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import pg from 'pg';
+import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { parseDatabaseUrl } from '../../database/database-url.js';
+import { isRejection } from '../../database/database.errors.js';
+import type { IssuedTokensOptions } from './issued-tokens-options.js';
+
+/** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
+const STATEMENT_TIMEOUT_MS = 1000;
+/** Limit of an attempt to connect, where the option `timeout` is not shorter. */
+const MAX_CONNECT_TIMEOUT_MS = 5000;
+/** The connection is closed when it was not used for so long. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Limit of the wait for a lock on the table when a use is recorded: the next attempt comes soon. */
+const LOCK_TIMEOUT_MS = 100;
+
+/** An issued token that is not revoked. */
+export interface TokenRow {
+  readonly id: number;
+  /** SHA-256 of the token. */
+  readonly digest: Buffer;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Milliseconds until it expires, by the database's clock; null where it never does. */
+  readonly remaining: number | null;
+}
+
+/** The last use of a token. */
+export interface TokenUse {
+  readonly id: number;
+  /** Milliseconds since then. */
+  readonly age: number;
+}
+
+/**
+ * The tokens in PostgreSQL, on one connection of their own. It opens with the first statement, is replaced when it breaks or does not
+ * answer, keeps no state in its session, and does not keep the process from ending.
+ */
+export class TokenStore {
+  private readonly pool: pg.Pool;
+  private readonly table: string;
+  /** Of the newest connection, because a pool cannot give up a connection that does not answer. */
+  private socket: Socket | undefined;
+
+  constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
+    const { connectionString, schema } = parseDatabaseUrl(url, password, ownSchema);
+    this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+    this.pool = new pg.Pool({
+      connectionString,
+      max: 1,
+      connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      allowExitOnIdle: true,
+      keepAlive: true,
+      application_name: 'plant-store-tokens',
+      stream: () => (this.socket = new Socket()),
+    });
+    // The next statement opens another connection; an event without a listener would end the process.
+    this.pool.on('error', () => undefined);
+  }
+
+  get isConnected(): boolean {
+    return this.pool.idleCount > 0;
+  }
+
+  /** Returns the tokens with these digests that are not revoked. */
+  async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
+    // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
+    // transaction, which may have waited for a lock.
+    const sql = `SELECT id, digest, name, COALESCE(scopes, '{}') AS scopes,
+        ((EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp())) * 1000)::float8 AS remaining
+      FROM ${this.table} WHERE digest = ANY($1::bytea[]) AND revoked_at IS NULL`;
+    const { isConnected } = this;
+    try {
+      return (await this.pool.query<TokenRow>(sql, [digests])).rows;
+    } catch (error) {
+      // A connection may have broken since its last statement. A new one may work.
+      if (!isConnected || isRejection(error as pg.DatabaseError)) throw error;
+      return (await this.pool.query<TokenRow>(sql, [digests])).rows;
+    }
+  }
+
+  /**
+   * At most once a minute for each token, however many instances there are. It waits neither for rows that are being changed nor
+   * for the disk. One simple query is one transaction, which the settings are local to; it takes no parameters, only these numbers.
+   */
+  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+    const ids = uses.map(({ id }) => id).join();
+    const ages = uses.map(({ age }) => Math.round(age)).join();
+    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+      SET LOCAL synchronous_commit = off;
+      UPDATE ${this.table} SET last_used_at = used.at FROM (
+        SELECT token.id, latest.at
+        FROM unnest('{${ids}}'::int[], '{${ages}}'::float8[]) AS given(id, age)
+        CROSS JOIN LATERAL (SELECT clock_timestamp() - given.age * interval '1 millisecond') AS latest(at)
+        JOIN ${this.table} AS token ON token.id = given.id
+        WHERE token.last_used_at IS NULL OR token.last_used_at <= latest.at - interval '1 minute'
+        FOR NO KEY UPDATE OF token SKIP LOCKED
+      ) AS used WHERE access_tokens.id = used.id`);
+  }
+
+  /** Closes the connection for good, after the statement in flight. */
+  async end(): Promise<void> {
+    // Or the session would outlast the promise of `end()`.
+    const isClosed = this.isConnected ? once(this.pool, 'remove') : undefined;
+    await this.pool.end();
+    await isClosed;
+  }
+
+  /** Gives the connection up for good, also in the middle of a statement. */
+  destroy(): void {
+    if (!this.pool.ending) void this.pool.end();
+    // With a reason, pg fails a waiting statement at once.
+    this.socket?.destroy(new Error('the connection is given up'));
+  }
+}

@@ -1,0 +1,90 @@
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const PREFIX = 'plant_';
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 190 bits. */
+const RANDOM_LENGTH = 32;
+/** Characters that a CRC-32 takes. */
+const CHECKSUM_LENGTH = 6;
+const LENGTH = PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH;
+const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** No white space, quotes or control characters: names are in logs, metrics and scripts. A dash would begin an option. */
+const NAME = /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/;
+const DIGITS = /^[0-9]+$/;
+/** Names that other credentials and the metrics use. */
+const RESERVED_NAMES = ['static', 'jwt', 'other'];
+
+/** Issued tokens, also those that were cut short, and JWTs: what a user may put on a command line by mistake. */
+const TOKEN_LIKE = /plant_[0-9A-Za-z]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+
+/** A new token. */
+export function makeToken(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return `${PREFIX}${random}${checksum(random)}`;
+}
+
+/** Whether this is meant to be an issued token, well-formed or not: a check that costs next to nothing. */
+export function resemblesToken(text: string): boolean {
+  return text.length === LENGTH && text.startsWith(PREFIX);
+}
+
+/** Whether this may have been issued. A token that was mistyped or cut short was not. */
+export function isWellFormedToken(text: string): boolean {
+  if (!TOKEN.test(text)) return false;
+  const random = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return text.endsWith(checksum(random));
+}
+
+/** What is stored of a token, and cannot be turned back into it. */
+export function tokenDigest(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** The digest with one character for each byte: the fastest form to make and to find in a map. */
+export function tokenKey(token: string): string {
+  return hash('sha256', token, 'binary');
+}
+
+export function keyOf(digest: Buffer): string {
+  return digest.toString('binary');
+}
+
+export function digestOf(key: string): Buffer {
+  return Buffer.from(key, 'binary');
+}
+
+/** Why this cannot be the name of an access token, without repeating it; undefined where it can. */
+export function tokenNameFault(name: string): string | undefined {
+  if (holdsToken(name)) return 'must not look like an access token: a name is not secret, and a token is';
+  if (!NAME.test(name)) {
+    return 'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -';
+  }
+  if (DIGITS.test(name)) return 'must not be made of digits alone, as the ids of access tokens are';
+  if (RESERVED_NAMES.includes(name.toLowerCase())) {
+    return `must not be ${RESERVED_NAMES.join(', ')}: these mean something else`;
+  }
+  return undefined;
+}
+
+/** The text with a placeholder for each token. Console output may repeat arguments, and must not repeat a token. */
+export function withoutTokens(text: string): string {
+  return text.replace(TOKEN_LIKE, '[access token]');
+}
+
+/** Whether the text holds a token, or most of one. */
+export function holdsToken(text: string): boolean {
+  return text.search(TOKEN_LIKE) >= 0;
+}
+
+/** CRC-32 of these characters, in base 62. */
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = `${ALPHABET[rest % ALPHABET.length] ?? ''}${digits}`;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}
