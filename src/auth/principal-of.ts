@@ -1,7 +1,5 @@
+import { PRINCIPAL } from '../http/platform.js';
 import type { Principal } from './principal.js';
-
-/** Not `user`, which guards of a host may have put anybody on. */
-const PRINCIPAL = Symbol('plant-store:principal');
 
 interface Authenticated {
   [PRINCIPAL]?: Principal;

@@ -5,7 +5,7 @@ import type { AppOptions } from '../app/app.module.js';
 import type { MemoryRateCounter } from '../auth/limits/memory-rate-counter.js';
 import { closeTimeout } from '../app/create-app.js';
 import { reasonOf } from '../util/text.js';
-import { LONGEST_TIMER } from '../http/server/connection-close.js';
+import { MAX_TIMER_MS } from '../util/timing.js';
 import { RestartBackoff } from './restart-backoff.js';
 import { type WorkerEnd, WorkerProcess } from './worker-process.js';
 
@@ -104,7 +104,7 @@ export class WorkerPool implements BeforeApplicationShutdown {
   }
 
   private async killLate(stopped: AbortSignal): Promise<void> {
-    if (!(await passed(Math.min(closeTimeout(this.options) + STOP_MARGIN_MS, LONGEST_TIMER), stopped))) return;
+    if (!(await passed(Math.min(closeTimeout(this.options) + STOP_MARGIN_MS, MAX_TIMER_MS), stopped))) return;
     for (const worker of this.workers) {
       if (!worker.isGone) this.logger.warn(`${capitalized(worker.name)} does not stop, and is killed`);
     }
