@@ -19,7 +19,7 @@ export const BODY_LIMIT = Symbol('BODY_LIMIT');
 const BODY = Symbol('exact body');
 
 /** At the request itself: an entry in a WeakMap for each request is work for every garbage collection. */
-type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> };
+type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> | undefined };
 
 /** The body of a request, read once for all callers. It becomes the `body` of the request too, as with a body parser. */
 export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
