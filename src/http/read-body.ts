@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { onArrivalFailure } from './server/broken-requests.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, MalformedRequestError } from './http.errors.js';
 import { decompress, detached, HeldBodies, SMALL_BODY, checkMediaType, ReceivedBytes } from './body-bytes.js';
@@ -11,10 +11,9 @@ import {
   JsonSyntaxError,
   exactObject,
 } from './exact-json.js';
-import { nodeRequest, nodeResponse, type PlatformRequest } from './platform.js';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 import { acceptBody } from './server/connection-close.js';
 import { revealMediaType } from './body-parser-exemption.js';
-import type { Exchange } from './sealed-body.js';
 
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
@@ -34,10 +33,11 @@ const COMPRESSION_OVERHEAD = 64 * 1024;
  */
 export async function readJsonObject(
   received: PlatformRequest,
-  response: ServerResponse,
+  response: PlatformResponse,
   limit: number,
 ): Promise<JsonObject> {
   const request = nodeRequest(received);
+  revealMediaType(request);
   if (!announcesBody(request) && request.headers['content-type'] === undefined) {
     throw new MissingBodyError('The request has no body');
   }
@@ -46,12 +46,12 @@ export async function readJsonObject(
   const wireLimit = coding === 'identity' ? limit : limit + COMPRESSION_OVERHEAD;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
 
-  acceptBody(request, response);
+  acceptBody(request, nodeResponse(response));
   const bytes = await collect(request, wireLimit, limit);
   const isDecoded = coding === 'identity' || bytes.length === 0;
   const decoded = isDecoded ? bytes : await decompress(bytes, coding, limit);
   if (decoded.length < SMALL_BODY) return parseObject(decoded);
-  held.hold(decoded.length, response);
+  held.hold(decoded.length, nodeResponse(response));
   return detached(parseObject(decoded));
 }
 
@@ -131,24 +131,3 @@ function parse(text: string): ReturnType<typeof parseExactJson> {
     });
   }
 }
-
-const BODY = Symbol('exact body');
-
-/** At the request itself: an entry in a WeakMap for each request is work for every garbage collection. */
-type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> | undefined };
-
-/** The body of a request, read once for all who ask. It stands at the request too, as a parser would have left it. */
-export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
-  const received: ReadRequest = nodeRequest(request);
-  return (received[BODY] ??= read({ request, response }, limit));
-}
-
-async function read({ request, response }: Exchange, limit: number): Promise<JsonObject> {
-  revealMediaType(nodeRequest(request));
-  const body = await readJsonObject(request, nodeResponse(response), limit);
-  request.body = body;
-  return body;
-}
-
-/** Injection token of the number of bytes that a decoded request body may have. */
-export const BODY_LIMIT = Symbol('BODY_LIMIT');

@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema } from '@nestjs/swagger';
 import { ErrorBody } from '../errors/api-error.js';
-import { NewPlant, Plant } from './new-plant.js';
+import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureExamples, failureResponses } from '../http/openapi.js';
 import {
@@ -53,7 +53,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
       examples: failureExamples(
         new InvalidPlantError(['name is missing; it must be a string']),
         new PlantExistsError(1n),
-        new IdempotencyKeyReusedError(1n),
+        new IdempotencyKeyReusedError(1n, FIELD_NAMES),
         new StorageUnavailableError(undefined),
       ),
     },
