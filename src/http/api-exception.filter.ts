@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
@@ -9,7 +11,6 @@ import {
   type PlatformRequest,
   type PlatformResponse,
   PRINCIPAL,
-  requestId,
   sendError,
 } from './platform.js';
 import { discardBody } from './server/connection-close.js';
@@ -63,6 +64,14 @@ function toApiError(failure: unknown): ApiError {
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
   if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
   return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
+}
+
+const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request in the log: the client's own `X-Request-Id` if it is a plain word, else a new one. */
+function requestId({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && ACCEPTED_ID.test(sent) ? sent : randomUUID();
 }
 
 /** A failure with its stack, and those of all that caused it. */

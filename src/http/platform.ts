@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
@@ -24,12 +23,6 @@ interface FastifyReply {
   code(status: number): this;
   headers(values: OutgoingHttpHeaders): this;
   send(body: Buffer): unknown;
-}
-
-/** A request with its response. */
-export interface Exchange {
-  readonly request: PlatformRequest;
-  readonly response: PlatformResponse;
 }
 
 export function nodeRequest(request: PlatformRequest): IncomingMessage {
@@ -76,17 +69,4 @@ export function headerValues(request: IncomingMessage, lowerCaseName: string): s
     }
   }
   return values;
-}
-
-const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
-const ids = new WeakMap<IncomingMessage, string>();
-
-/** The id of a request in the log: the client's own `X-Request-Id` where it is a plain word, else a new one. */
-export function requestId(request: IncomingMessage): string {
-  const known = ids.get(request);
-  if (known !== undefined) return known;
-  const sent = request.headers['x-request-id'];
-  const id = typeof sent === 'string' && ACCEPTED_ID.test(sent) ? sent : randomUUID();
-  ids.set(request, id);
-  return id;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { BodyMemoryBudget, checkMediaType, copyStrings, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import {
@@ -11,26 +11,7 @@ import {
   parseExactJson,
 } from './exact-json.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './http.errors.js';
-import { type Exchange, nodeRequest, nodeResponse, type PlatformRequest } from './platform.js';
-
-/** Injection token of the number of bytes that a decoded request body may have. */
-export const BODY_LIMIT = Symbol('BODY_LIMIT');
-
-const BODY = Symbol('exact body');
-
-/** At the request itself: an entry in a WeakMap for each request is work for every garbage collection. */
-type ReadRequest = IncomingMessage & { [BODY]?: Promise<JsonObject> | undefined };
-
-/** The body of a request, read once for all callers. It becomes the `body` of the request too, as with a body parser. */
-export function exactBody({ request, response }: Exchange, limit: number): Promise<JsonObject> {
-  const node: ReadRequest = nodeRequest(request);
-  return (node[BODY] ??= (async () => {
-    revealMediaType(node);
-    const body = await readJsonObject(request, nodeResponse(response), limit);
-    request.body = body;
-    return body;
-  })());
-}
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 
 /** One for all requests of the process, whose memory it is. */
 const budget = new BodyMemoryBudget();
@@ -44,10 +25,11 @@ const budget = new BodyMemoryBudget();
  */
 export async function readJsonObject(
   received: PlatformRequest,
-  response: ServerResponse,
+  reply: PlatformResponse,
   limit: number,
 ): Promise<JsonObject> {
-  const request = nodeRequest(received);
+  const [request, response] = [nodeRequest(received), nodeResponse(reply)];
+  revealMediaType(request);
   if (!announcesBody(request) && request.headers['content-type'] === undefined) {
     throw new MissingBodyError('The request has no body');
   }

@@ -3,7 +3,7 @@ import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema
 import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/credential.error.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
 import { ErrorBody } from '../errors/api-error.js';
-import { NewPlant, Plant } from './new-plant.js';
+import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses } from '../http/openapi.js';
 import {
@@ -58,7 +58,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
         new InsufficientScopeError(CREATE_PLANTS),
         new InvalidPlantError(['name is missing; it must be a string']),
         new PlantExistsError(1n),
-        new IdempotencyKeyReusedError(1n),
+        new IdempotencyKeyReusedError(1n, FIELD_NAMES),
         new StorageUnavailableError(undefined),
       ],
     },

@@ -83,35 +83,24 @@ export class Migrator {
   private apply(client: pg.Client, migrationsList: MigrationList): Promise<string[]> {
     const input = { migrationsList, filters: NO_FILTERS };
     return withSchemaEngine(this.database, async (engine) => {
-      const { editedMigrationNames: edited } = await engine.diagnoseMigrationHistory({
-        ...input,
-        optInToShadowDatabase: false,
-      });
-      if (edited.length > 0) throw this.editedError(edited);
+      const history = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false });
+      const edited = history.editedMigrationNames.join(', ');
+      if (edited !== '') {
+        throw new MigrationError(
+          'edited',
+          `${this.place} was migrated with other files than this build's: ${edited} differ from what was applied. ` +
+            'Restore them as they were; a change belongs in a migration of its own',
+        );
+      }
       try {
-        const { appliedMigrationNames } = await engine.applyMigrations(input);
-        return appliedMigrationNames;
-      } catch (error) {
+        return (await engine.applyMigrations(input)).appliedMigrationNames;
+      } catch (cause) {
         const { failed } = await this.readStatus(client, migrationsList);
-        throw failed.length > 0 ? this.failedError(failed, error) : error;
+        if (failed.length === 0) throw cause;
+        const failure = `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}`;
+        throw new MigrationError('failed', `${failure}. To try again, ${resolution(failed)}`, { cause });
       }
     });
-  }
-
-  private editedError(edited: string[]): MigrationError {
-    return new MigrationError(
-      'edited',
-      `${this.place} was migrated with other files than this build's: ${edited.join(', ')} differ from what was applied. ` +
-        'Restore them as they were; a change belongs in a migration of its own',
-    );
-  }
-
-  private failedError(failed: readonly string[], cause: unknown): MigrationError {
-    return new MigrationError(
-      'failed',
-      `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}. To try again, ${resolution(failed)}`,
-      { cause },
-    );
   }
 
   private connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
