@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, PrismaService } from '../database/database.js';
+import { Database, PrismaService, type QueryValue } from '../database/database.js';
 import { type Plant, Prisma } from '../database/generated/client.js';
-import type { QueryValue } from '../database/migrations/migration-status.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
 

@@ -41,17 +41,17 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
   server.maxHeadersCount = 0;
-  const refuse = (request: IncomingMessage, response: ServerResponse, failure: MalformedRequestError): void => {
+  const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
     // What follows on the connection may be a part of this request, and not the next one that it looks like.
     lingerOnClose(request.socket);
-    sendError(response, failure, errorStatus);
+    sendError(response, new MalformedRequestError(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
     if (isIgnored(request)) return;
     dropWhenStalled(response, request.socket, requestTimeout);
-    const failure = violation(request);
-    if (failure) {
-      refuse(request, response, failure);
+    const fault = faultOf(request);
+    if (fault !== undefined) {
+      refuse(request, response, fault);
       return;
     }
     request.url = routable(request.url ?? '/');
@@ -66,8 +66,9 @@ export function createHttpServer(
   });
   server.on('checkExpectation', (request, response) => {
     if (isIgnored(request)) return;
-    const message = `This service does not know the expectation ${JSON.stringify(request.headers.expect)}. The only one it knows is "100-continue".`;
-    refuse(request, response, new MalformedRequestError(message));
+    const expectation = JSON.stringify(request.headers.expect);
+    const known = 'The only one it knows is "100-continue".';
+    refuse(request, response, `This service does not know the expectation ${expectation}. ${known}`);
   });
   refuseBrokenRequests(server, { errorStatus, requestTimeout });
   return server;
@@ -88,19 +89,19 @@ function dropWhenStalled(response: ServerResponse, socket: Socket, milliseconds:
   });
 }
 
-/** Where a request breaks rules of HTTP/1.1 that Node's parser does not check. */
-function violation(request: IncomingMessage): MalformedRequestError | undefined {
+/** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */
+function faultOf(request: IncomingMessage): string | undefined {
   const { httpVersion } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new MalformedRequestError(`This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`);
+    return `This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`;
   }
   const hosts = headerValues(request, 'host').length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    return new MalformedRequestError(`An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`);
+    return `An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`;
   }
   const coding = request.headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
-    return new MalformedRequestError('The only transfer coding that this service reads is "chunked", in HTTP/1.1.');
+    return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
   }
   return undefined;
 }
