@@ -2,6 +2,36 @@ import eslint from '@eslint/js';
 import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
 
+/** Each folder of `src`, with the only others that its files may import: downwards. A path names the only files that they may. */
+const LAYERS = {
+  util: [],
+  errors: [],
+  http: ['util', 'errors'],
+  database: ['util'],
+  'dev-postgres': ['util'],
+  auth: ['util', 'errors', 'http', 'database'],
+  // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
+  plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
+  management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
+  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
+  cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],
+  // What a browser lacks stays out: the catalogue is plain data.
+  client: ['errors/error-catalogue'],
+};
+
+function importsDownwards([folder, allowed]) {
+  const names = [...Object.keys(LAYERS), 'index', 'main'].filter((name) => name !== folder && !allowed.includes(name));
+  // An import of another folder goes up out of this one, and names the other one first.
+  const exceptions = allowed.filter((path) => path.includes('/')).map((path) => `(?:${path}\\.js$)`);
+  const regex = `^(?:\\.\\./)+(?!${exceptions.join('|') || '$'})(?:${names.join('|')})(?:/|\\.js$)`;
+  const message = `${folder} may import of other folders: ${allowed.join(', ') || 'nothing'}.`;
+  return {
+    files: [`src/${folder}/**/*.ts`],
+    ignores: ['**/*.spec.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
+  };
+}
+
 export default tseslint.config(
   { ignores: ['**/dist', 'coverage', '.data', 'src/client/generated', 'src/database/generated'] },
   eslint.configs.recommended,
@@ -17,16 +47,7 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
     },
   },
-  {
-    // What the store needs of the process it runs in comes through its module options.
-    files: ['src/plants/**'],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        { patterns: ['**/cli/**', '**/app/**', '**/management/**', '**/dev-postgres/**', '**/static-tokens*'] },
-      ],
-    },
-  },
+  ...Object.entries(LAYERS).map(importsDownwards),
   {
     // They are built where the packed store is installed; here its types, and with them most others, are unknown.
     files: ['examples/**/*.ts', 'test/packed/host/*.ts'],

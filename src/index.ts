@@ -12,7 +12,7 @@ export type {
   PoolDatabaseOptions,
   UrlDatabaseOptions,
 } from './database/database.options.js';
-export type { LendingPool, LentConnection } from './database/database.options.js';
+export type { PgClientLike, PgPoolLike } from './database/database.options.js';
 export { Migrator } from './database/migrations/migrator.js';
 export type { MigratorOptions } from './database/migrations/migrator.options.js';
 export { MigratorOptionsError } from './database/migrations/migrator.options.js';

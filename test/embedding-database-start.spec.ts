@@ -65,7 +65,7 @@ describe('a lent database that is not ready', () => {
     for (const options of [{ pool: closed }, { adapter: new PrismaPg(closed) }]) {
       const { code, message } = await failureOf(options);
       expect(code).toBe('unreachable');
-      expect(message).toMatch('cannot connect to the database that PlantsModule was lent: ');
+      expect(message).toMatch('cannot connect to the database that PlantsModule borrows from the host: ');
       expect(message).not.toMatch('secret');
     }
     await closed.end();

@@ -1,3 +1,4 @@
+import { PRINCIPAL } from '../http/platform.js';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 
 /** What a token must have to create plants. */
@@ -66,9 +67,6 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
     );
   }
 }
-
-/** Not `user`, which guards of a host may have put anybody on. */
-const PRINCIPAL = Symbol('plant-store:principal');
 
 interface Authenticated {
   [PRINCIPAL]?: Principal;

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { AppOptions } from '../app/app.module.js';
 import { closeTimeout } from '../app/create-app.js';
 import { reasonOf } from '../util/text.js';
-import { LONGEST_TIMER } from '../http/server/connection-close.js';
+import { MAX_TIMER_MS } from '../util/timing.js';
 import { RestartBackoff } from './restart-backoff.js';
 import { type WorkerEnd, WorkerProcess } from './worker-process.js';
 
@@ -101,7 +101,7 @@ export class WorkerPool implements BeforeApplicationShutdown {
   }
 
   private async killLate(stopped: AbortSignal): Promise<void> {
-    if (!(await passed(Math.min(closeTimeout(this.options) + STOP_MARGIN_MS, LONGEST_TIMER), stopped))) return;
+    if (!(await passed(Math.min(closeTimeout(this.options) + STOP_MARGIN_MS, MAX_TIMER_MS), stopped))) return;
     for (const worker of this.workers) {
       if (!worker.isGone) this.logger.warn(`${capitalized(worker.name)} does not stop, and is killed`);
     }

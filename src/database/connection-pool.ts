@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { parseDatabaseUrl } from './database-url.js';
 import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
@@ -7,11 +8,12 @@ import {
   isRejection,
 } from './database.errors.js';
 import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
-import { parseDatabaseUrl } from './database-url.js';
+
+type ConnectCallback = Parameters<typeof pg.Pool.prototype.connect>[0];
 
 /**
- * A pg pool that tells apart, by the class of the error, whether a failed statement was ever sent: only then can a
- * client be promised that nothing was written. A statement that waited for its connection has only the rest of the time.
+ * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be
+ * promised that nothing was written. A statement that waited for its connection has only the rest of the time.
  */
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
@@ -39,7 +41,7 @@ export class ConnectionPool extends pg.Pool {
     this.schema = schema;
     this.keepsStatements = keepsStatements;
     this.timeout = timeout;
-    // An idle connection that the server closes is replaced when it is next needed; unheard, the event ends the process.
+    // The pool replaces an idle connection that the server closes; without a listener, the event ends the process.
     this.on('error', (error) => {
       this.logger.warn(`An idle database connection was lost: ${error.message}`);
     });
@@ -55,42 +57,42 @@ export class ConnectionPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
-    // Or it would be told by the moment at which the time is up, when a connection may just be replaced.
+    // Now, and not when the time is up: a connection may just be replaced at that moment.
     const waits = this.isBusy();
     if (callback === undefined) {
       return super.connect().catch((error: unknown) => {
         throw this.notSent(error, waits);
       });
     }
-    let lent: pg.PoolClient | undefined;
+    let acquired: pg.PoolClient | undefined;
     let late = false;
     const deadline = setTimeout(() => {
       const error = new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
-      // Heard by pg.Pool.query(), which fails with this error and gives up the connection.
-      if (lent) return void lent.emit('error', error);
+      // pg.Pool.query() listens: it fails with this error and gives up the connection.
+      if (acquired) return void acquired.emit('error', error);
       late = true;
-      callback(this.notSent(error, waits), undefined, ignoreRelease);
+      callback(this.notSent(error, waits), undefined, () => undefined);
     }, this.timeout + GRACE_MS);
     super.connect((error, client, release) => {
       if (late) {
         release();
         return;
       }
-      const giveBack: typeof release = (reason) => {
+      const releaseInTime: typeof release = (reason) => {
         clearTimeout(deadline);
         release(wasRejected(reason) ? undefined : reason);
       };
       if (client) {
-        lent = client;
-        client.release = giveBack;
+        acquired = client;
+        client.release = releaseInTime;
       } else {
         clearTimeout(deadline);
       }
-      callback(error && this.notSent(error, waits), client, giveBack);
+      callback(error && this.notSent(error, waits), client, releaseInTime);
     });
   }
 
-  /** Connections that are just being made count for nothing: they wait for the database as well. */
+  /** Connections that are just being made do not count: they wait for the database as well. */
   private isBusy(): boolean {
     return this.inUse >= this.options.max;
   }
@@ -102,14 +104,7 @@ export class ConnectionPool extends pg.Pool {
   }
 }
 
-/** pg.Pool.query() gives up a connection for any error; one on which a statement was merely rejected is as good as before. */
+/** pg.Pool.query() gives up a connection for any error; after a mere rejection of a statement it is as good as before. */
 function wasRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && isRejection(error);
 }
-
-// There is no connection to release.
-function ignoreRelease(): void {
-  return;
-}
-
-type ConnectCallback = Parameters<typeof pg.Pool.prototype.connect>[0];

@@ -1,21 +1,23 @@
 import pg from 'pg';
-import { DEFAULT_SCHEMA } from './database.options.js';
 
-/** A database as pg and Prisma's adapter want to be told of it. */
+/** The schema that PostgreSQL makes in every database. */
+export const DEFAULT_SCHEMA = 'public';
+
+/** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. */
   readonly connectionString: string;
   readonly schema: string;
-  /** Whether a connection keeps what was prepared on it: behind a pooler that is told of, as Prisma is, it may not. */
+  /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
   /** For people: database, host, port and user, never the password. */
   readonly description: string;
 }
 
 const PROTOCOL = /^postgres(ql)?:\/\//;
-/** A URL with credentials but no host is none to the URL class; pg takes it for a local server. */
+/** The URL class refuses a URL with credentials but no host; pg takes it for a local server. */
 const NO_HOST = /^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?#:]|$)/;
-const LONGEST_IDENTIFIER = 63;
+const MAX_IDENTIFIER_BYTES = 63;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
@@ -33,8 +35,8 @@ const PRISMA_PARAMETERS = [
 ];
 
 /**
- * Reads a PostgreSQL URL. The password may come separately, as it is, and `schema` overrides the URL's.
- * Errors repeat nothing of the input, which is a secret as a whole.
+ * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
+ * the input, which is a secret as a whole.
  */
 export function parseDatabaseUrl(url: string, password?: string, schema?: string): DatabaseUrl {
   const parsed = parseUrl(url);
@@ -94,11 +96,11 @@ export function namesSchema(url: string): boolean {
   return /[?&]schema=/.test(url);
 }
 
-/** Throws where PostgreSQL would not take the name, would cut it short, or would take it for another. */
+/** Throws where PostgreSQL would refuse the name, cut it short, or take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
-  if (length === 0 || length > LONGEST_IDENTIFIER || schema.includes('\0')) {
-    throw new Error(`must name a schema of 1 to ${LONGEST_IDENTIFIER} bytes, or none for ${DEFAULT_SCHEMA}`);
+  if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0')) {
+    throw new Error(`must name a schema of 1 to ${MAX_IDENTIFIER_BYTES} bytes, or none for ${DEFAULT_SCHEMA}`);
   }
   // In a search_path it is the schema of the user who is connected, between quotes too.
   if (schema === '$user') throw new Error('must not be $user, which PostgreSQL takes for the name of the user');
@@ -109,13 +111,13 @@ function checkSslMode(parameters: URLSearchParams): void {
   const mode = parameters.get('sslmode');
   if (mode === null) return;
   if (!SSL_MODES.includes(mode)) throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
-  // The meaning is the same; only the warning goes.
+  // The meaning is the same, without the warning.
   if (SSL_ALIASES.includes(mode) && parameters.get('uselibpqcompat') !== 'true') {
     parameters.set('sslmode', 'verify-full');
   }
 }
 
-/** The default schema is left to the server, because connection poolers refuse to pass on `search_path`. */
+/** The server selects the default schema by itself, and connection poolers refuse to pass on `search_path`. */
 function selectSchema(parameters: URLSearchParams, schema: string): void {
   if (schema === DEFAULT_SCHEMA) return;
   const searchPath = pg.escapeIdentifier(schema).replace(/[\s\\]/g, '\\$&');

@@ -1,12 +1,12 @@
-/** What PostgreSQL says of an error: its SQLSTATE, and a severity that is in the language of the server's messages. */
+/** An error of PostgreSQL: its SQLSTATE, and a severity in the language of the server's messages. */
 interface ServerError {
   code?: string | undefined;
   severity?: string | undefined;
 }
 
 /**
- * SQLSTATEs of statements that are rejected and rolled back while the session goes on, whatever the language: faults of data, of a
- * constraint, of the statement, a rolled back transaction, a lock that did not come, a statement that was cancelled.
+ * SQLSTATEs after which the session goes on, whatever the language: faults of data, of a constraint, of the statement, a rolled
+ * back transaction, a lock that was not granted, a statement that was cancelled.
  */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
 
@@ -25,7 +25,7 @@ export class ConnectionPoolExhaustedError extends Error {
   override readonly name = 'ConnectionPoolExhaustedError';
 }
 
-/** The time was up before the answer came; what became of a statement that was sent is unknown. */
+/** The time was up before the answer came; the result of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
 }

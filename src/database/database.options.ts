@@ -104,8 +104,8 @@ function adapterFaults(adapter: unknown): string[] {
 }
 
 /** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
-export interface LendingPool {
-  connect(): Promise<LentConnection>;
+export interface PgPoolLike {
+  connect(): Promise<PgClientLike>;
   /** Where these three are told, a pool that is exhausted is told apart from a database that cannot be reached. */
   readonly totalCount?: number;
   readonly idleCount?: number;
@@ -113,7 +113,7 @@ export interface LendingPool {
 }
 
 /** As much of a `pg` client as the store uses. */
-export interface LentConnection {
+export interface PgClientLike {
   query(...parameters: never[]): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   removeListener(event: 'error', listener: (error: Error) => void): unknown;
@@ -139,7 +139,7 @@ export interface UrlDatabaseOptions {
 /** Connections that the application lends: they are given back as they were, and the pool is never ended. */
 export interface PoolDatabaseOptions {
   /** A pool of `pg`, of whichever version the application uses. */
-  pool: LendingPool;
+  pool: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have; `public` unless given. */
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
@@ -171,5 +171,3 @@ export type DatabaseOptions = AdapterDatabaseOptions | PoolDatabaseOptions | Url
 export const DEFAULT_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
-/** The schema that PostgreSQL makes in every database. */
-export const DEFAULT_SCHEMA = 'public';

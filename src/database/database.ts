@@ -1,63 +1,55 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { ConnectionPool } from './connection-pool.js';
-import {
-  type AdapterDatabaseOptions,
-  type DatabaseOptions,
-  DEFAULT_SCHEMA,
-  DEFAULT_TIMEOUT,
-  GRACE_MS,
-  type PoolDatabaseOptions,
-  type UrlDatabaseOptions,
-} from './database.options.js';
-import { GuardedAdapter } from './host-adapter.js';
-import { LentPool } from './host-pool.js';
-import { statementNames, escapeSchema, overPool } from './prisma-adapter.js';
-import type { Query, QueryValue } from './migrations/migration-status.js';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { DEFAULT_SCHEMA } from './database-url.js';
+import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
+import { TransactionalAdapter } from './host-adapter.js';
+import { HostPool } from './host-pool.js';
+import { escapeSchema, overPool, statementNames } from './prisma-adapter.js';
+
+/** A parameter of a statement: a text, a list of texts, or nothing. */
+export type QueryValue = string | null | (string | null)[];
+
+/** Runs one statement, on whichever connection there is. */
+export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 
 const TEXT = { scalarType: 'string', arity: 'scalar' } as const;
 const TEXTS = { scalarType: 'string', arity: 'list' } as const;
 
-/** The database that the store keeps its plants in, by whichever way it is reached. */
+/** The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. */
 export class Database {
   private constructor(
     /** The schema that holds the tables. */
     readonly schema: string,
     /** Milliseconds to wait for a connection and the answer to a statement, both together. */
     readonly timeout: number,
-    /** The most connections that there are, as far as that is known. */
+    /** The maximum number of connections, as far as that is known. */
     readonly connections: number,
     private readonly adapter: SqlDriverAdapter,
-    private readonly pool?: ConnectionPool,
+    private readonly ownPool?: ConnectionPool,
   ) {}
 
   /** Connects to nothing yet. Rejects where the options can't be used. */
   static async open(options: DatabaseOptions): Promise<Database> {
-    if (options.url !== undefined) return Database.ofUrl(options);
-    return options.pool === undefined ? Database.ofAdapter(options) : Database.ofPool(options);
-  }
-
-  private static async ofUrl(options: UrlDatabaseOptions): Promise<Database> {
-    const pool = new ConnectionPool(options);
-    const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
-    const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
-    const adapter = await overPool(factory, pool).connect();
-    return new Database(pool.schema, pool.timeout, pool.options.max, adapter, pool);
-  }
-
-  private static async ofPool(options: PoolDatabaseOptions): Promise<Database> {
-    const { pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_TIMEOUT } = options;
-    const adapter = await overPool(new PrismaPg({}), new LentPool(pool, timeout, timeout + GRACE_MS)).connect();
-    return new Database(schema, timeout, pool.options?.max ?? Infinity, new GuardedAdapter(adapter, schema, timeout));
-  }
-
-  private static async ofAdapter(options: AdapterDatabaseOptions): Promise<Database> {
-    const { adapter: factory, timeout = DEFAULT_TIMEOUT } = options;
-    const adapter = await factory.connect();
-    const schema = adapter.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
-    return new Database(schema, timeout, Infinity, new GuardedAdapter(adapter, schema, timeout));
+    if (options.url !== undefined) {
+      const pool = new ConnectionPool(options);
+      const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
+      const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
+      const adapter = await overPool(factory, pool).connect();
+      return new Database(pool.schema, pool.timeout, pool.options.max, adapter, pool);
+    }
+    const { pool, adapter: factory, timeout = DEFAULT_TIMEOUT } = options;
+    if (pool === undefined) {
+      const adapter = await factory.connect();
+      const schema = adapter.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
+      return new Database(schema, timeout, Infinity, new TransactionalAdapter(adapter, schema, timeout));
+    }
+    const { schema = DEFAULT_SCHEMA } = options;
+    const adapter = await overPool(new PrismaPg({}), new HostPool(pool, timeout, timeout + GRACE_MS)).connect();
+    const connections = pool.options?.max ?? Infinity;
+    return new Database(schema, timeout, connections, new TransactionalAdapter(adapter, schema, timeout));
   }
 
   /** For a Prisma client. */
@@ -74,10 +66,10 @@ export class Database {
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };
 
-  /** Closes what was opened for the store, and nothing that was lent. */
+  /** Closes what was opened for the store, and nothing of the host's. */
   async close(): Promise<void> {
     await this.adapter.dispose();
-    await this.pool?.end();
+    await this.ownPool?.end();
   }
 }
 
@@ -87,7 +79,7 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     super({ adapter: database.adapterFactory });
   }
 
-  /** Here and not in `onModuleDestroy`, which Nest runs before the requests in flight are done. */
+  /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
   async onApplicationShutdown(): Promise<void> {
     await this.$disconnect();
     await this.database.close();

@@ -6,17 +6,17 @@ import type {
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils';
+import { withinTime } from '../util/timing.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
 import { GRACE_MS } from './database.options.js';
 import { escapeSchema } from './prisma-adapter.js';
-import { withinTime } from '../util/timing.js';
 
 /**
- * An adapter over connections that are not ours. Each statement is a transaction, with settings that end with it: that a commit
- * waits for the disk, and a statement timeout. The session is given back as it was. Errors tell whether a statement
- * was sent at all, as those of ConnectionPool do.
+ * An adapter over connections that are borrowed from the host. Each statement is a transaction, with settings that end with it:
+ * that a commit waits for the disk, and a statement timeout. The session is returned unchanged. As with ConnectionPool, errors
+ * tell whether a statement was sent at all.
  */
-export class GuardedAdapter implements SqlDriverAdapter {
+export class TransactionalAdapter implements SqlDriverAdapter {
   readonly provider: SqlDriverAdapter['provider'];
   readonly adapterName: string;
   private disposal?: Promise<void>;
@@ -51,7 +51,7 @@ export class GuardedAdapter implements SqlDriverAdapter {
     return { ...info, schemaName: escapeSchema(this.schema) };
   }
 
-  /** Prisma's client calls it where it has run a query, and the Database in any case: a pool cannot be ended twice. */
+  /** Prisma's client calls it if it has run a query, and the Database in any case: a pool cannot be ended twice. */
   dispose(): Promise<void> {
     return (this.disposal ??= this.inner.dispose());
   }
@@ -62,7 +62,7 @@ export class GuardedAdapter implements SqlDriverAdapter {
     const timeUp = (): Error => new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
     const result = (async () => {
       const value = await work(transaction);
-      // Nobody waits for it any more.
+      // The caller does not wait any more.
       if (performance.now() > deadline + GRACE_MS) throw timeUp();
       return value;
     })().then(
@@ -88,34 +88,32 @@ export class GuardedAdapter implements SqlDriverAdapter {
 
   private async beginWithSettings(deadline: number, isolationLevel?: IsolationLevel): Promise<Transaction> {
     const transaction = await this.inner.startTransaction(isolationLevel);
-    try {
-      const left = Math.ceil(Math.max(1, deadline - performance.now()));
-      await transaction.queryRaw(
-        plainQuery(
-          `SELECT set_config('synchronous_commit', 'on', true), set_config('statement_timeout', '${left}', true)`,
-        ),
-      );
-    } catch (error) {
-      await rollBack(transaction);
-      throw error;
-    }
-    return transaction;
+    const left = Math.ceil(Math.max(1, deadline - performance.now()));
+    const settings = `set_config('synchronous_commit', 'on', true), set_config('statement_timeout', '${left}', true)`;
+    return orRollBack(transaction, async () => {
+      await transaction.queryRaw(plainQuery(`SELECT ${settings}`));
+      return transaction;
+    });
   }
 }
 
 async function commit(transaction: Transaction): Promise<void> {
   if (!transaction.options.usePhantomQuery) {
-    try {
-      await transaction.executeRaw(plainQuery('COMMIT'));
-    } catch (error) {
-      await rollBack(transaction);
-      throw error;
-    }
+    await orRollBack(transaction, () => transaction.executeRaw(plainQuery('COMMIT')));
   }
   await transaction.commit();
 }
 
-/** Gives the connection back, with nothing left open on it. Never fails: what led here matters more. */
+async function orRollBack<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await rollBack(transaction);
+    throw error;
+  }
+}
+
+/** Returns the connection, with nothing left open on it. Never fails: the failure before it matters more. */
 async function rollBack(transaction: Transaction): Promise<void> {
   try {
     if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery('ROLLBACK'));

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { type ErrorNumber, statusOf } from './error-catalogue.js';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
-/** What an ApiError may have besides its number and message: its cause, and headers. */
+/** What an ApiError may have in addition to its number and message. */
 export interface ApiErrorOptions extends ErrorOptions {
   /** Response headers that belong to this failure, such as `Allow` or `Retry-After`. */
   headers?: OutgoingHttpHeaders;
@@ -12,9 +12,9 @@ export interface ApiErrorOptions extends ErrorOptions {
 }
 
 /**
- * A failure that the client is told about: a number of the catalogue and a message written for people. `ApiExceptionFilter` answers
- * it whole, with its headers. To any other filter it is Nest's HttpException: `{error, message}` with the status that the number
- * begins with.
+ * A failure that is reported to the client: a number of the catalogue and a message for people. `ApiExceptionFilter` answers
+ * with all of it, headers included. Any other filter sees Nest's HttpException: `{error, message}`, with the status that the
+ * number begins with.
  */
 export class ApiError extends HttpException {
   readonly headers: OutgoingHttpHeaders;
@@ -32,10 +32,10 @@ export class ApiError extends HttpException {
   }
 }
 
-/** The header of what may be sent again soon. */
+/** The header of a failure after which the request may be sent again soon. */
 export const RETRY_LATER = { 'Retry-After': '1' };
 
-/** What every failure is answered with. */
+/** The body of every failure. */
 @ApiSchema({ name: 'Error' })
 export class ErrorBody {
   @ApiProperty({

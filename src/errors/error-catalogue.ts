@@ -40,12 +40,7 @@ export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
 export type ErrorStatus = 'contract' | 'semantic';
 
 export function statusOf(error: ErrorNumber, errorStatus: ErrorStatus): number {
-  switch (errorStatus) {
-    case 'contract':
-      return 400;
-    case 'semantic':
-      return Math.trunc(error / 100);
-  }
+  return errorStatus === 'contract' ? 400 : Math.trunc(error / 100);
 }
 
 /** Injection token of the `ErrorStatus` in force. */

@@ -1,34 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
-import { UnknownPathError } from './http.errors.js';
-import { principalOf } from '../auth/token-verifier.js';
 import { revealMediaType } from './body-parser-exemption.js';
-import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, requestId } from './platform.js';
+import { UnknownPathError } from './http.errors.js';
+import {
+  nodeRequest,
+  nodeResponse,
+  type PlatformRequest,
+  type PlatformResponse,
+  PRINCIPAL,
+  sendError,
+} from './platform.js';
 import { discardBody } from './server/connection-close.js';
-import { sendError } from './send-error.js';
-
-const GIVEN_UP =
-  'The application did not wait for the answer any longer, and whether the plant was created is unknown. ' +
-  'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
-
-/** What the client is told about any failure. Whatever nobody foresaw is 50000, and says nothing of its cause. */
-function toApiError(failure: unknown): ApiError {
-  if (failure instanceof ApiError) return failure;
-  if (failure instanceof HttpException && failure.getStatus() < 500) return fromStatus(failure);
-  const message =
-    'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
-  return new ApiError(50000, message, { cause: failure });
-}
-
-/** A refusal by Nest, Express or a guard of a host: the number that begins with its status, where there is one. */
-function fromStatus(failure: HttpException): ApiError {
-  const number = failure.getStatus() * 100;
-  if (number === 40400) return new UnknownPathError();
-  // Not 40800: whoever in a host gave up waiting, the plant may have been created meanwhile.
-  if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
-  return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
-}
 
 /** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
 @Catch()
@@ -39,21 +24,17 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const incoming = http.getRequest<PlatformRequest>();
-    const request = nodeRequest(incoming);
+    const received = http.getRequest<PlatformRequest>();
     const reply = http.getResponse<PlatformResponse>();
-    const response = nodeResponse(reply);
+    const [request, response] = [nodeRequest(received), nodeResponse(reply)];
     revealMediaType(request);
     const failure = toApiError(exception);
     const id = failure.isLogged ? requestId(request) : undefined;
     if (id !== undefined) {
       const { message, error, cause } = failure;
-      const principal = principalOf(incoming)?.name;
-      this.logger.error(
-        message,
-        { error, requestId: id, ...(principal !== undefined && { principal }) },
-        describe(cause),
-      );
+      const principal = received[PRINCIPAL]?.name;
+      const fields = { error, requestId: id, ...(principal !== undefined && { principal }) };
+      this.logger.error(message, fields, describe(cause));
     }
     if (response.headersSent) {
       response.destroy();
@@ -63,6 +44,34 @@ export class ApiExceptionFilter implements ExceptionFilter {
     discardBody(request, response);
     sendError(reply, failure, this.errorStatus);
   }
+}
+
+const GIVEN_UP =
+  'The application did not wait for the answer any longer, and whether the plant was created is unknown. ' +
+  'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
+const UNFORESEEN =
+  'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
+
+/** A failure that nobody foresaw is 50000, and says nothing of its cause. */
+function toApiError(failure: unknown): ApiError {
+  if (failure instanceof ApiError) return failure;
+  if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {
+    return new ApiError(50000, UNFORESEEN, { cause: failure });
+  }
+  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, where there is one.
+  const number = failure.getStatus() * 100;
+  if (number === 40400) return new UnknownPathError();
+  // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
+  if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
+  return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
+}
+
+const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request in the log: the client's own `X-Request-Id` if it is a plain word, else a new one. */
+function requestId({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && ACCEPTED_ID.test(sent) ? sent : randomUUID();
 }
 
 /** A failure with its stack, and those of all that caused it. */

@@ -1,30 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
-import { quote } from '../util/text.js';
-import { BodyTooLargeError, UnreadableBodyError, UnsupportedMediaError, TooManyBodiesError } from './http.errors.js';
-import { headerValues } from './platform.js';
-import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
 import { deserialize, serialize } from 'node:v8';
+import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import { quote } from '../util/text.js';
 import type { JsonObject } from './exact-json.js';
+import {
+  BodyTooLargeError,
+  MalformedRequestError,
+  TooManyBodiesError,
+  UnreadableBodyError,
+  UnsupportedMediaError,
+} from './http.errors.js';
+import { headerValues } from './platform.js';
+import { onRequestAbort } from './server/broken-requests.js';
+import { acceptBody } from './server/connection-close.js';
 
 const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
 type ContentCoding = (typeof CODINGS)[number];
+type Compression = Exclude<ContentCoding, 'identity'>;
 
 /** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
 export function checkMediaType(request: IncomingMessage): ContentCoding {
-  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
   if (headerValues(request, 'content-type').length > 1) {
     throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
   }
   if (type !== 'application/json') checkJson(type);
-  return encoding === undefined ? 'identity' : contentCoding(encoding);
+  const name = encoding.trim().toLowerCase();
+  const coding = CODINGS.find((known) => known === name || (known === 'gzip' && name === 'x-gzip'));
+  if (coding) return coding;
+  throw new UnsupportedMediaError(
+    `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
+  );
 }
 
 function checkJson(type: string | undefined): void {
   if (type === undefined) {
     throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
   }
-  const parsed = parse(type);
+  const parsed = parseMediaType(type);
   if (parsed?.essence !== 'application/json') {
     throw new UnsupportedMediaError(`The media type ${quote(type)} is not supported. It must be application/json.`);
   }
@@ -34,7 +48,7 @@ function checkJson(type: string | undefined): void {
   }
 }
 
-function parse(type: string): MIMEType | undefined {
+function parseMediaType(type: string): MIMEType | undefined {
   try {
     return new MIMEType(type);
   } catch {
@@ -42,29 +56,66 @@ function parse(type: string): MIMEType | undefined {
   }
 }
 
-function contentCoding(encoding: string): ContentCoding {
-  const name = encoding.trim().toLowerCase();
-  const coding = CODINGS.find((known) => known === name || (known === 'gzip' && name === 'x-gzip'));
-  if (coding) return coding;
-  throw new UnsupportedMediaError(
-    `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
-  );
+/** What compression may add to a body that does not compress. */
+const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
+
+/** Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. */
+export async function readBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  coding: ContentCoding,
+  limit: number,
+): Promise<Buffer> {
+  const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
+  if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
+  acceptBody(request, response);
+  const bytes = await collect(request, wireLimit, limit);
+  return coding === 'identity' || bytes.length === 0 ? bytes : decompress(bytes, coding, limit);
+}
+
+function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // The event that reports it does not come a second time.
+    if (request.destroyed) throw closedEarly();
+    const received = new ReceivedBytes();
+    const settle = (failure?: Error): void => {
+      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
+      if (failure) reject(failure);
+      else resolve(received.bytes());
+    };
+    const onData = (chunk: Buffer): void => {
+      if (received.length + chunk.length > wireLimit) settle(new BodyTooLargeError(limit));
+      else received.add(chunk);
+    };
+    const onClose = (cause?: Error): void => {
+      settle(closedEarly(cause));
+    };
+    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose);
+    onRequestAbort(request, settle);
+  });
+}
+
+function closedEarly(cause?: Error): MalformedRequestError {
+  return new MalformedRequestError('The connection was closed before the whole body had arrived.', { cause });
 }
 
 /**
- * Bytes that arrive in chunks, in one buffer: a million chunks of one byte, each an object of its own, would take hundreds of
- * times their size. What arrives in one chunk is not copied.
+ * Chunks in one buffer: a million chunks of one byte, each an object of its own, would take hundreds of times their size. A body
+ * of one chunk is not copied.
  */
-export class ReceivedBytes {
+class ReceivedBytes {
   private buffer: Buffer = Buffer.alloc(0);
   length = 0;
 
   add(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (this.length === 0) {
-      this.buffer = chunk;
-    } else {
-      if (length > this.buffer.length) this.grow(Math.max(length, 2 * this.buffer.length));
+    if (this.length === 0) this.buffer = chunk;
+    else {
+      if (length > this.buffer.length) {
+        const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.buffer.length));
+        this.buffer.copy(larger);
+        this.buffer = larger;
+      }
       chunk.copy(this.buffer, this.length);
     }
     this.length = length;
@@ -73,33 +124,21 @@ export class ReceivedBytes {
   bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
   }
-
-  private grow(capacity: number): void {
-    const larger = Buffer.allocUnsafe(capacity);
-    this.buffer.copy(larger);
-    this.buffer = larger;
-  }
 }
 
+/** With `info: true`, which Node's type declarations do not know. */
 type Decompressor = (
-  data: InputType,
+  data: Buffer,
   options: ZlibOptions,
-  callback: (error: NodeJS.ErrnoException | null, result: DecompressedInfo) => void,
+  callback: (error: NodeJS.ErrnoException | null, result: { buffer: Buffer; engine: { bytesWritten: number } }) => void,
 ) => void;
 
-/** What zlib hands over with `info: true`; its type declarations do not know it. */
-interface DecompressedInfo {
-  buffer: Buffer;
-  engine: { bytesWritten: number };
-}
-
 const DECOMPRESSORS = { gzip: gunzip, br: brotliDecompress, deflate: inflate } as unknown as Record<
-  Exclude<ContentCoding, 'identity'>,
+  Compression,
   Decompressor
 >;
 
-/** Decompresses a whole body and stops as soon as it is larger than `limit` bytes. */
-export function decompress(bytes: Buffer, coding: Exclude<ContentCoding, 'identity'>, limit: number): Promise<Buffer> {
+function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     DECOMPRESSORS[coding](bytes, { maxOutputLength: limit, info: true }, (cause, result) => {
       if (cause?.code === 'ERR_BUFFER_TOO_LARGE') reject(new BodyTooLargeError(limit));
@@ -111,25 +150,22 @@ export function decompress(bytes: Buffer, coding: Exclude<ContentCoding, 'identi
   });
 }
 
-/** What is smaller need not be counted: as many of these as can wait take little. */
-export const SMALL_BODY = 16 * 1024;
-/** Bytes of bodies that requests under way may hold together. */
-const MOST = 256 * 1024 * 1024;
+const MAX_BODIES_BYTES = 256 * 1024 * 1024;
 
-/**
- * The bodies of requests that are not answered yet, which stay in memory as long as the requests wait, with all that a
- * client has put into them.
- */
-export class HeldBodies {
+/** The memory of the bodies of requests in flight: a body stays in memory until its request is answered. */
+export class BodyMemoryBudget {
+  /** A smaller body need not be counted: all that can wait take little. */
+  static readonly MIN_COUNTED_BYTES = 16 * 1024;
+
   private bytes = 0;
 
   /**
    * Counts a body until its request is answered.
    *
-   * @throws TooManyBodiesError where that is too much, unless it is the only one
+   * @throws TooManyBodiesError where all would be too large together, unless it is the only one
    */
   hold(bytes: number, response: ServerResponse): void {
-    if (this.bytes > 0 && this.bytes + bytes > MOST) throw new TooManyBodiesError();
+    if (this.bytes > 0 && this.bytes + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
     this.bytes += bytes;
     response.once('close', () => {
       this.bytes -= bytes;
@@ -137,10 +173,10 @@ export class HeldBodies {
   }
 }
 
-/** The same object with texts of their own: what V8 has cut out of a text keeps all of that in memory. */
-export function detached(object: JsonObject): JsonObject {
+/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
+export function copyStrings(object: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(object)) {
-    // Unlike an encoding, this keeps lone surrogates, which are told of later.
+    // Unlike an encoding, this keeps lone surrogates, which are reported later.
     if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
   }
   return object;

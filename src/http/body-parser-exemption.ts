@@ -2,93 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type CustomDecorator, type INestApplication, SetMetadata } from '@nestjs/common';
 
-/** A media type that no parser takes, but for one that takes every media type, and that no client can know to send. */
-const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
-
-const hidden = new WeakMap<IncomingMessage, string | undefined>();
-
-/** Keeps every parser off a request's body, as parsers go by the media type. */
-function hideMediaType(request: IncomingMessage): void {
-  if (hidden.has(request)) return;
-  hidden.set(request, request.headers['content-type']);
-  request.headers['content-type'] = UNPARSED;
-}
-
-/** Gives a request its media type back, where it was hidden. */
-export function revealMediaType(request: IncomingMessage): void {
-  if (!hidden.has(request)) return;
-  const type = hidden.get(request);
-  if (type === undefined) delete request.headers['content-type'];
-  else request.headers['content-type'] = type;
-  hidden.delete(request);
-}
-
-/** What `@RouteConfig()` of `@nestjs/platform-fastify` sets: by its name, so that a host on Express does not need that package. */
-const ROUTE_CONFIG = '__fastify_route_config__';
-
-/** What Nest's own decorators of methods, such as `@Post()`, set. */
-const ROUTE_PATH = 'path';
-
-interface RouteConfig {
-  readsOwnBody?: boolean;
-}
-
-/** Marks a route that reads its body from the raw stream, where the application's own parser leaves it alone. */
-export function ReadsOwnBody(): CustomDecorator {
-  return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true } satisfies RouteConfig);
-}
-
-/** The mark as Fastify keeps it with the route. */
-function isMarked(config: object): boolean {
-  return (config as RouteConfig).readsOwnBody === true;
-}
-
-/** The mark on the function that Nest hands to the router, to which it copies a route's metadata. */
-function isMarkedHandler(handler: object): boolean {
-  return isMarked((Reflect.getMetadata(ROUTE_CONFIG, handler) ?? {}) as RouteConfig);
-}
-
-/** Whether such a function is a route without the mark, and not, for one, a middleware. */
-function isUnmarkedRoute(handler: object): boolean {
-  return Reflect.hasMetadata(ROUTE_PATH, handler) && !isMarkedHandler(handler);
-}
-
-/** What is used of Express: the layers of its router, of which some are routes. */
-interface Express {
-  readonly router: { readonly stack: readonly Layer[] };
-  use(middleware: (request: ExpressRequest, response: unknown, next: () => void) => void): unknown;
-}
-
-type ExpressRequest = IncomingMessage & { readonly path: string };
-
-interface Layer {
-  readonly name: string;
-  readonly route?: {
-    readonly path: unknown;
-    readonly methods: Readonly<Record<string, boolean>>;
-    readonly stack: readonly { readonly handle: object }[];
-  };
-  match(path: string): boolean;
-}
-
-/** What is used of Fastify. */
-interface Fastify {
-  addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: unknown, done: () => void) => void): unknown;
-  hasContentTypeParser(type: string): boolean;
-  addContentTypeParser(
-    type: string,
-    parser: (request: unknown, body: unknown, done: (error: null) => void) => void,
-  ): unknown;
-}
-
-interface FastifyRequest {
-  readonly raw: IncomingMessage;
-  readonly routeOptions: { readonly config: object };
-}
-
-const TOO_LATE =
-  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
-
 /**
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
  * reads the bodies of its requests itself: after the guards, and byte for byte. To be called right after
@@ -115,15 +28,76 @@ export function exemptPlantsFromBodyParser(app: INestApplication): void {
   }
 }
 
-/** Express routes a request only behind its parsers, so the routes are asked here, in front of them. */
+/** A media type that no parser takes, except one that takes every media type, and that no client can know. */
+const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
+const hidden = new WeakMap<IncomingMessage, string | undefined>();
+
+/** Keeps every parser off a request's body, as parsers go by the media type. */
+function hideMediaType(request: IncomingMessage): void {
+  if (hidden.has(request)) return;
+  hidden.set(request, request.headers['content-type']);
+  request.headers['content-type'] = UNPARSED;
+}
+
+/** Gives a request its media type back, where it was hidden. */
+export function revealMediaType(request: IncomingMessage): void {
+  if (!hidden.has(request)) return;
+  const type = hidden.get(request);
+  if (type === undefined) delete request.headers['content-type'];
+  else request.headers['content-type'] = type;
+  hidden.delete(request);
+}
+
+/** The key of `@RouteConfig()` of `@nestjs/platform-fastify`: by its name, so that a host on Express does not need that package. */
+const ROUTE_CONFIG = '__fastify_route_config__';
+/** The key of Nest's own decorators of methods, such as `@Post()`. */
+const ROUTE_PATH = 'path';
+
+/** Marks a route that reads its body from the raw stream, where the application's own parser leaves it alone. */
+export function ReadsOwnBody(): CustomDecorator {
+  return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true });
+}
+
+function isMarked(config: unknown): boolean {
+  return (Object(config) as { readsOwnBody?: boolean }).readsOwnBody === true;
+}
+
+/** Nest copies a route's metadata to the function that it gives to the router. */
+function isMarkedHandler(handler: object): boolean {
+  return isMarked(Reflect.getMetadata(ROUTE_CONFIG, handler));
+}
+
+/** Whether the function is a route without the mark, and not, for example, a middleware. */
+function isUnmarkedRoute(handler: object): boolean {
+  return Reflect.hasMetadata(ROUTE_PATH, handler) && !isMarkedHandler(handler);
+}
+
+const TOO_LATE =
+  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
+
+/** The part of Express in use: the layers of its router, of which some are routes. */
+interface Express {
+  readonly router: { readonly stack: readonly Layer[] };
+  use(middleware: (request: ExpressRequest, response: unknown, next: () => void) => void): unknown;
+}
+
+type ExpressRequest = IncomingMessage & { readonly path: string };
+
+interface Layer {
+  readonly name: string;
+  readonly route?: {
+    readonly path: unknown;
+    readonly methods: Readonly<Record<string, boolean>>;
+    readonly stack: readonly { readonly handle: object }[];
+  };
+  match(path: string): boolean;
+}
+
+/** Express finds the route only after its parsers, so the routes are asked here, before them. */
 function exemptOnExpress(express: Express): void {
-  if (
-    express.router.stack.some(
-      ({ name, route }) => route !== undefined || /^(?:json|urlencoded|raw|text)Parser$/.test(name),
-    )
-  ) {
-    throw new Error(TOO_LATE);
-  }
+  const isParserOrRoute = ({ name, route }: Layer): boolean =>
+    route !== undefined || /^(?:json|urlencoded|raw|text)Parser$/.test(name);
+  if (express.router.stack.some(isParserOrRoute)) throw new Error(TOO_LATE);
   let marked: Layer[] = [];
   let rivals: Layer[] = [];
   express.use((request, _response, next) => {
@@ -141,7 +115,7 @@ function exemptOnExpress(express: Express): void {
 
 /**
  * Routes of the application's own that may take a request from a marked one: they come first, or are the same path in another
- * version, which only Nest can tell. What they may get stays with the parsers.
+ * version, which only Nest can distinguish. What they may take stays with the parsers.
  */
 function rivalsOf(marked: Layer[], stack: readonly Layer[]): Layer[] {
   const last = stack.findLastIndex((layer) => marked.includes(layer));
@@ -158,6 +132,21 @@ function isHandledBy({ route }: Layer, are: (handler: object) => boolean): boole
 function matches(layer: Layer, { method = '', path }: ExpressRequest): boolean {
   const methods = layer.route?.methods ?? {};
   return (methods._all ?? methods[method.toLowerCase()] ?? false) && layer.match(path);
+}
+
+/** The part of Fastify in use. */
+interface Fastify {
+  addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: unknown, done: () => void) => void): unknown;
+  hasContentTypeParser(type: string): boolean;
+  addContentTypeParser(
+    type: string,
+    parser: (request: unknown, body: unknown, done: (error: null) => void) => void,
+  ): unknown;
+}
+
+interface FastifyRequest {
+  readonly raw: IncomingMessage;
+  readonly routeOptions: { readonly config: object };
 }
 
 function exemptOnFastify(fastify: Fastify): void {

@@ -16,7 +16,7 @@ export class JsonSyntaxError extends Error {
 export class JsonNumber {
   constructor(
     readonly source: string,
-    /** Not where an application's own parser has read it before, and what was written may have been another number. */
+    /** False where an application's own parser has read it before and may have rounded it. */
     readonly isExact = true,
   ) {}
 }
@@ -29,7 +29,7 @@ export class JsonStructure {
 export type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
-/** A value of JavaScript as JSON would have it. */
+/** A value of JavaScript as a value of JSON. */
 export function toJsonValue(value: unknown): JsonValue {
   switch (typeof value) {
     case 'string':
@@ -44,8 +44,8 @@ export function toJsonValue(value: unknown): JsonValue {
 }
 
 /**
- * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost
- * object, or whatever else the text holds. Depth costs memory but no stack, so no nesting overflows it.
+ * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or the
+ * value that the text holds instead. Depth costs memory but no stack, so no nesting overflows it.
  *
  * @throws JsonSyntaxError where the text is not JSON or repeats a key, at any depth
  */
@@ -53,7 +53,7 @@ export function parseExactJson(text: string): JsonValue | JsonObject {
   return new ExactJsonParser(text).parse();
 }
 
-/** The keys met in one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
+/** The keys of one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
 type OpenContainer = { keys: Set<string> | string | undefined } | null;
 
 const OBJECT = new JsonStructure('object');
@@ -195,8 +195,8 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
 }
 
 /**
- * What an application's own parser made of a body, as far as it is still exact. Of a number that JavaScript may have rounded
- * neither the size nor its being an integer is known any more.
+ * The result of an application's own parser, as far as it is still exact. JavaScript may have rounded large numbers: then neither
+ * the size nor whether it was an integer is known.
  */
 export function exactObject(body: object): JsonObject {
   return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, exactValue(value)]));

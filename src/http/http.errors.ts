@@ -1,37 +1,47 @@
 import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
-/** The request breaks HTTP itself, so that it can't be told where it ends: its connection is closed. */
+const CLOSE = { Connection: 'close' };
+
+/** The request breaks HTTP itself, so that nobody can tell where it ends: its connection is closed. */
 export class MalformedRequestError extends ApiError {
   constructor(message: string, options?: ErrorOptions) {
-    super(40010, message, { ...options, headers: { Connection: 'close' } });
+    super(40010, message, { ...options, headers: CLOSE });
   }
 }
 
 export class RequestTimeoutError extends ApiError {
   constructor(milliseconds: number) {
-    super(40800, `The request did not arrive within ${milliseconds} ms. Send it again, without pauses.`, {
-      headers: { Connection: 'close' },
-    });
+    const message = `The request did not arrive within ${milliseconds} ms. Send it again, without pauses.`;
+    super(40800, message, { headers: CLOSE });
   }
 }
 
 export class HeadersTooLargeError extends ApiError {
   constructor(limit: number) {
-    super(
-      43100,
-      `The request line and header fields are larger than ${limit} bytes together. Send fewer or shorter ones.`,
-      {
-        headers: { Connection: 'close' },
-      },
-    );
+    const message = `The request line and header fields are larger than ${limit} bytes together. Send fewer or shorter ones.`;
+    super(43100, message, { headers: CLOSE });
   }
 }
 
 export class ConnectNotOfferedError extends ApiError {
   constructor() {
-    super(40500, 'CONNECT is not offered: this service is no proxy. Plants are created with POST at /plants.', {
-      headers: { Allow: 'POST', Connection: 'close' },
-    });
+    const message = 'CONNECT is not offered: this service is no proxy. Plants are created with POST at /plants.';
+    super(40500, message, { headers: { Allow: 'POST', ...CLOSE } });
+  }
+}
+
+export class MethodNotAllowedError extends ApiError {
+  /** @param allowed the one method that is offered */
+  constructor(allowed: string) {
+    super(40500, `This method is not offered here. The only one that is: ${allowed}.`, { headers: { Allow: allowed } });
+  }
+}
+
+export class UnknownPathError extends ApiError {
+  constructor() {
+    const message =
+      'There is nothing at this path. The one operation is POST /plants below the base URL, exactly so written.';
+    super(40400, message);
   }
 }
 
@@ -62,27 +72,11 @@ export class UnsupportedMediaError extends ApiError {
   }
 }
 
-/** The requests under way hold so much that one more might take all of the memory. */
+/** The requests in flight hold so much memory that one more might take all of it. */
 export class TooManyBodiesError extends ApiError {
   constructor() {
     const message =
       'The service holds as many large bodies as it can. Nothing was written; send the request again later.';
     super(50301, message, { headers: RETRY_LATER });
-  }
-}
-
-export class UnknownPathError extends ApiError {
-  constructor() {
-    super(
-      40400,
-      'There is nothing at this path. The one operation is POST /plants below the base URL, exactly so written.',
-    );
-  }
-}
-
-export class MethodNotAllowedError extends ApiError {
-  /** @param allowed the one method that is offered */
-  constructor(allowed: string) {
-    super(40500, `This method is not offered here. The only one that is: ${allowed}.`, { headers: { Allow: allowed } });
   }
 }

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import type { INestApplication, Type } from '@nestjs/common';
 import {
   type ApiResponseExamples,
   type ApiResponseOptions,
@@ -8,89 +10,9 @@ import {
 } from '@nestjs/swagger';
 import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
-import type { INestApplication, Type } from '@nestjs/common';
-import { STATUS_CODES } from 'node:http';
-import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
-import { CREATE_PLANTS } from '../auth/token-verifier.js';
-
-/** These failures as they stand in the answer, for the examples of an OpenAPI response: by number. */
-export function failureExamples(...failures: ApiError[]): Record<string, ApiResponseExamples> {
-  return Object.fromEntries(
-    failures.map(({ error, message }) => [
-      error,
-      { summary: `${error}: ${ERROR_CATALOGUE[error].meaning}`, value: { error, message } },
-    ]),
-  );
-}
-
-const NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
-
-/** The headers that some failures carry, with the numbers of those failures. */
-const HEADERS = [
-  { name: 'WWW-Authenticate', type: 'string', when: /^(?:40[13]|429)/, says: 'the challenge, as RFC 6750 has it' },
-  { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
-  { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
-  { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },
-];
-
-const CREDENTIAL_FAILURES = [
-  new MissingCredentialError(),
-  new InvalidTokenError(),
-  new InsufficientScopeError(CREATE_PLANTS),
-];
-
-/** What an operation says of its failures. */
-interface DeclaredFailures {
-  type: Type;
-  /** The meaning of 400 where every failure has that status. */
-  description: string;
-  /** By error number. */
-  examples: Record<string, ApiResponseExamples>;
-}
-
-/**
- * The responses of an operation that fails: what it declares, with what every operation has, the failures of the credential
- * and headers. With semantic statuses there is one for every status of the catalogue.
- */
-export function failureResponses(declared: DeclaredFailures, errorStatus: ErrorStatus): ApiResponseOptions[] {
-  const examples = { ...failureExamples(...CREDENTIAL_FAILURES), ...declared.examples };
-  return [...byStatus(errorStatus)].map(([status, numbers]) => {
-    const chosen = Object.entries(examples).filter(([number]) => numbers.includes(Number(number) as ErrorNumber));
-    return {
-      status,
-      type: declared.type,
-      description: errorStatus === 'contract' ? declared.description : meaningOf(status, numbers),
-      ...headersOf(numbers),
-      ...(chosen.length > 0 && { examples: Object.fromEntries(chosen) }),
-    };
-  });
-}
-
-function byStatus(errorStatus: ErrorStatus): Map<number, ErrorNumber[]> {
-  const statuses = new Map<number, ErrorNumber[]>();
-  for (const number of NUMBERS) {
-    const status = statusOf(number, errorStatus);
-    statuses.set(status, [...(statuses.get(status) ?? []), number]);
-  }
-  return statuses;
-}
-
-function meaningOf(status: number, numbers: ErrorNumber[]): string {
-  const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
-  return `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
-}
-
-function headersOf(numbers: ErrorNumber[]): { headers?: HeadersObject } {
-  const headers: HeadersObject = {};
-  for (const { name, type, when, says } of HEADERS) {
-    const carriers = numbers.filter((number) => when.test(String(number)));
-    if (carriers.length > 0) headers[name] = { description: `With ${carriers.join(', ')}: ${says}`, schema: { type } };
-  }
-  return Object.keys(headers).length > 0 ? { headers } : {};
-}
 
 interface OpenApiOptions {
-  /** Path before `/plants`; it stands in the document's server, not in its paths. */
+  /** Path before `/plants`; it is in the document's server, not in its paths. */
   basePath: string;
   errorStatus: ErrorStatus;
 }
@@ -112,7 +34,7 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
     })
     .addSecurityRequirements('bearerAuth')
     .build();
-  // Nobody is named as a contact, and Nest would leave an empty one.
+  // There is no contact, and Nest would leave an empty one.
   delete config.info.contact;
   const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
   return {
@@ -133,6 +55,61 @@ function description(errorStatus: ErrorStatus): string {
   return [
     'A store of plants with one operation: the creation of a plant.',
     `${status} and an Error body, whose \`error\` is one of these numbers:`,
-    ['| error | meaning | safe to send again unchanged? |', '|---|---|---|', ...rows].join('\n'),
+    ['| error | meaning | Retryable? |', '|---|---|---|', ...rows].join('\n'),
   ].join('\n\n');
+}
+
+/** What an operation declares of its failures. */
+interface DeclaredFailures {
+  type: Type;
+  /** The meaning of 400 where every failure has that status. */
+  description: string;
+  /** One failure of each number that is worth an example. */
+  examples: ApiError[];
+}
+
+/** The failure responses of an operation. With semantic statuses there is one for every status of the catalogue. */
+export function failureResponses(declared: DeclaredFailures, errorStatus: ErrorStatus): ApiResponseOptions[] {
+  const numbersOf = new Map<number, ErrorNumber[]>();
+  for (const number of Object.keys(ERROR_CATALOGUE).map((key) => Number(key) as ErrorNumber)) {
+    const status = statusOf(number, errorStatus);
+    numbersOf.set(status, [...(numbersOf.get(status) ?? []), number]);
+  }
+  return [...numbersOf].map(([status, numbers]) => {
+    const examples = declared.examples.filter(({ error }) => numbers.includes(error)).map(exampleOf);
+    return {
+      status,
+      type: declared.type,
+      description: errorStatus === 'contract' ? declared.description : meaningOf(status, numbers),
+      ...headersOf(numbers),
+      ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+    };
+  });
+}
+
+/** The failure as it is in the answer, by its number. */
+function exampleOf({ error, message }: ApiError): [number, ApiResponseExamples] {
+  return [error, { summary: `${error}: ${ERROR_CATALOGUE[error].meaning}`, value: { error, message } }];
+}
+
+function meaningOf(status: number, numbers: ErrorNumber[]): string {
+  const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
+  return `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
+}
+
+/** The headers that some failures carry, with the numbers of those failures. */
+const HEADERS = [
+  { name: 'WWW-Authenticate', type: 'string', when: /^(?:40[13]|429)/, says: 'the challenge, as RFC 6750 has it' },
+  { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
+  { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
+  { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },
+];
+
+function headersOf(numbers: ErrorNumber[]): { headers?: HeadersObject } {
+  const headers: HeadersObject = {};
+  for (const { name, type, when, says } of HEADERS) {
+    const carriers = numbers.filter((number) => when.test(String(number)));
+    if (carriers.length > 0) headers[name] = { description: `With ${carriers.join(', ')}: ${says}`, schema: { type } };
+  }
+  return Object.keys(headers).length > 0 ? { headers } : {};
 }

@@ -1,11 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpStatus, type INestApplication } from '@nestjs/common';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
 
-/** A token is typed into this page: it runs no script but its own, and talks to nobody but the store. */
+/** A user types a token into this page: it runs no script but its own, and connects to the store alone. */
 const HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -22,7 +22,7 @@ const HEADERS = {
   'Cache-Control': 'no-cache',
 };
 
-/** The operation is what the page is for: the catalogue above it and the text field in it take no more room than they need. */
+/** The page is for the operation: the catalogue above it and the text field in it take only the room that they need. */
 const STYLE = `
   .swagger-ui .info table tbody tr td:nth-child(n) { padding: 1px 10px 1px 0 }
   .swagger-ui .opblock-body .body-param__text:nth-child(n) { min-height: 120px }
@@ -34,7 +34,7 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     next();
   });
-  // There Nest would serve a page that looks for its parts in the wrong folder.
+  // Nest would serve a page there that looks for its parts in the wrong folder.
   const adapter = app.getHttpAdapter();
   adapter.get(`${PAGE}/index.html`, (_request: IncomingMessage, response: ServerResponse) => {
     adapter.redirect(response, HttpStatus.FOUND, './');
@@ -45,7 +45,7 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
     customSiteTitle: 'Plant Store',
     customCss: STYLE,
     swaggerOptions: {
-      // Without the top bar, which is there to switch between documents, and the badge of a validator elsewhere.
+      // Without the top bar, which switches between documents, and the badge of a validator on another site.
       layout: 'BaseLayout',
       validatorUrl: null,
       docExpansion: 'full',

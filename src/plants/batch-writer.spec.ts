@@ -3,8 +3,9 @@ import { DriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
-import type { CreateResult, PlantRecord, PlantStatements } from './plant-sql.js';
-import { HolderLookupError, WriteQueueFullError } from './plants.errors.js';
+import type { PlantRecord, PlantStatements } from './plant-sql.js';
+import type { CreateResult } from './write-queue.js';
+import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
 import { PlantsStatistics } from './plants-statistics.js';
 
@@ -30,13 +31,13 @@ describe(BatchWriter.name, () => {
   let sent: Sent[];
   let statistics: PlantsStatistics;
   let writer: BatchWriter;
-  let findHolders: (ids: readonly bigint[]) => Promise<Map<bigint, PlantRecord>>;
+  let findExisting: (ids: readonly bigint[]) => Promise<Map<bigint, PlantRecord>>;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'performance'] });
     sent = [];
     statistics = new PlantsStatistics();
-    findHolders = () => Promise.reject(new Error('no look-up was to be made'));
+    findExisting = () => Promise.reject(new Error('no look-up was to be made'));
     const statements = {
       insert: (plants: readonly PlantRecord[]) =>
         new Promise<string[]>((resolve, reject) => {
@@ -45,7 +46,7 @@ describe(BatchWriter.name, () => {
           };
           sent.push({ ids: plants.map(({ id }) => Number(id)), answer, fail: reject });
         }),
-      findHolders: (ids: readonly bigint[]) => findHolders(ids),
+      findExisting: (ids: readonly bigint[]) => findExisting(ids),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
     writer = new BatchWriter(statements, { timeout: TIMEOUT, connections: 10 } as Database, statistics, settings);
@@ -90,7 +91,7 @@ describe(BatchWriter.name, () => {
     expect(statistics).toMatchObject({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
   });
 
-  it('should gather what comes while two statements are under way, and send it after one of them', async () => {
+  it('should gather what comes while two statements are in flight, and send it after one of them', async () => {
     for (const id of [1, 2, 3, 4]) await create(plant(id));
     expect(sent.map(({ ids }) => ids)).toEqual([[1], [2]]);
     expect(statistics).toMatchObject({ waiting: 2, inFlight: 2 });
@@ -116,10 +117,10 @@ describe(BatchWriter.name, () => {
     await expect(Promise.all(results)).resolves.toEqual([stored, { stored: false }, { stored: false }]);
   });
 
-  it('should look up together the holders for creates with a key, and make nobody else wait for it', async () => {
-    let found: (holders: Map<bigint, PlantRecord>) => void = () => undefined;
+  it('should look up together the existing plants for creates with a key, and make nobody else wait for it', async () => {
+    let found: (plants: Map<bigint, PlantRecord>) => void = () => undefined;
     const lookedUp = jest.fn();
-    findHolders = (ids) => {
+    findExisting = (ids) => {
       lookedUp(ids);
       return new Promise((resolve) => (found = resolve));
     };
@@ -134,23 +135,23 @@ describe(BatchWriter.name, () => {
     expect(sent[1]).toMatchObject({ ids: [5] });
 
     found(new Map([[1n, plant(1, 'a')]]));
-    await expect(first).resolves.toEqual({ stored: false, holder: plant(1, 'a') });
-    await expect(second).rejects.toThrow(HolderLookupError);
+    await expect(first).resolves.toEqual({ stored: false, existingPlant: plant(1, 'a') });
+    await expect(second).rejects.toThrow(ExistingPlantLookupError);
   });
 
   it('should tell those who know that nothing was written of a look-up that fails or takes too long', async () => {
-    findHolders = (ids) => (ids[0] === 1n ? Promise.reject(new Error('lost')) : new Promise(() => undefined));
+    findExisting = (ids) => (ids[0] === 1n ? Promise.reject(new Error('lost')) : new Promise(() => undefined));
     const {
       results: [failing],
     } = await create(plant(1, 'a'));
     sent[0]?.answer();
-    await expect(failing).rejects.toMatchObject({ name: 'HolderLookupError', cause: new Error('lost') });
+    await expect(failing).rejects.toMatchObject({ name: 'ExistingPlantLookupError', cause: new Error('lost') });
     const {
       results: [late],
     } = await create(plant(2, 'b'));
     sent[1]?.answer();
     await jest.advanceTimersByTimeAsync(2 * TIMEOUT);
-    await expect(late).rejects.toThrow(HolderLookupError);
+    await expect(late).rejects.toThrow(ExistingPlantLookupError);
   });
 
   it('should try each alone where one of many was rejected', async () => {
@@ -178,7 +179,7 @@ describe(BatchWriter.name, () => {
   });
 
   it('should not tell of a taken id, or that nothing was written, where an earlier statement may have stored the plant', async () => {
-    findHolders = () => Promise.resolve(new Map([[4n, plant(4, 'key')]]));
+    findExisting = () => Promise.resolve(new Map([[4n, plant(4, 'key')]]));
     const { results } = await create(plant(1), plant(2), plant(3), plant(4, 'key'));
     sent[0]?.fail(rejected('57014'));
     await turn();
@@ -190,7 +191,7 @@ describe(BatchWriter.name, () => {
     await expect(results[0]).rejects.toThrow(DatabaseTimeoutError);
     await expect(results[1]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('53100') });
     await expect(results[2]).resolves.toEqual(stored);
-    await expect(results[3]).resolves.toEqual({ stored: false, holder: plant(4, 'key') });
+    await expect(results[3]).resolves.toEqual({ stored: false, existingPlant: plant(4, 'key') });
   });
 
   it('should refuse more than may wait, and lose none of those that wait', async () => {
@@ -206,7 +207,7 @@ describe(BatchWriter.name, () => {
     expect(sent[3]).toMatchObject({ ids: [7] });
   });
 
-  it('should refuse what two statements could not take either, though none is under way yet', async () => {
+  it('should refuse what two statements could not take either, though none is in flight yet', async () => {
     const fits = 2 * 500 + LIMIT;
     const { results } = await create(...Array.from({ length: fits }, (_, id) => plant(id)));
     expect(sent.map(({ ids }) => ids.length)).toEqual([500, 500]);

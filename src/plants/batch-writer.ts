@@ -1,30 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '../database/database.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { GRACE_MS } from '../database/database.options.js';
-import { Database } from '../database/database.js';
-import { type CreateResult, PlantStatements, type PlantRecord } from './plant-sql.js';
-import { HolderLookupError } from './plants.errors.js';
-import { PendingCreate, StatementPace, MOST_PLANTS, WriteQueue } from './write-queue.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
+import { type PlantRecord, PlantStatements } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
+import { ExistingPlantLookupError } from './plants.errors.js';
+import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { isPlantRejected, isUndecided } from './storage-failure.js';
+import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
-/** Statements that are under way, however long they take, unless that left too few connections for all else. */
-const MOST_UNDER_WAY = 8;
+/** Statements in flight, slow ones included, unless that left too few connections for all else. */
+const MAX_STATEMENTS = 8;
 /** Connections for look-ups, the health check, and plants that are tried again alone. */
 const OTHER_CONNECTIONS = 1;
-/** Plants of a statement that was rejected that are tried again at a time. */
-const ALONE_AT_A_TIME = 4;
+/** Plants of a rejected statement that are tried again at a time. */
+const MAX_SINGLE_WRITES = 4;
 
 /**
- * Creates plants that come at the same time in one statement and one commit. A create that comes alone goes at once; those
- * that come while statements are under way form the next one.
+ * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once;
+ * those that arrive while statements are in flight form the next one.
  */
 @Injectable()
 export class BatchWriter {
   private readonly queue = new WriteQueue();
-  private readonly pace: StatementPace;
+  private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
+  private lastBatchSize = 1;
 
   constructor(
     private readonly statements: PlantStatements,
@@ -32,48 +33,56 @@ export class BatchWriter {
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
   ) {
-    const most = Math.max(1, Math.min(MOST_UNDER_WAY, database.connections - OTHER_CONNECTIONS));
-    this.pace = new StatementPace(most, () => {
+    const max = Math.max(1, Math.min(MAX_STATEMENTS, database.connections - OTHER_CONNECTIONS));
+    this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
   }
 
-  /** Resolves when the statement with the plant is committed; rejects with what became of it instead. */
+  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
   create(plant: PlantRecord): Promise<CreateResult> {
     const pending = new PendingCreate(plant);
-    // What a statement can be sent with now does not wait.
-    this.queue.add(pending, this.settings.writeQueueLimit + this.pace.free * MOST_PLANTS);
+    // A create that a statement can take now does not wait.
+    this.queue.add(pending, this.settings.writeQueueLimit + this.concurrency.free * MAX_BATCH_PLANTS);
     this.statistics.waiting = this.queue.length;
     pending.timer = setTimeout(() => {
       this.timeUp(pending);
     }, this.database.timeout);
     this.schedule();
-    return pending.verdict;
+    return pending.result;
   }
 
-  /** Sends not before the requests that have arrived together have all come to the queue. */
   private schedule(): void {
-    if (this.isScheduled || this.pace.free === 0 || this.queue.length === 0) return;
+    if (this.isScheduled || this.concurrency.free === 0 || this.queue.length === 0) return;
     this.isScheduled = true;
-    setImmediate(() => {
-      this.isScheduled = false;
-      while (this.pace.free > 0 && this.queue.length > 0) void this.write(this.queue.takeBatch(), this.pace.begin());
-      this.statistics.waiting = this.queue.length;
-    });
+    // With several clients, all requests that have arrived together are to come to the queue first. One client alone, of
+    // which the last batch is the sign, would only lose the time.
+    if (this.concurrency.isIdle && this.lastBatchSize === 1) process.nextTick(this.send);
+    else setImmediate(this.send);
   }
+
+  private readonly send = (): void => {
+    this.isScheduled = false;
+    while (this.concurrency.free > 0 && this.queue.length > 0) {
+      const batch = this.queue.takeBatch();
+      this.lastBatchSize = batch.length;
+      void this.write(batch, this.concurrency.begin());
+    }
+    this.statistics.waiting = this.queue.length;
+  };
 
   private async write(batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
     try {
       const taken = await this.insert(batch, onAnswer);
-      if (taken.length > 0) await this.judge(taken);
+      if (taken.length > 0) await this.resolveConflicts(taken);
     } catch (error) {
-      // Each by itself, so that the one that was rejected fails alone.
+      // Each by itself, so that the rejected one fails alone.
       if (batch.length > 1 && isPlantRejected(error)) await this.writeEach(batch, isUndecided(error));
       else for (const pending of batch) pending.fail(error);
     }
   }
 
-  /** Returns those whose ids were taken; the others are stored, and told so. */
+  /** Returns the creates whose ids were taken; the others are stored, and have their result. */
   private async insert(batch: readonly PendingCreate[], onAnswer?: () => void): Promise<PendingCreate[]> {
     this.statistics.statements += 1;
     this.statistics.inFlight += batch.length;
@@ -98,11 +107,11 @@ export class BatchWriter {
     const writeNext = async (): Promise<void> => {
       for (const pending of waiting) if (!pending.settled) await this.write([pending]);
     };
-    await Promise.all(Array.from({ length: ALONE_AT_A_TIME }, writeNext));
+    await Promise.all(Array.from({ length: MAX_SINGLE_WRITES }, writeNext));
   }
 
-  /** What is taken may have been so by this very request, sent before: by its key the plant tells. */
-  private async judge(taken: readonly PendingCreate[]): Promise<void> {
+  /** An id may have been taken by the same request, sent before: its key tells, so these creates need the stored plant. */
+  private async resolveConflicts(taken: readonly PendingCreate[]): Promise<void> {
     const keyed = [];
     for (const pending of taken) {
       if (pending.plant.idempotencyKey !== null) keyed.push(pending);
@@ -112,14 +121,14 @@ export class BatchWriter {
     if (keyed.length === 0) return;
     for (const pending of keyed) pending.isTaken = true;
     try {
-      const holders = await this.statements.findHolders(keyed.map(({ plant }) => plant.id));
+      const plants = await this.statements.findExisting(keyed.map(({ plant }) => plant.id));
       for (const pending of keyed) {
-        const holder = holders.get(pending.plant.id);
-        if (holder) pending.succeed({ stored: false, holder });
-        else pending.fail(new HolderLookupError('the plant that held the id is gone'));
+        const existingPlant = plants.get(pending.plant.id);
+        if (existingPlant) pending.succeed({ stored: false, existingPlant });
+        else pending.fail(new ExistingPlantLookupError('the plant that had the id is gone'));
       }
     } catch (cause) {
-      for (const pending of keyed) pending.fail(new HolderLookupError('the look-up failed', { cause }));
+      for (const pending of keyed) pending.fail(new ExistingPlantLookupError('the look-up failed', { cause }));
     }
   }
 
@@ -130,10 +139,10 @@ export class BatchWriter {
       pending.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${timeout} ms`));
       return;
     }
-    // The database's own word comes first where there is one.
+    // Where the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
       const message = `the database did not answer within ${timeout} ms`;
-      pending.fail(pending.isTaken ? new HolderLookupError(message) : new DatabaseTimeoutError(message));
+      pending.fail(pending.isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);
   }
 }

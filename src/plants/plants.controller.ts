@@ -17,15 +17,15 @@ import { ApiExcludeController, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { RequiredScope } from '../auth/bearer-auth.guard.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { ExactBody } from '../http/sealed-body.js';
-import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
 import { ReadsOwnBody } from '../http/body-parser-exemption.js';
-import { describeCreatePlant } from './plants.openapi.js';
-import { type NewPlant, NewPlantPipe } from './new-plant.js';
-import { IdempotencyKey } from './idempotency-key.js';
-import { type PlantsModuleExtras, PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
-import { PlantsService } from './plants.service.js';
 import { MethodNotAllowedError } from '../http/http.errors.js';
+import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
+import { readJsonObject } from '../http/read-body.js';
+import { idempotencyKey } from './idempotency-key.js';
+import { parseNewPlant } from './new-plant.js';
+import { describeCreatePlant } from './plants.openapi.js';
+import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
+import { PlantsService } from './plants.service.js';
 
 @UseFilters(ApiExceptionFilter)
 export abstract class PlantsController {
@@ -38,24 +38,16 @@ export abstract class PlantsController {
   @RequiredScope(CREATE_PLANTS)
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
-  async create(
-    // Not the class itself: of a class that is imported as a type, tsc tells Nest `Function`, which a ValidationPipe of a host
-    // takes for a class to validate.
-    @ExactBody(NewPlantPipe) newPlant: Readonly<NewPlant>,
-    @IdempotencyKey() idempotencyKey: string | undefined,
-    @Req() request: PlatformRequest,
-    // Sent from here, so that no interceptor of a host gives the answer another form.
-    @Res() response: PlatformResponse,
-  ): Promise<void> {
-    sendJson(
-      response,
-      HttpStatus.OK,
-      await this.plants.create(newPlant, idempotencyKey, this.settings.createdBy(request)),
-    );
+  // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
+  async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
+    const newPlant = parseNewPlant(await readJsonObject(request, response, this.settings.bodyLimit));
+    const key = idempotencyKey(request);
+    const plant = await this.plants.create(newPlant, key, this.settings.createdBy(request));
+    sendJson(response, HttpStatus.OK, plant);
   }
 }
 
-/** The controller at a path of its own: each store in an application has another one. */
+/** A controller at the path of one store. */
 export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<PlantsController> {
   const { path, version, guards, openApi } = extras;
   const { namePrefix = '', securityScheme = 'bearer' } = openApi;
@@ -65,9 +57,9 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
   @ApiTags(`${namePrefix}Plants`)
   @applyDecorators(...(securityScheme === false ? [] : [ApiSecurity(securityScheme)]))
   class PlantsControllerAtPath extends PlantsController {
-    // What decorators say of a method they write to its function: each store needs one of its own.
-    override create(...request: Parameters<PlantsController['create']>): Promise<void> {
-      return super.create(...request);
+    // Decorators keep what they say of a method at its function: each store needs a function of its own.
+    override create(request: PlatformRequest, response: PlatformResponse): Promise<void> {
+      return super.create(request, response);
     }
   }
 

@@ -49,17 +49,19 @@ export class InvalidIdempotencyKeyError extends ApiError {
 }
 
 export class IdempotencyKeyReusedError extends ApiError {
-  constructor(id: bigint) {
+  /** @param fields the names of those that a repetition has to have in common */
+  constructor(id: bigint, fields: readonly string[]) {
     super(
       40902,
-      `The plant ${id} was created with this Idempotency-Key, but with another name or tag. Repeat a request unchanged, or send another id.`,
+      `The plant ${id} was created with this Idempotency-Key, but with another ${fields.join(' or ')}. ` +
+        'Repeat a request unchanged, or send another id.',
     );
   }
 }
 
-/** An id is taken, so nothing was written, but the plant that holds it was not found. */
-export class HolderLookupError extends Error {
-  override readonly name = 'HolderLookupError';
+/** An id is taken, so nothing was written, but the plant that has it was not found. */
+export class ExistingPlantLookupError extends Error {
+  override readonly name = 'ExistingPlantLookupError';
 }
 
 /** More creates wait for the database than may wait; this one was not sent. */

@@ -1,56 +1,34 @@
 import {
-  type CanActivate,
   ConfigurableModuleBuilder,
   type DynamicModule,
-  type FactoryProvider,
   Inject,
   Module,
   type NestModule,
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { BearerAuthGuard, BearerStrategy } from '../auth/bearer-auth.guard.js';
-import {
-  PlantsModuleOptionsError,
-  extrasFaults,
-  type PlantsModuleExtras,
-  type PlantsModuleOptions,
-  assertAsyncOptions,
-  PLANTS_MODULE_SETTINGS,
-  type PlantsModuleSettings,
-  settingsOf,
-} from './plants.options.js';
-import { type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
-import { describeCreatePlant } from './plants.openapi.js';
-import { otherMethodsControllerAt, refuseOtherMethods, plantsControllerAt } from './plants.controller.js';
-import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { assertDatabaseReady } from '../database/migrations/migrator.js';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
-import { BODY_LIMIT } from '../http/read-body.js';
+import { assertDatabaseReady } from '../database/migrations/migrator.js';
+import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
-import { assertPathFree } from './plants-path.js';
+import { PlantsStatistics } from './plants-statistics.js';
+import { otherMethodsControllerAt, plantsControllerAt, refuseOtherMethods } from './plants.controller.js';
+import { describeCreatePlant } from './plants.openapi.js';
+import {
+  assertAsyncOptions,
+  extrasFaults,
+  PLANTS_MODULE_SETTINGS,
+  type PlantsModuleExtras,
+  type PlantsModuleOptions,
+  PlantsModuleOptionsError,
+  type PlantsModuleSettings,
+  settingsOf,
+} from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { PlantsStatistics } from './plants-statistics.js';
-
-const CREDENTIALS_CHECK = Symbol('CREDENTIALS_CHECK');
-
-/**
- * A provider that fails where `BearerAuthGuard` would, for want of `AuthModule`, and says which option is missing. Nest creates
- * providers before guards, and finds the module wherever the application has it: also behind another one, or global.
- */
-function credentialsCheck(guards: readonly Type<CanActivate>[]): FactoryProvider[] {
-  if (!guards.includes(BearerAuthGuard)) return [];
-  const useFactory = (strategy?: BearerStrategy): void => {
-    if (strategy !== undefined) return;
-    throw new PlantsModuleOptionsError([
-      'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs',
-    ]);
-  };
-  return [{ provide: CREDENTIALS_CHECK, useFactory, inject: [{ token: BearerStrategy, optional: true }] }];
-}
 
 /** Injection token of the class of the controller that refuses all methods but POST. */
 const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
@@ -85,7 +63,6 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     providers: [
       ...providers,
       { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
-      ...credentialsCheck(guards),
       {
         // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
         // either: there are no documents before there are providers.
@@ -126,11 +103,6 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
       inject: [PLANTS_MODULE_SETTINGS],
     },
     {
-      provide: BODY_LIMIT,
-      useFactory: ({ bodyLimit }: PlantsModuleSettings) => bodyLimit,
-      inject: [PLANTS_MODULE_SETTINGS],
-    },
-    {
       provide: ERROR_STATUS,
       useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
       inject: [PLANTS_MODULE_SETTINGS],
@@ -144,8 +116,6 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
     private readonly platform: HttpAdapterHost,
-    private readonly modules: ModulesContainer,
-    private readonly config: ApplicationConfig,
   ) {
     super();
   }
@@ -164,10 +134,7 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
-    const { modules, config } = this;
-    const adapter = this.platform.httpAdapter;
-    assertPathFree(this, { modules, config, adapter });
-    refuseOtherMethods(this.otherMethods, adapter.getType());
+    refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
   }
 
   async onModuleInit(): Promise<void> {

@@ -1,9 +1,11 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema } from '@nestjs/swagger';
+import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
+import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
-import { NewPlant, Plant } from './new-plant.js';
+import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { failureExamples, failureResponses } from '../http/openapi.js';
+import { failureResponses } from '../http/openapi.js';
 import {
   IdempotencyKeyReusedError,
   InvalidPlantError,
@@ -50,12 +52,15 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
     {
       type: schemas.error,
       description: 'Unexpected error on creation',
-      examples: failureExamples(
+      examples: [
+        new MissingCredentialError(),
+        new InvalidTokenError(),
+        new InsufficientScopeError(CREATE_PLANTS),
         new InvalidPlantError(['name is missing; it must be a string']),
         new PlantExistsError(1n),
-        new IdempotencyKeyReusedError(1n),
+        new IdempotencyKeyReusedError(1n, FIELD_NAMES),
         new StorageUnavailableError(undefined),
-      ),
+      ],
     },
     errorStatus,
   );

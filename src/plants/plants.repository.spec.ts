@@ -1,18 +1,39 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { BatchWriter } from './batch-writer.js';
+import { FIELD_NAMES } from './new-plant.js';
 import { PlantsRepository } from './plants.repository.js';
 
-const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: null, createdBy: null };
+const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: 'key', createdBy: null };
 
 describe(PlantsRepository.name, () => {
-  function repository(create: BatchWriter['create']): PlantsRepository {
-    return new PlantsRepository({ create } as BatchWriter);
+  function create(write: BatchWriter['create'], plant = PLANT): Promise<boolean> {
+    return new PlantsRepository({ create: write } as BatchWriter).create(plant);
   }
 
-  it('should tell what became of a create', async () => {
-    const result = { stored: false, holder: PLANT };
-    await expect(repository(() => Promise.resolve(result)).create(PLANT)).resolves.toBe(result);
+  it('should say of a new plant that it is', async () => {
+    await expect(create(() => Promise.resolve({ stored: true }))).resolves.toBe(true);
+  });
+
+  it('should recognise a request that has created its plant before, whoever repeats it', async () => {
+    const existingPlant = { ...PLANT, createdBy: 'alice' };
+    await expect(create(() => Promise.resolve({ stored: false, existingPlant }))).resolves.toBe(false);
+  });
+
+  it.each(FIELD_NAMES)('should refuse a key with which the plant was created with another %s', async (name) => {
+    const existingPlant = { ...PLANT, [name]: 'another' };
+    const creating = create(() => Promise.resolve({ stored: false, existingPlant }));
+    await expect(creating).rejects.toMatchObject({ error: 40902 });
+    await expect(creating).rejects.toThrow('with another name or tag');
+  });
+
+  it.each([
+    ['without a key', { ...PLANT, idempotencyKey: null }, undefined],
+    ['with another key', PLANT, { ...PLANT, idempotencyKey: 'another' }],
+    ['where the plant was created without one', PLANT, { ...PLANT, idempotencyKey: null }],
+  ])('should refuse an id that is taken, %s', async (_, plant, existingPlant) => {
+    const result = { stored: false, ...(existingPlant && { existingPlant }) };
+    await expect(create(() => Promise.resolve(result), plant as typeof PLANT)).rejects.toMatchObject({ error: 40901 });
   });
 
   it.each([
@@ -23,7 +44,7 @@ describe(PlantsRepository.name, () => {
         throw new DatabaseUnreachableError();
       },
     ],
-  ])('should tell what a create that %s means to a client', async (_, create) => {
-    await expect(repository(create).create(PLANT)).rejects.toMatchObject({ error: 50300 });
+  ])('should say what a create that %s means to a client', async (_, write) => {
+    await expect(create(write)).rejects.toMatchObject({ error: 50300 });
   });
 });

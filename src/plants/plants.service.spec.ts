@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { CreatedPlant } from './plants.options.js';
-import type { CreateResult, PlantRecord } from './plant-sql.js';
+import type { PlantRecord } from './plant-sql.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 import { PlantsStatistics } from './plants-statistics.js';
@@ -16,9 +16,9 @@ describe(PlantsService.name, () => {
   });
 
   function serviceWith(stored: PlantRecord[], onCreated?: (plant: CreatedPlant) => void): PlantsService {
-    const create = (plant: PlantRecord): Promise<CreateResult> => {
+    const create = (plant: PlantRecord): Promise<boolean> => {
       stored.push(plant);
-      return Promise.resolve({ stored: true });
+      return Promise.resolve(true);
     };
     return new PlantsService({ create } as unknown as PlantsRepository, statistics, { onCreated });
   }

@@ -6,9 +6,9 @@ import {
   PLANTS_MODULE_SETTINGS,
   type PlantsModuleSettings,
 } from './plants.options.js';
-import { assertPlant, type NewPlant, type Plant } from './new-plant.js';
-import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
+import { assertPlant, type NewPlant, type Plant, plantOf } from './new-plant.js';
+import { toRecord } from './plant-sql.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStatistics } from './plants-statistics.js';
 
@@ -28,40 +28,28 @@ export class PlantsService {
    *
    * @param plant its id a bigint, the other fields as in a request
    * @param idempotencyKey 1 to 255 characters; none unless given
-   * @param creator who creates it; nobody in particular unless given
+   * @param creator who creates it; stored as unknown unless given
    * @throws ApiError whose `error` is the number of the failure:
    *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
-   *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with another name or tag;
+   *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with other fields;
    *   - 50300 and 50301 where nothing was written, and it may be tried again;
    *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
-   *   - 50000 where nobody foresaw it, as its cause tells.
+   *   - 50000 for any other failure, which is its cause.
    * @throws TypeError where the creator's name cannot be stored
    */
   async create(plant: NewPlant, idempotencyKey?: string, creator?: Creator): Promise<Plant> {
     assertPlant(plant);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
     if (creator !== undefined) assertCreator(creator);
-    const { id, name, tag } = plant;
-    const record = {
-      id,
-      name,
-      tag: tag ?? null,
-      idempotencyKey: idempotencyKey ?? null,
-      createdBy: creator?.name ?? null,
-    };
-    const { stored, holder } = await this.repository.create(record);
-    if (stored) {
+    if (await this.repository.create(toRecord(plant, idempotencyKey, creator?.name))) {
       this.statistics.countCreated(creator);
-      this.tell({ id, createdBy: creator?.name });
-    } else {
-      if (holder?.idempotencyKey !== record.idempotencyKey) throw new PlantExistsError(id);
-      if (holder.name !== name || holder.tag !== record.tag) throw new IdempotencyKeyReusedError(id);
+      this.report({ id: plant.id, createdBy: creator?.name });
     }
-    return tag === undefined ? { name } : { name, tag };
+    return plantOf(plant);
   }
 
   /** The plant is stored, and answered so, whatever the application makes of it. */
-  private tell(plant: CreatedPlant): void {
+  private report(plant: CreatedPlant): void {
     try {
       this.settings.onCreated?.(plant);
     } catch (error) {

@@ -5,7 +5,7 @@ import {
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
-import { HolderLookupError, WriteQueueFullError } from './plants.errors.js';
+import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import { isPlantRejected, isUndecided, storageError } from './storage-failure.js';
 
 const SECRET = 'INSERT INTO plants';
@@ -62,7 +62,7 @@ describe(storageError.name, () => {
     ['the connection was lost', 50300, new Error('Connection terminated unexpectedly')],
     ['the plant is gone meanwhile', 50300, undefined],
   ])('should, where the id is taken and %s, be %d, for nothing was written', (_, error, cause) => {
-    const lookup = new HolderLookupError(SECRET, { cause });
+    const lookup = new ExistingPlantLookupError(SECRET, { cause });
     expect(storageError(lookup)).toMatchObject({ error, cause: lookup });
   });
 });

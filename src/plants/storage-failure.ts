@@ -2,21 +2,21 @@ import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ApiError } from '../errors/api-error.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
 import {
-  HolderLookupError,
+  ExistingPlantLookupError,
   StorageOverloadedError,
   StorageTimeoutError,
   StorageUnavailableError,
   WriteQueueFullError,
 } from './plants.errors.js';
 
-/** What `@prisma/adapter-pg` tells of an error that PostgreSQL itself reported. */
+/** What `@prisma/adapter-pg` reports of an error of PostgreSQL. */
 interface ServerError {
   originalCode?: string;
   severity?: string;
 }
 
 /**
- * SQLSTATEs that leave open whether the statement came through: a connection lost on the way, by a pooler between us and
+ * SQLSTATEs that leave open whether the statement was carried out: a connection lost on the way, by a pooler between us and
  * the server for example; a statement completion that is unknown by its name; a statement that was cancelled.
  */
 const UNDECIDED = /^08|^40003$|^57014$/;
@@ -25,7 +25,7 @@ const UNDECIDED = /^08|^40003$|^57014$/;
  * resources, operator intervention, system error; and a server that is (for now) a read-only standby.
  */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
-/** What the server tells of any statement now: it is a standby, it shuts down, the table or a privilege is missing. */
+/** SQLSTATEs that every statement gets now: the server is a standby, it shuts down, the table or a privilege is missing. */
 const NO_PLANTS_FAULT = /^25006$|^57P|^42/;
 
 /** What a failed create means to the client: above all, whether something may have been written. */
@@ -33,7 +33,7 @@ export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return new StorageUnavailableError(error);
   if (isOverload(error)) return new StorageOverloadedError(error);
   // Its own write was refused, so nothing was written.
-  if (error instanceof HolderLookupError) {
+  if (error instanceof ExistingPlantLookupError) {
     return isOverload(error.cause) ? new StorageOverloadedError(error) : new StorageUnavailableError(error);
   }
   if (isUndecided(error)) return new StorageTimeoutError(error);

@@ -1,11 +1,18 @@
 import { DatabaseTimeoutError } from '../database/database.errors.js';
-import type { CreateResult, PlantRecord } from './plant-sql.js';
+import { type PlantRecord, TEXT_COLUMNS } from './plant-sql.js';
 import { WriteQueueFullError } from './plants.errors.js';
 
-/** A create that waits for its verdict, which it gets once. */
+/** The result of a create: the plant is stored, durably, or its id was taken and nothing was written. */
+export interface CreateResult {
+  readonly stored: boolean;
+  /** The plant that has the id: where it is taken, and the create has an idempotency key to compare. */
+  readonly existingPlant?: PlantRecord;
+}
+
+/** A create that waits for its result. */
 export class PendingCreate {
-  readonly verdict: Promise<CreateResult>;
-  /** Characters of the plant, by which the size of a statement is judged. */
+  readonly result: Promise<CreateResult>;
+  /** Characters of the plant, by which the size of a statement is limited. */
   readonly size: number;
   /** Ends the wait. */
   timer: NodeJS.Timeout | undefined;
@@ -18,9 +25,10 @@ export class PendingCreate {
   private reject!: (error: unknown) => void;
 
   constructor(readonly plant: PlantRecord) {
-    const { name, tag, idempotencyKey, createdBy } = plant;
-    this.size = name.length + (tag?.length ?? 0) + (idempotencyKey?.length ?? 0) + (createdBy?.length ?? 0);
-    this.verdict = new Promise((resolve, reject) => {
+    let size = 0;
+    for (const column of TEXT_COLUMNS) size += plant[column]?.length ?? 0;
+    this.size = size;
+    this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
@@ -44,14 +52,14 @@ export class PendingCreate {
   }
 }
 
-/** The most plants in one statement. */
-export const MOST_PLANTS = 500;
-/** The most characters of plants in one statement; a longer plant has a statement to itself. */
-const MOST_CHARACTERS = 2 ** 20;
-/** The most characters of plants that wait, however few plants they are. */
-const MOST_CHARACTERS_WAITING = 2 ** 26;
+/** Plants in one statement. */
+export const MAX_BATCH_PLANTS = 500;
+/** Characters of the plants in one statement; a longer plant has a statement to itself. */
+const MAX_BATCH_CHARACTERS = 2 ** 20;
+/** Characters of the plants that wait, however few plants they are. */
+const MAX_WAITING_CHARACTERS = 2 ** 26;
 
-/** Creates that wait for a statement, in the order in which they came. */
+/** Creates that wait for a statement, in the order of their arrival. */
 export class WriteQueue {
   private readonly entries: PendingCreate[] = [];
   private size = 0;
@@ -60,16 +68,16 @@ export class WriteQueue {
     return this.entries.length;
   }
 
-  /** @throws WriteQueueFullError where so many wait already, or so long ones that they take too much memory */
+  /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
   add(entry: PendingCreate, limit: number): void {
-    if (this.length >= limit || (this.length > 0 && this.size + entry.size > MOST_CHARACTERS_WAITING)) {
+    if (this.length >= limit || (this.length > 0 && this.size + entry.size > MAX_WAITING_CHARACTERS)) {
       throw new WriteQueueFullError(`${this.length} creates wait for the database`);
     }
     this.entries.push(entry);
     this.size += entry.size;
   }
 
-  /** Takes one out of the queue, and tells whether it was in there. */
+  /** Takes an entry out of the queue; returns whether it was in there. */
   remove(entry: PendingCreate): boolean {
     const index = this.entries.indexOf(entry);
     if (index === -1) return false;
@@ -78,12 +86,12 @@ export class WriteQueue {
     return true;
   }
 
-  /** Takes as many of the first ones as one statement takes. */
+  /** Takes the first entries, as many as one statement may have. */
   takeBatch(): PendingCreate[] {
     let count = 0;
     let size = 0;
     for (const entry of this.entries) {
-      if (count === MOST_PLANTS || (count > 0 && size + entry.size > MOST_CHARACTERS)) break;
+      if (count === MAX_BATCH_PLANTS || (count > 0 && size + entry.size > MAX_BATCH_CHARACTERS)) break;
       count += 1;
       size += entry.size;
     }
@@ -92,46 +100,50 @@ export class WriteQueue {
   }
 }
 
-/** While one waits for the disk, another is on its way there; with more at a time, fewer plants would share each commit. */
-const AT_A_TIME = 2;
-/** A statement that takes longer waits for what others need not wait for, a lock on a row for example, and counts no more. */
-const PATIENCE_MS = 100;
+/** While one statement waits for the disk, another is sent; with more of them, fewer plants would share each commit. */
+const MAX_FAST_STATEMENTS = 2;
+/** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
+const SLOW_STATEMENT_MS = 100;
 
-/** Says when the next statement may be sent, so that creates gather for it while those before are under way. */
-export class StatementPace {
-  private underWay = 0;
-  /** Those of them that have not taken long yet. */
-  private awaited = 0;
+/** How many statements may be in flight, so that creates gather for the next one meanwhile. */
+export class InsertConcurrency {
+  private inFlight = 0;
+  /** Those of them that are not slow yet. */
+  private fast = 0;
 
   /**
-   * @param most statements that are under way, however long they take
-   * @param onOpen called when one more may have become free
+   * @param max statements in flight, slow ones included
+   * @param onFree called when another statement may be sent
    */
   constructor(
-    private readonly most: number,
-    private readonly onOpen: () => void,
+    private readonly max: number,
+    private readonly onFree: () => void,
   ) {}
+
+  get isIdle(): boolean {
+    return this.inFlight === 0;
+  }
 
   /** Statements that may be sent now. */
   get free(): number {
-    return Math.max(0, Math.min(AT_A_TIME - this.awaited, this.most - this.underWay));
+    return Math.max(0, Math.min(MAX_FAST_STATEMENTS - this.fast, this.max - this.inFlight));
   }
 
   /** Begins a statement, and returns what ends it. */
   begin(): () => void {
-    this.underWay += 1;
-    this.awaited += 1;
-    let isAwaited = true;
-    const letNextGo = (): void => {
-      if (isAwaited) this.awaited -= 1;
-      isAwaited = false;
-      this.onOpen();
+    this.inFlight += 1;
+    this.fast += 1;
+    let isFast = true;
+    const release = (): void => {
+      if (isFast) this.fast -= 1;
+      isFast = false;
+      this.onFree();
     };
-    const patience = setTimeout(letNextGo, PATIENCE_MS);
+    const slow = setTimeout(release, SLOW_STATEMENT_MS);
     return () => {
-      clearTimeout(patience);
-      this.underWay -= 1;
-      letNextGo();
+      clearTimeout(slow);
+      this.inFlight -= 1;
+      release();
     };
   }
 }

@@ -1,15 +1,18 @@
 import { LRUCache } from 'lru-cache';
 
-/** Settles as the work does, or, where that takes longer, rejects with an error made then. The work goes on, unheard. */
+const MAX_KINDS = 100;
+
+/** The longest that a timer of Node's can wait: it takes a longer time for none. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Settles as the work does. If that takes longer, it rejects with an error made then; the work goes on, and its result is lost. */
 export async function withinTime<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => {
-        reject(timeUp());
-      },
-      Math.max(0, milliseconds),
-    );
+    const fail = (): void => {
+      reject(timeUp());
+    };
+    timer = setTimeout(fail, Math.max(0, milliseconds));
   });
   try {
     return await Promise.race([work, late]);
@@ -17,8 +20,6 @@ export async function withinTime<T>(work: Promise<T>, milliseconds: number, time
     clearTimeout(timer);
   }
 }
-
-const MAX_KINDS = 100;
 
 /** Lets one message of each kind into the log per interval: strangers can cause thousands a second. */
 export class LogThrottle {

@@ -6,9 +6,8 @@ import { parseDatabaseUrl } from '../../database/database-url.js';
 import { withConnection } from '../../database/migrations/connection.js';
 import { readMigrations } from '../../database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
-import { MigrationError } from '../../database/migrations/migration-status.js';
+import { MigrationError, assertTables } from '../../database/migrations/migration-status.js';
 import { reasonOf } from '../../util/text.js';
-import { assertTables } from '../../database/migrations/schema-check.js';
 import { schemaFaults } from '../../database/database.options.js';
 import { LOCAL_DIRECTORY } from '../local-directory.js';
 

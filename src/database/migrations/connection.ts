@@ -1,21 +1,21 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { reasonOf } from '../../util/text.js';
 import type { DatabaseUrl } from '../database-url.js';
 import { MigrationError } from './migration-status.js';
-import { reasonOf } from '../../util/text.js';
 
-const CONNECT_TIMEOUT = 10_000;
-/** Milliseconds for the server to take leave. What was done is done, and must not wait for a network that has gone. */
-const FAREWELL = 2000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** For the server to close its end: the work is done, and must not wait for a network that is gone. */
+const CLOSE_TIMEOUT_MS = 2000;
 
 interface ConnectionLimits {
   /** Milliseconds that a statement may take; any time unless given. */
   readonly timeout?: number | undefined;
-  /** Gives the connection up, whatever is under way. */
+  /** Gives the connection up at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Lends a connection of its own for the time of `work`. */
+/** Runs `work` on a connection of its own. */
 export async function withConnection<T>(
   database: DatabaseUrl,
   work: (client: pg.Client) => Promise<T>,
@@ -26,7 +26,7 @@ export async function withConnection<T>(
   try {
     return await work(client);
   } finally {
-    const timer = setTimeout(() => socket.destroy(), FAREWELL);
+    const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
     await client.end();
     clearTimeout(timer);
   }
@@ -41,13 +41,13 @@ async function connect(
   try {
     const client = new pg.Client({
       connectionString,
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: timeout,
       keepAlive: true,
-      // Held here, because pg has no way to give up a connection that does not answer.
+      // Ours, because pg has no way to give up a connection that does not answer.
       stream: () => socket,
     });
-    // A lost connection also fails the statement that needs it; unheard, the event would end the process.
+    // A lost connection also fails the statement that needs it; without a listener, the event would end the process.
     client.on('error', () => undefined);
     await client.connect();
     return client;

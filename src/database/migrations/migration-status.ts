@@ -1,11 +1,13 @@
+import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
-import { DEFAULT_SCHEMA } from '../database.options.js';
+import { DEFAULT_SCHEMA } from '../database-url.js';
+import type { Query } from '../database.js';
 
 /**
- * What keeps the database from this version:
+ * Why the database does not fit this version:
  * - `unreachable`: no connection, or the server refused it
  * - `refused`: the server refused a statement outside of a migration, for lack of a privilege for example
- * - `locked`: another process was migrating for longer than this one was told to wait
+ * - `locked`: another process was migrating for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
  * - `foreign`: the schema has the migrations, or the tables, of another application
@@ -15,7 +17,7 @@ import { DEFAULT_SCHEMA } from '../database.options.js';
 export type MigrationErrorCode =
   'unreachable' | 'refused' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
 
-/** The database is not, or cannot be brought, where this build needs it. The message says what to do. */
+/** The database is not, or cannot be brought, to what this build needs. The message says what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 
@@ -28,7 +30,7 @@ export class MigrationError extends Error {
   }
 }
 
-/** Names of migrations, oldest first; each stands in one list only. */
+/** Names of migrations, oldest first; each is in one list only. */
 export interface MigrationStatus {
   /** Known to this build and applied. */
   readonly applied: readonly string[];
@@ -40,24 +42,14 @@ export interface MigrationStatus {
   readonly failed: readonly string[];
 }
 
-/** A parameter of a statement: a text, a list of texts, or nothing. */
-export type QueryValue = string | null | (string | null)[];
-
-/** Runs one statement, by whichever connection there is. */
-export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
-
-interface Migration {
-  name: string;
-  finished: boolean;
-}
-
 /** Compares what the database has with what this build knows, without the schema engine. */
 export async function readMigrationStatus(
   query: Query,
   schema: string,
-  known: readonly string[],
+  { migrationDirectories }: MigrationList,
 ): Promise<MigrationStatus> {
-  const rows = await readRows(query, schema);
+  const known = migrationDirectories.map(({ path }) => path);
+  const rows = await readHistory(query, schema);
   const failed = rows.filter(({ finished }) => !finished).map(({ name }) => name);
   const applied = rows.map(({ name }) => name).filter((name) => !failed.includes(name));
   return {
@@ -68,12 +60,12 @@ export async function readMigrationStatus(
   };
 }
 
-async function readRows(query: Query, schema: string): Promise<Migration[]> {
+async function readHistory(query: Query, schema: string): Promise<{ name: string; finished: boolean }[]> {
   const table = `${pg.escapeIdentifier(schema)}._prisma_migrations`;
   // A database that was never migrated has no such table, and perhaps not even the schema.
   const [found] = await query<{ oid: unknown }>('SELECT to_regclass($1)::text AS oid', [table]);
   if (found?.oid == null) return [];
-  return query<Migration>(
+  return query(
     `SELECT migration_name AS name, finished_at IS NOT NULL AS finished
      FROM ${table}
      WHERE rolled_back_at IS NULL
@@ -81,19 +73,17 @@ async function readRows(query: Query, schema: string): Promise<Migration[]> {
   );
 }
 
-/** A schema, and what to call it in messages: which schema of which database it is. */
+/** A schema, and its name in messages: which schema of which database it is. */
 export interface MigrationPlace {
   readonly schema: string;
   readonly place: string;
 }
 
-/** Where a schema is another application's. */
-export const OWN_SCHEMA_ADVICE =
-  'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
-  '`plant-store migrate --schema NAME`, or `new Migrator({ url, schema }).migrate()`';
-
-/** Throws unless the schema has the migrations of this build, finished, and no others. */
-export function assertMigrated(status: MigrationStatus, { schema, place }: MigrationPlace): void {
+/** Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others. */
+export async function assertTables(query: Query, location: MigrationPlace, migrations: MigrationList): Promise<void> {
+  const { schema, place } = location;
+  const status = await readMigrationStatus(query, schema, migrations);
+  await assertNoForeignTables(query, location);
   assertHistoryUsable(status, place);
   if (status.pending.length > 0) {
     const lacks = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
@@ -101,7 +91,33 @@ export function assertMigrated(status: MigrationStatus, { schema, place }: Migra
   }
 }
 
-/** Throws where migrations that this build has not made, or not finished, stand in the way of its own. */
+const MAX_TABLES_SHOWN = 3;
+
+/**
+ * Throws if a schema has tables and no history of migrations, as that of an application without Prisma Migrate has: the schema
+ * engine would refuse it, with advice for the owner of those tables. Tables of extensions do not count.
+ */
+export async function assertNoForeignTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+  const rows = await query<{ name: string }>(
+    `SELECT relname::text AS name
+     FROM pg_class
+     JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE nspname = $1 AND relkind = 'r' AND NOT EXISTS (
+       SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+     ORDER BY relname`,
+    [schema],
+  );
+  const names = rows.map(({ name }) => name);
+  if (names.length === 0 || names.includes('_prisma_migrations')) return;
+  const shown = [...names.slice(0, MAX_TABLES_SHOWN), ...(names.length > MAX_TABLES_SHOWN ? ['…'] : [])].join(', ');
+  throw new MigrationError('foreign', `${place} holds tables of another application: ${shown}. ${OWN_SCHEMA_ADVICE}`);
+}
+
+const OWN_SCHEMA_ADVICE =
+  'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
+  '`plant-store migrate --schema NAME`, or `new Migrator({ url, schema }).migrate()`';
+
+/** Throws if there are migrations that this build has not made, or not finished. */
 export function assertHistoryUsable({ applied, failed, unknown }: MigrationStatus, place: string): void {
   if (unknown.length > 0 && applied.length === 0) {
     throw new MigrationError(

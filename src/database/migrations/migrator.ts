@@ -1,29 +1,27 @@
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
-import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
-import { assertNoForeignTables, assertTables } from './schema-check.js';
-import { withConnection, acquireMigrationLock } from './connection.js';
-import { readMigrations, withSchemaEngine } from './schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
+import { reasonOf } from '../../util/text.js';
+import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
+import type { Database, Query, QueryValue } from '../database.js';
+import type { DatabaseOptions } from '../database.options.js';
+import { acquireMigrationLock, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
-  type MigrationPlace,
-  resolution,
-  type MigrationStatus,
-  type Query,
-  type QueryValue,
-  readMigrationStatus,
+  assertNoForeignTables,
+  assertTables,
   MigrationError,
+  type MigrationStatus,
+  readMigrationStatus,
+  resolution,
 } from './migration-status.js';
 import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
-import { reasonOf } from '../../util/text.js';
-import type { DatabaseOptions } from '../database.options.js';
-import type { Database } from '../database.js';
+import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
-const DEFAULT_TIMEOUT = 60_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
-/** Brings a database to the tables that this build needs, and tells whether it is there. Fails with a MigrationError. */
+/** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
 export class Migrator {
   private readonly database: DatabaseUrl;
   private readonly timeout: number;
@@ -33,7 +31,7 @@ export class Migrator {
   constructor(options: MigratorOptions) {
     const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
-    this.timeout = timeout ?? DEFAULT_TIMEOUT;
+    this.timeout = timeout ?? DEFAULT_TIMEOUT_MS;
     this.folder = folder ?? MIGRATIONS_FOLDER;
   }
 
@@ -71,9 +69,8 @@ export class Migrator {
     return `schema ${this.schema} of database ${this.database.description}`;
   }
 
-  private readStatus(client: pg.Client, { migrationDirectories }: MigrationList): Promise<MigrationStatus> {
-    const known = migrationDirectories.map(({ path }) => path);
-    return readMigrationStatus(queryOf(client), this.schema, known);
+  private readStatus(client: pg.Client, migrations: MigrationList): Promise<MigrationStatus> {
+    return readMigrationStatus(queryOf(client), this.schema, migrations);
   }
 
   private async createSchema(client: pg.Client): Promise<void> {
@@ -86,44 +83,38 @@ export class Migrator {
   private apply(client: pg.Client, migrationsList: MigrationList): Promise<string[]> {
     const input = { migrationsList, filters: NO_FILTERS };
     return withSchemaEngine(this.database, async (engine) => {
-      const { editedMigrationNames: edited } = await engine.diagnoseMigrationHistory({
-        ...input,
-        optInToShadowDatabase: false,
-      });
-      if (edited.length > 0) throw this.editedError(edited);
+      const history = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false });
+      const edited = history.editedMigrationNames.join(', ');
+      if (edited !== '') {
+        throw new MigrationError(
+          'edited',
+          `${this.place} was migrated with other files than this build's: ${edited} differ from what was applied. ` +
+            'Restore them as they were; a change belongs in a migration of its own',
+        );
+      }
       try {
-        const { appliedMigrationNames } = await engine.applyMigrations(input);
-        return appliedMigrationNames;
-      } catch (error) {
+        return (await engine.applyMigrations(input)).appliedMigrationNames;
+      } catch (cause) {
         const { failed } = await this.readStatus(client, migrationsList);
-        throw failed.length > 0 ? this.failedError(failed, error) : error;
+        if (failed.length === 0) throw cause;
+        const failure = `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}`;
+        throw new MigrationError('failed', `${failure}. To try again, ${resolution(failed)}`, { cause });
       }
     });
   }
 
-  private editedError(edited: string[]): MigrationError {
-    return new MigrationError(
-      'edited',
-      `${this.place} was migrated with other files than this build's: ${edited.join(', ')} differ from what was applied. ` +
-        'Restore them as they were; a change belongs in a migration of its own',
-    );
+  private connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    return refusable(withConnection(this.database, work), this.place);
   }
+}
 
-  private failedError(failed: readonly string[], cause: unknown): MigrationError {
-    return new MigrationError(
-      'failed',
-      `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}. To try again, ${resolution(failed)}`,
-      { cause },
-    );
-  }
-
-  private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    try {
-      return await withConnection(this.database, work);
-    } catch (error) {
-      if (error instanceof MigrationError) throw error;
-      throw new MigrationError('refused', `${this.place}: ${reasonOf(error)}`, { cause: error });
-    }
+/** A failure that is no MigrationError yet is a refusal of the server's. */
+async function refusable<T>(work: Promise<T>, place: string): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof MigrationError) throw cause;
+    throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });
   }
 }
 
@@ -136,12 +127,12 @@ export async function assertDatabaseReady(
   database: Database,
   { url, password, schema }: DatabaseOptions,
 ): Promise<void> {
-  // On a connection of its own, which does not outlast the start.
+  // On a connection of its own, which is closed after the check.
   if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent();
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema: own, query } = database;
-  const place = { schema: own, place: `schema ${own} of database ${await nameOf(database)}` };
-  await refusable(assertTables(query, place, migrations), place);
+  const place = `schema ${own} of database ${await nameOf(database)}`;
+  await refusable(assertTables(query, { schema: own, place }, migrations), place);
 }
 
 async function nameOf({ query }: Database): Promise<string> {
@@ -149,21 +140,12 @@ async function nameOf({ query }: Database): Promise<string> {
     const [row] = await query<{ name: string }>('SELECT current_database()::text AS name');
     return row?.name ?? '';
   } catch (cause) {
-    const message = `cannot connect to the database that PlantsModule was lent: ${rootReason(cause)}`;
+    const message = `cannot connect to the database that PlantsModule borrows from the host: ${rootReason(cause)}`;
     throw new MigrationError('unreachable', message, { cause });
   }
 }
 
-async function refusable(work: Promise<void>, { place }: MigrationPlace): Promise<void> {
-  try {
-    await work;
-  } catch (cause) {
-    if (cause instanceof MigrationError) throw cause;
-    throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });
-  }
-}
-
-/** What the server or the network said, below the errors of ours and of Prisma. */
+/** The reason that the server or the network gave, below the errors of ours and of Prisma. */
 function rootReason(error: unknown): string {
   const { cause } = Object(error) as { cause?: { originalMessage?: string } };
   if (cause?.originalMessage !== undefined) return reasonOf(new Error(cause.originalMessage));

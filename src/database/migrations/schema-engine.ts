@@ -1,36 +1,29 @@
-import { resolvePackage } from '../../util/package-files.js';
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationDirectory, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import { resolvePackage } from '../../util/package-files.js';
 import type { DatabaseUrl } from '../database-url.js';
 import { overPool } from '../prisma-adapter.js';
-import { join } from 'node:path';
 
 const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
 
-/** Node has it, Node's type declarations have not. */
-declare const WebAssembly: {
-  instantiate(
-    bytes: Uint8Array,
-    imports: Record<string, object>,
-  ): Promise<{ instance: { exports: { __wbindgen_start: () => void } } }>;
-};
-
-/** Lends Prisma's schema engine, compiled to WebAssembly and connected to the database, for the time of `work`. */
+/** Runs `work` with Prisma's schema engine, which is compiled to WebAssembly and connected to the database. */
 export async function withSchemaEngine<T>(
   database: DatabaseUrl,
   work: (engine: SchemaEngine) => Promise<T>,
   AdapterFactory: typeof PrismaPg = ScriptAdapterFactory,
 ): Promise<T> {
-  const { SchemaEngine } = await loadEngine();
+  const { SchemaEngine } = await (engineModule ??= instantiateEngine());
   const pool = openPool(database);
   try {
     const adapter = overPool(new AdapterFactory({}, { schema: database.schema }), pool);
     const engine = await SchemaEngine.new(
       { datamodels: undefined },
-      ignoreLog,
+      // What matters of the engine's log is in its results and errors too.
+      () => undefined,
       bindMigrationAwareSqlAdapterFactory(adapter),
     );
     // Left to the garbage collector: to free an engine that has panicked would fail, and hide why.
@@ -38,11 +31,6 @@ export async function withSchemaEngine<T>(
   } finally {
     await pool.end();
   }
-}
-
-// What matters of the engine's log is in its results and errors too.
-function ignoreLog(): void {
-  return;
 }
 
 function openPool({ connectionString, schema }: DatabaseUrl): pg.Pool {
@@ -59,8 +47,8 @@ function openPool({ connectionString, schema }: DatabaseUrl): pg.Pool {
 }
 
 /**
- * The adapter cuts scripts at every semicolon, in texts and functions too, and commits each piece by itself.
- * Sent whole, as Prisma's own engine binary sends it, a script is one transaction.
+ * The adapter cuts scripts at every semicolon, in texts and functions too, and commits each piece by itself. Prisma's own engine
+ * binary sends a script whole, as one transaction, and so does this.
  */
 class ScriptAdapterFactory extends PrismaPg {
   override async connect(): ReturnType<PrismaPg['connect']> {
@@ -72,21 +60,24 @@ class ScriptAdapterFactory extends PrismaPg {
   }
 }
 
-/** Where Prisma's WebAssembly modules tell why they panic, in the moment before they end the process. */
-const panics = globalThis as { PRISMA_WASM_PANIC_REGISTRY?: { set_message: (message: string) => void } };
-
 type EngineModule = typeof import('@prisma/schema-engine-wasm/schema_engine_bg');
 
 let engineModule: Promise<EngineModule> | undefined;
 
-function loadEngine(): Promise<EngineModule> {
-  engineModule ??= instantiateEngine();
-  return engineModule;
-}
+/** Where Prisma's WebAssembly modules report why they panic, in the moment before they end the process. */
+const panics = globalThis as { PRISMA_WASM_PANIC_REGISTRY?: { set_message: (message: string) => void } };
+
+/** Node has it, Node's type declarations have not. */
+declare const WebAssembly: {
+  instantiate(
+    bytes: Uint8Array,
+    imports: Record<string, object>,
+  ): Promise<{ instance: { exports: { __wbindgen_start: () => void } } }>;
+};
 
 /** The package imports its .wasm file as a module, which Node does only behind a flag. */
 async function instantiateEngine(): Promise<EngineModule> {
-  // The Prisma client has set one like it, where the process uses the client too.
+  // The Prisma client has set one like it, if the process uses the client too.
   panics.PRISMA_WASM_PANIC_REGISTRY ??= {
     set_message: (message) => {
       throw new Error(`Prisma's schema engine failed of a fault of its own: ${message}`);

@@ -1,65 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-
-const SWEEP_MS = 50;
-/** A timer takes a longer time for none. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** Ends an HTTP server: requests under way are answered if that is possible in time, and nothing else holds it up. */
-export class GracefulClose {
-  private readonly sockets = new Set<Socket>();
-
-  /** @param limit milliseconds to wait for the answers to requests under way */
-  constructor(
-    private readonly server: Server,
-    private readonly limit: number,
-  ) {
-    server.on('connection', (socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
-  }
-
-  async close(): Promise<void> {
-    // Not HTTP's own close() yet: it stops the check that ends the requests that never arrive in full.
-    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.server, resolve));
-    this.closeIdle();
-    const sweep = setInterval(() => {
-      this.closeIdle();
-    }, SWEEP_MS);
-    const deadline = setTimeout(
-      () => {
-        for (const socket of this.sockets) socket.destroy();
-      },
-      Math.min(this.limit, LONGEST_TIMER),
-    );
-    await closed;
-    clearInterval(sweep);
-    clearTimeout(deadline);
-    this.server.close();
-  }
-
-  private closeIdle(): void {
-    this.server.closeIdleConnections();
-    // To Node, a connection that has not said anything is in the middle of its first request.
-    for (const socket of this.sockets) {
-      if (socket.bytesRead === 0) socket.destroy();
-    }
-  }
-}
+import { MAX_TIMER_MS } from '../../util/timing.js';
 
 const LINGER_MS = 5000;
 
 const lingering = new WeakSet<Socket>();
 
-/** Whether the connection ends with the answer that is under way: whatever still arrives on it is to be thrown away. */
+/** Whether the connection ends with the answer in flight: what still arrives on it is to be discarded. */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }
 
 /**
- * Closing a socket with unread data in it resets the connection, and a client that is still sending may then never see
- * the answer. So, when HTTP comes to close this one, only our half is closed, and what still arrives is discarded for a while.
+ * Closing a socket with unread data in it resets the connection, and a client that is still sending may then never see the
+ * answer. So, when HTTP closes this one, only our half is closed, and what still arrives is discarded for `LINGER_MS`.
  */
 export function lingerOnClose(socket: Socket): void {
   if (lingering.has(socket)) return;
@@ -83,25 +37,24 @@ export function whenSent(response: ServerResponse | undefined, callback: () => v
   else callback();
 }
 
-/** A refused body up to this size is read and thrown away, so that the connection can carry the next request. */
-const DRAIN_LIMIT = 8 * 1024 * 1024;
+/** A refused body up to this size is read and discarded, so that the connection can carry the next request. */
+const MAX_DRAIN_BYTES = 8 * 1024 * 1024;
 
 /**
- * Decides what becomes of the body of a request that is about to be refused: drained where that is cheap, else the
- * connection closes after the answer. Call it before the response headers are sent.
+ * Discards the body of a request that is about to be refused: it is drained if that is cheap, else the connection closes after
+ * the answer. Call it before the response headers are sent.
  */
 export function discardBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
   const { socket } = request;
-  // Of a client that still waits for permission to send, only a new connection tells where the next request begins: whether
-  // it now sends the body is its choice.
+  // A client that still waits for permission may send the body or not: only a new connection shows where its next request begins.
   const undecided = awaitingContinue.has(request) && !response.writableEnded;
-  if (undecided || Number(request.headers['content-length'] ?? 0) > DRAIN_LIMIT) {
+  if (undecided || Number(request.headers['content-length'] ?? 0) > MAX_DRAIN_BYTES) {
     response.setHeader('Connection', 'close');
     lingerOnClose(socket);
   } else if (!response.shouldKeepAlive) lingerOnClose(socket);
 
-  let left = DRAIN_LIMIT;
+  let left = MAX_DRAIN_BYTES;
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left >= 0 || isLingering(socket)) return;
@@ -114,12 +67,55 @@ export function discardBody(request: IncomingMessage, response: ServerResponse):
 
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
-/** Leaves it to whoever reads the body to answer a request's `Expect: 100-continue`. Other servers answer it by themselves. */
+/** Leaves a request's `Expect: 100-continue` to the reader of the body. */
 export function deferContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Tells a client that waits for permission to send the body that it may. */
+/** Lets a client send the body, where it waits for permission. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
   if (awaitingContinue.delete(request)) response.writeContinue();
+}
+
+const SWEEP_MS = 50;
+
+/** Ends an HTTP server: requests in flight are answered if that is possible in time, and nothing else delays it. */
+export class GracefulClose {
+  private readonly sockets = new Set<Socket>();
+
+  /** @param limit milliseconds to wait for the answers to requests in flight */
+  constructor(
+    private readonly server: Server,
+    private readonly limit: number,
+  ) {
+    server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  async close(): Promise<void> {
+    // Not HTTP's own close() yet: it stops the check that ends the requests that never arrive in full.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.server, resolve));
+    this.closeIdle();
+    const sweep = setInterval(() => {
+      this.closeIdle();
+    }, SWEEP_MS);
+    const dropAll = (): void => {
+      for (const socket of this.sockets) socket.destroy();
+    };
+    const deadline = setTimeout(dropAll, Math.min(this.limit, MAX_TIMER_MS));
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(deadline);
+    this.server.close();
+  }
+
+  private closeIdle(): void {
+    this.server.closeIdleConnections();
+    // To Node, a connection that has not sent anything is in the middle of its first request.
+    for (const socket of this.sockets) {
+      if (socket.bytesRead === 0) socket.destroy();
+    }
+  }
 }

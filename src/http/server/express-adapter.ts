@@ -1,36 +1,11 @@
-import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import express, { type Express } from 'express';
 import { GracefulClose } from './connection-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 
-/** The classes of which a server of `node:http` makes its requests and responses. */
-interface ExpressClasses {
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
-}
-
-/**
- * Classes for the server of an Express application, whose instances are its requests and responses from the start. Express
- * gives each one another prototype, and V8 then forgets its shape: every access is slow from there on. These have
- * that prototype already, with the same one behind it, so to Express nothing changes.
- */
-export function expressClasses(app: Express): ExpressClasses {
-  class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
-  app.request = inPlaceOf(app.request, ExpressRequest.prototype);
-  app.response = inPlaceOf(app.response, ExpressResponse.prototype);
-  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
-}
-
-/** The prototype of a class, made into what stands here. */
-function inPlaceOf<Members extends object>(members: Members, prototype: object): Members {
-  Object.setPrototypeOf(prototype, Object.getPrototypeOf(members) as object);
-  return Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members)) as Members;
-}
-
 interface PlantStoreAdapterOptions extends HttpServerOptions {
-  /** Milliseconds to wait at the end for the answers to requests under way: longer than any good one takes. */
+  /** Milliseconds that a stop waits for the answers to requests in flight: longer than any good one takes. */
   closeTimeout: number;
 }
 
@@ -39,12 +14,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private gracefulClose: GracefulClose | undefined;
 
   constructor(private readonly serverOptions: PlantStoreAdapterOptions) {
-    // Before the base class uses the application: its router takes these settings over only once.
+    // Before the base class uses the application: its router takes these settings only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
   }
 
   override initHttpServer(): void {
-    const app = this.getInstance<express.Express>();
+    const app = this.getInstance<Express>();
     const server = createHttpServer(app, this.serverOptions, expressClasses(app));
     this.gracefulClose = new GracefulClose(server, this.serverOptions.closeTimeout);
     this.httpServer = server;
@@ -54,4 +29,26 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.beforeClose();
     await this.gracefulClose?.close();
   }
+}
+
+/**
+ * Classes for the server of an Express application, whose instances are its requests and responses from the start. Express
+ * gives each one another prototype, and V8 then forgets its shape: every access is slow from there on. These have that prototype
+ * already, with the same one behind it, so nothing changes for Express.
+ */
+export function expressClasses(app: Express): {
+  IncomingMessage: typeof IncomingMessage;
+  ServerResponse: typeof ServerResponse;
+} {
+  class ExpressRequest extends IncomingMessage {}
+  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
+  app.request = inPlaceOf(app.request, ExpressRequest.prototype);
+  app.response = inPlaceOf(app.response, ExpressResponse.prototype);
+  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+}
+
+/** The prototype of a class, with these members and the prototype behind them. */
+function inPlaceOf<Members extends object>(members: Members, prototype: object): Members {
+  Object.setPrototypeOf(prototype, Object.getPrototypeOf(members) as object);
+  return Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members)) as Members;
 }

@@ -8,25 +8,21 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { sendError } from '../send-error.js';
-import { headerValues } from '../platform.js';
 import { MalformedRequestError } from '../http.errors.js';
-import { isLingering, lingerOnClose, deferContinue } from './connection-close.js';
+import { headerValues, sendError } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
+import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
-  /** Milliseconds for the headers and body of a request to arrive, and for a client that takes nothing of its answer. */
+  /** Milliseconds for the headers and body of a request to arrive, and how long a client may stop reading its answer. */
   requestTimeout: number;
 }
 
-/** Longer than the idle time of the usual reverse proxies, which else reuse a connection that we are just closing. */
+/** Longer than the idle time of the usual reverse proxies, which else reuse a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
 
-/**
- * Node's HTTP server, but for one thing: whatever Node would refuse by itself, with a body of its own or none, is
- * answered like every other failure.
- */
+/** Node's HTTP server, but what Node would refuse by itself, with a body of its own or none, is answered like every failure. */
 export function createHttpServer(
   listener: RequestListener,
   { errorStatus, requestTimeout }: HttpServerOptions,
@@ -41,21 +37,21 @@ export function createHttpServer(
     connectionsCheckingInterval: Math.min(1000, Math.ceil(requestTimeout / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  // A client that closes its half of the connection has said all it wants to, and still waits for the answer.
+  // A client that closes its half of the connection has sent all, and still waits for the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Node would drop all header fields beyond a number without a word, a repeated credential among them. Their size is limited.
+  // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
   server.maxHeadersCount = 0;
-  const refuse = (request: IncomingMessage, response: ServerResponse, failure: MalformedRequestError): void => {
-    // Whatever follows on the connection may be a part of this request, and not the next one that it looks like.
+  const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
+    // What follows on the connection may be a part of this request, and not the next one that it looks like.
     lingerOnClose(request.socket);
-    sendError(response, failure, errorStatus);
+    sendError(response, new MalformedRequestError(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
     if (isIgnored(request)) return;
     dropWhenStalled(response, request.socket, requestTimeout);
-    const failure = violation(request);
-    if (failure) {
-      refuse(request, response, failure);
+    const fault = faultOf(request);
+    if (fault !== undefined) {
+      refuse(request, response, fault);
       return;
     }
     request.url = routable(request.url ?? '/');
@@ -63,58 +59,56 @@ export function createHttpServer(
   };
 
   server.on('request', answer);
-  // The body reader sends the 100 when it comes to the body: after the credential.
+  // The body reader sends the 100 after the credential was checked.
   server.on('checkContinue', (request, response) => {
     deferContinue(request);
     answer(request, response);
   });
   server.on('checkExpectation', (request, response) => {
     if (isIgnored(request)) return;
-    const message = `This service does not know the expectation ${JSON.stringify(request.headers.expect)}. The only one it knows is "100-continue".`;
-    refuse(request, response, new MalformedRequestError(message));
+    const expectation = JSON.stringify(request.headers.expect);
+    const known = 'The only one it knows is "100-continue".';
+    refuse(request, response, `This service does not know the expectation ${expectation}. ${known}`);
   });
   refuseBrokenRequests(server, { errorStatus, requestTimeout });
   return server;
 }
 
-/** Whether this request comes behind one that ends the connection. It is read all the same, as its client waits for that. */
+/** Whether this request comes after one that ends the connection. It is read all the same, as its client waits for that. */
 function isIgnored(request: IncomingMessage): boolean {
   if (!isLingering(request.socket)) return false;
   request.resume();
   return true;
 }
 
-/**
- * Gives up a client that takes nothing of its answers, which would else hold them and its connection for ever. An answer
- * that is still being made is not concerned.
- */
+/** Drops a client that stops reading its answers, which would else hold them and its connection for ever. */
 function dropWhenStalled(response: ServerResponse, socket: Socket, milliseconds: number): void {
   response.setTimeout(milliseconds, () => {
+    // Else the answer is still being made.
     if (socket.writableLength > 0) socket.destroy();
   });
 }
 
-/** What HTTP/1.1 demands of a request and Node's parser lets pass. */
-function violation(request: IncomingMessage): MalformedRequestError | undefined {
+/** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */
+function faultOf(request: IncomingMessage): string | undefined {
   const { httpVersion } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new MalformedRequestError(`This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`);
+    return `This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`;
   }
   const hosts = headerValues(request, 'host').length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    return new MalformedRequestError(`An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`);
+    return `An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`;
   }
   const coding = request.headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
-    return new MalformedRequestError('The only transfer coding that this service reads is "chunked", in HTTP/1.1.');
+    return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
   }
   return undefined;
 }
 
 /**
- * A path that does not decode, such as `/%`, or that is none, such as `*`, names nothing here, nor does one with a
- * fragment, which the router would cut off. It is replaced by one that the router can read, so that it goes the way of
- * every unknown path, past the guard.
+ * A path that does not decode (`/%`), that is none (`*`) or that has a fragment, which the router would cut off, names nothing here.
+ * It is replaced by one that the router can read, and so goes past the guard as every unknown path does.
  */
 function routable(url: string): string {
   if (url === '*') return '/*';

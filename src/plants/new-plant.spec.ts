@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { JsonNumber, type JsonObject, parseExactJson } from '../http/exact-json.js';
+import { INT64_MAX, INT64_MIN, parseInt64 } from './int64.js';
+import { assertPlant, parseNewPlant, plantOf } from './new-plant.js';
+
+const EDGES = ['0', '-0', '5.0', '50e-1', '5.5', '1e999999999', String(2n ** 63n), String(2n ** 63n - 1n)];
+const texts = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: 'grapheme' }) },
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('', 'Rose', '\0', 'Ro\0se', '\ud800', 'x\udc00', '🌹'),
+);
+const rest = fc.constantFrom('null', 'true', '{}', '[]', '{"id": 1}');
+const ids = fc.oneof(
+  fc.constantFrom(...EDGES),
+  { weight: 3, arbitrary: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String) },
+  fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }).map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.string().map((text) => JSON.stringify(text)),
+  rest,
+);
+const names = fc.oneof({ weight: 12, arbitrary: texts.map((text) => JSON.stringify(text)) }, ids);
+
+/** Bodies of requests, most of them plants or nearly so. */
+const bodies = fc
+  .record({ id: ids, name: names, tag: names, other: rest }, { requiredKeys: [] })
+  .map((fields) => Object.entries(fields).map(([key, source]) => `"${key}": ${source}`))
+  .map((members) => parseExactJson(`{${members.join()}}`) as JsonObject)
+  // As an application's own parser leaves a large number.
+  .chain((body) =>
+    fc
+      .integer({ min: 1, max: 10 })
+      .map((n) => (n < 10 ? body : Object.assign(body, { id: new JsonNumber('9e15', false) }))),
+  );
+
+function isText(value: unknown): boolean {
+  // Half a character does not survive the way to UTF-8 and back.
+  return typeof value === 'string' && !value.includes('\0') && Buffer.from(value).toString() === value;
+}
+
+/** The fields that are wrong, by the words of the contract. */
+function wrongFields({ id, name, tag }: Record<string, unknown>): string[] {
+  const right = {
+    id: typeof id === 'bigint' && id >= INT64_MIN && id <= INT64_MAX,
+    name: isText(name),
+    tag: tag === undefined || isText(tag),
+  };
+  return Object.entries(right).flatMap(([field, isRight]) => (isRight ? [] : [field]));
+}
+
+function refusalOf(work: () => unknown): string | undefined {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return undefined;
+}
+
+/** Names each of them with its fault, in this order, and no other. */
+function refusalOfFields(fields: string[]): unknown {
+  const faults = fields.map((field) => `${field} (?:is|contains) [^]*`);
+  return fields.length === 0 ? undefined : expect.stringMatching(`^This is not a plant: ${faults.join('\\. ')}\\.$`);
+}
+
+describe(parseNewPlant.name, () => {
+  it('should take every plant as it was sent, and name every wrong field of all else', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(bodies, (body) => {
+        const { id: sent, name, tag } = body;
+        const id = sent instanceof JsonNumber && sent.isExact ? parseInt64(sent.source) : undefined;
+        const wrong = wrongFields({ id, name, tag });
+        if (wrong.length > 0) {
+          expect(refusalOf(() => parseNewPlant(body))).toEqual(refusalOfFields(wrong));
+        } else {
+          expect(parseNewPlant(body)).toStrictEqual({ id, name, ...('tag' in body && { tag }) });
+          taken++;
+        }
+      }),
+      { numRuns: 2000 },
+    );
+    expect(taken).toBeGreaterThan(200);
+  });
+
+  it('should refuse a number that may have been rounded, and say what the application can do', () => {
+    const parse = (): unknown => parseNewPlant({ id: new JsonNumber('9e15', false), name: 'Rose' });
+    expect(parse).toThrow("id is a number that this application's own JSON parser may have rounded");
+  });
+});
+
+describe(assertPlant.name, () => {
+  it('should take of the values of code what a request could have sent', () => {
+    const values = fc.oneof(
+      texts,
+      fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }),
+      fc.constantFrom(undefined, null, true, 5, 5.5, NaN, [], {}, Symbol('id'), new JsonNumber('5')),
+    );
+    const plants = fc.record({ id: values, name: values, tag: values }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(plants, (plant) => {
+        const refusal = refusalOf(() => {
+          assertPlant(plant);
+        });
+        expect(refusal).toEqual(refusalOfFields(wrongFields(plant)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+describe(plantOf.name, () => {
+  it('should have all fields but the id, without those that are absent', () => {
+    expect(plantOf({ id: 1n, name: 'Rose', tag: '' })).toStrictEqual({ name: 'Rose', tag: '' });
+    expect(plantOf({ id: 1n, name: 'Rose', tag: undefined } as never)).toStrictEqual({ name: 'Rose' });
+  });
+});
