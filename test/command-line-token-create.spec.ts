@@ -113,7 +113,7 @@ describe('plant-store token create', () => {
 
   it('should let exactly one of several have a name that ask for it at once', async () => {
     const runs = await Promise.all([1, 2, 3, 4].map(() => commands.run('create', '--name', 'contested')));
-    const codes = await Promise.all(runs.map(({ ended }) => ended));
+    const codes = runs.map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 1, 1, 1]);
     const { id } = await commands.only('contested');
     for (const { stderr, stdout } of runs.filter(({ stdout }) => stdout === '')) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Migrator } from '../src/database/migrator.js';
 import { createOddDatabase } from './support/odd-database.js';
-import { PlantStoreProcess } from './support/process.js';
+import { outcomeOfCommandLine } from './support/run-command-line.js';
 import type { TestDatabase } from './support/test-database.js';
 import { type ListedToken, TokenCommands } from './support/token-commands.js';
 
@@ -19,8 +19,8 @@ describe('plant-store token list', () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
     expect(table.stdout).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATE\n$/);
     expect(table.stderr).toMatch('plant-store token create --name NAME');
-    expect(await table.ended).toBe(0);
-    expect([json.stdout, await json.ended]).toEqual(['[]\n', 0]);
+    expect(table.code).toBe(0);
+    expect([json.stdout, json.code]).toEqual(['[]\n', 0]);
   });
 
   it('should list all in one table, in the order of their names, with times in UTC', async () => {
@@ -69,7 +69,7 @@ describe('plant-store token list', () => {
     url.searchParams.set('schema', 'Garden 2');
     const gardens = await Promise.all([
       commands.run('list', '--json', '--schema', 'Garden 2'),
-      PlantStoreProcess.run('token list --json', { DATABASE_URL: url.href }),
+      outcomeOfCommandLine('token list --json', { DATABASE_URL: url.href }),
     ]);
     for (const { stdout } of gardens) expect(JSON.parse(stdout)).toMatchObject([{ id: 1, name: 'ci' }]);
     expect(await commands.list()).toEqual(before);
@@ -79,7 +79,7 @@ describe('plant-store token list', () => {
     const url = new URL(database.url);
     const DATABASE_PASSWORD = decodeURIComponent(url.password);
     url.password = '';
-    const { stdout } = await PlantStoreProcess.run('token list --json', { DATABASE_URL: url.href, DATABASE_PASSWORD });
+    const { stdout } = await outcomeOfCommandLine('token list --json', { DATABASE_URL: url.href, DATABASE_PASSWORD });
     expect(JSON.parse(stdout)).toEqual(await commands.list());
   });
 

@@ -70,7 +70,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
       expect(code).toBe(1);
       // What it advises works.
       await commands.make('rotate', name);
-      expect(await (await commands.run('revoke', String(made?.id))).ended).toBe(0);
+      expect((await commands.run('revoke', String(made?.id))).code).toBe(0);
       expect((await commands.states(name)).slice(1)).toEqual(['revoked', 'valid']);
     },
   );

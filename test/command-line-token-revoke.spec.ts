@@ -14,7 +14,7 @@ describe('plant-store token revoke', () => {
 
   async function revoke(what: string): Promise<string> {
     const run = await commands.run('revoke', what);
-    expect([run.stderr, await run.ended]).toEqual(['', 0]);
+    expect([run.stderr, run.code]).toEqual(['', 0]);
     return run.stdout;
   }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from './support/free-port.js';
-import { PlantStoreProcess } from './support/process.js';
+import { outcomeOfCommandLine } from './support/run-command-line.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -28,8 +28,8 @@ describe('plant-store token, on a database that it cannot work with', () => {
     ));
 
   it('should refuse a schema that cannot be, in a line that names the option', async () => {
-    const refused = await PlantStoreProcess.run(['token', 'list', '--schema', ''], { DATABASE_URL: database.url });
-    expect(await refused.ended).toBe(1);
+    const refused = await outcomeOfCommandLine(['token', 'list', '--schema', ''], { DATABASE_URL: database.url });
+    expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^plant-store: .*\n--schema: must name a schema of 1 to 63 bytes.*\n$/);
   });
 
