@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { withTokensOf } from '../src/cli/token/token-database.js';
 import { freePort } from './support/free-port.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
@@ -54,22 +53,6 @@ describe('plant-store token, on a database that it cannot work with', () => {
       /^plant-store: schema garden of .* is not migrated.*Run `plant-store migrate --schema garden`/,
     );
     await bare.drop();
-  });
-
-  it('should give up on a table that stays locked, and have changed nothing', async () => {
-    const lock = new pg.Client(database.url);
-    await lock.connect();
-    try {
-      await lock.query('BEGIN; LOCK TABLE access_tokens IN ACCESS EXCLUSIVE MODE');
-      const variables = { DATABASE_URL: database.url };
-      await Promise.all([
-        expectFailure('token create --name ci', variables, 'canceling statement due to statement timeout'),
-        expectFailure('token list', variables, 'Query read timeout'),
-      ]);
-    } finally {
-      await lock.end();
-    }
-    expect(await database.query('SELECT FROM access_tokens')).toEqual([]);
   });
 
   it.each([

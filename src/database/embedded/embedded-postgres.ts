@@ -6,7 +6,7 @@ import { FolderInUseError } from './folder-in-use.error.js';
 import { FolderLock } from './folder-lock.js';
 import { findPostgresPackage } from './postgres-package.js';
 import { PostgresPrograms } from './postgres-programs.js';
-import { Postmaster } from './postmaster.js';
+import { Postmaster, type Settings } from './postmaster.js';
 import { ServerHome } from './server-home.js';
 import { EMBEDDED_DATABASE, serverUrl } from './server-url.js';
 
@@ -15,6 +15,8 @@ export interface EmbeddedPostgresOptions {
   readonly directory: string;
   /** Told, line by line, what a user should know of. */
   readonly log?: (line: string) => void;
+  /** In place of those that keep the data safe: tests, which throw them away, do not wait for the disk. */
+  readonly settings?: Settings;
 }
 
 /** A PostgreSQL server of this process's own, its data kept in a folder. */
@@ -33,7 +35,7 @@ export class EmbeddedPostgres {
   /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     try {
-      return await EmbeddedPostgres.startLocked(options.directory, options.log ?? (() => undefined));
+      return await EmbeddedPostgres.startLocked(options);
     } catch (error) {
       if (error instanceof EmbeddedPostgresError) throw error;
       throw new EmbeddedPostgresError(
@@ -51,7 +53,11 @@ export class EmbeddedPostgres {
     return this.stopping;
   }
 
-  private static async startLocked(directory: string, log: (line: string) => void): Promise<EmbeddedPostgres> {
+  private static async startLocked({
+    directory,
+    log = () => undefined,
+    settings,
+  }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const source = await findPostgresPackage();
     const home = await ServerHome.find(directory);
     const lock = await FolderLock.acquire(home.folder);
@@ -67,7 +73,7 @@ export class EmbeddedPostgres {
       }
       const programs = await PostgresPrograms.prepare(source, home.user, home.folder);
       const password = await prepareDataDirectory(home, programs);
-      postmaster = await Postmaster.start(home, programs);
+      postmaster = await Postmaster.start(home, programs, settings);
       await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
       const started = new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
       void postmaster.ended.then(() => {

@@ -13,6 +13,9 @@ import { isServerOf, shutDown, untilGone } from './server-process.js';
 /** The port may be taken between our look and PostgreSQL's, and processes of a killed server need a moment to end. */
 const ATTEMPTS = 5;
 
+/** Settings of the server, by name. */
+export type Settings = Readonly<Record<string, string | number>>;
+
 /** The running PostgreSQL server. Its caller holds the lock of the home. */
 export class Postmaster {
   readonly ended: Promise<unknown>;
@@ -26,7 +29,7 @@ export class Postmaster {
     this.ended = once(child, 'exit');
   }
 
-  static async start(home: ServerHome, programs: PostgresPrograms): Promise<Postmaster> {
+  static async start(home: ServerHome, programs: PostgresPrograms, own: Settings = {}): Promise<Postmaster> {
     const pidFile = new PidFile(home.data);
     const orphan = await pidFile.read();
     if (orphan && (await isServerOf(home.data, orphan.pid))) {
@@ -35,7 +38,7 @@ export class Postmaster {
     await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       await pidFile.disown();
-      const postmaster = await Postmaster.spawn(home, programs, await freePort());
+      const postmaster = await Postmaster.spawn(home, programs, { ...own, port: await freePort() });
       if (await postmaster.becomesReady(pidFile)) return postmaster;
       await setTimeout(50 * attempt);
     }
@@ -51,14 +54,18 @@ export class Postmaster {
     await shutDown(this.pid, this.programs, this.ended);
   }
 
-  private static async spawn(home: ServerHome, programs: PostgresPrograms, port: number): Promise<Postmaster> {
+  private static async spawn(
+    home: ServerHome,
+    programs: PostgresPrograms,
+    own: Settings & { port: number },
+  ): Promise<Postmaster> {
     const settings = {
       listen_addresses: '127.0.0.1',
-      port,
       unix_socket_directories: '',
       fsync: 'on',
       full_page_writes: 'on',
       synchronous_commit: 'on',
+      ...own,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(home.logFile, 'a', 0o600);
@@ -75,7 +82,7 @@ export class Postmaster {
       await once(child, 'spawn');
       // A process that ends without stop() must not hang: its server is found at the next start.
       child.unref();
-      return new Postmaster(child, child.pid ?? 0, programs, port);
+      return new Postmaster(child, child.pid ?? 0, programs, own.port);
     } finally {
       await log.close();
     }
