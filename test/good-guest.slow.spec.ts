@@ -1,4 +1,3 @@
 import { describeGoodGuest } from './support/guest-host/describe-good-guest.js';
 
-describeGoodGuest('express', true);
-describeGoodGuest('fastify', false);
+describeGoodGuest({ platform: 'express', rawBody: true }, { platform: 'fastify', rawBody: false });

@@ -14,22 +14,26 @@ function withoutStore(document: OpenAPIObject): OpenAPIObject {
   return { ...document, paths, components: { ...document.components, schemas } };
 }
 
-/** What a host is to be with the store as a guest: as it was without. */
-export function describeGoodGuest(platform: Platform, rawBody: boolean): void {
-  describe(`a host on ${platform} with rawBody: ${rawBody}`, () => {
-    let prisma: HostPrisma;
+/** What hosts are to be with the store as a guest: as they were without. */
+export function describeGoodGuest(...hosts: { platform: Platform; rawBody: boolean }[]): void {
+  let prisma: HostPrisma;
+
+  beforeAll(async () => {
+    prisma = await generateHostPrisma();
+  });
+  afterAll(() => prisma.remove());
+
+  describe.each(hosts)('a host on $platform with rawBody: $rawBody', ({ platform, rawBody }) => {
     let before: Observation;
 
     const observe = (options: Pick<GuestHostOptions, 'rawBody' | 'store'>): Promise<Observation> =>
       observeHost({ platform, prisma, ...options });
 
     beforeAll(async () => {
-      prisma = await generateHostPrisma();
       before = await observe({ rawBody, store: 'none' });
       expect(before.plant).toMatch(/^HTTP\/1.1 404 /);
       expect(before.log.map(({ message }) => message)).toContain('orders: application shutdown ');
     });
-    afterAll(() => prisma.remove());
 
     it.each(['first', 'last', 'exempt'] as const)('should stay as it was with the store: %s', async (store) => {
       const after = await observe({ rawBody, store });
