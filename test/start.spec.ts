@@ -43,7 +43,7 @@ describe('plant-store serve, without any configuration', () => {
 
   const tokenIn = (command: string): string | undefined => SECRETS.exec(command)?.[1];
 
-  it('should print a command that creates a plant, and keep plant and token until the next start', async () => {
+  it('should print a command that creates a plant, keep plant and token until the next start, and run once in a folder', async () => {
     const first = await start();
     expect(await paste(first)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
     const [status, body] = await paste(first);
@@ -62,6 +62,12 @@ describe('plant-store serve, without any configuration', () => {
     const [, url = ''] = /(http:\S+)/.exec(second) ?? [];
     expect(await paste(first.replace(/http:\S+/, url))).toEqual(['400', expect.stringMatching('"error":40901')]);
     expect(await paste(second)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+
+    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+    expect(await other.ended).toBe(1);
+    expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
+    expect(other.stderr).toMatch('set DATABASE_URL');
+    expect(await paste(second)).toEqual(['400', expect.stringMatching('"error":40901')]);
   });
 
   it('should make a new token where a crash left an empty one', async () => {
@@ -81,28 +87,5 @@ describe('plant-store serve, without any configuration', () => {
     expect(await database.query('SELECT name FROM plants')).toEqual([{ name: 'Rose' }]);
     await stop();
     await database.drop();
-  });
-
-  it('should refuse to run twice in one folder, and not disturb the first', async () => {
-    const command = await start();
-    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
-
-    expect(await other.ended).toBe(1);
-    expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
-    expect(other.stderr).toMatch('set DATABASE_URL');
-    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
-  });
-
-  it('should leave no server behind where its own port is taken', async () => {
-    const command = await start();
-    const [, port = ''] = /:(\d+)\//.exec(command) ?? [];
-    const elsewhere = await mkdtemp(join(tmpdir(), 'plant-store-start-'));
-    await chmod(elsewhere, 0o755);
-    const other = new PlantStoreProcess(['serve'], { cwd: elsewhere, variables: { PORT: port, MANAGEMENT_PORT: '0' } });
-
-    expect(await other.ended).toBe(1);
-    expect(other.stderr).toMatch(`PORT: ${port} on "0.0.0.0" is taken`);
-    await expect(readFile(join(elsewhere, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
-    await rm(elsewhere, { recursive: true });
   });
 });
