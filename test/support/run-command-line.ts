@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Writable } from 'node:stream';
 import { format } from 'node:util';
 import { runCommandLine } from '../../src/cli/command-line.js';
+import { MIGRATE } from '../../src/cli/commands.js';
+import { TOKEN } from '../../src/cli/token/token-commands.js';
 
 export interface CommandOutcome {
   readonly code: number;
@@ -25,7 +27,7 @@ class Run {
 }
 
 const runs = new AsyncLocalStorage<Run>();
-let isCapturing = false;
+let ready: Promise<void> | undefined;
 
 /**
  * Runs a command, a line or arguments, to its end in this process: a process of its own takes a hundred times longer.
@@ -35,16 +37,22 @@ export async function outcomeOfCommandLine(
   command: string | readonly string[],
   variables: Record<string, string> = {},
 ): Promise<CommandOutcome> {
-  if (!isCapturing) capture();
+  ready ??= prepare();
+  await ready;
   const args = typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
   const run = new Run(variables);
   const code = await runs.run(run, () => runCommandLine(args));
   return { code, stdout: run.stdoutText, stderr: run.stderrText };
 }
 
+async function prepare(): Promise<void> {
+  // Jest fails where modules that import the same ones are loaded at the same time.
+  for (const command of [MIGRATE, ...Object.values(TOKEN.commands)]) if ('load' in command) await command.load();
+  capture();
+}
+
 /** Jest gives each suite a `process` and a `console` of its own, so that there is nothing to restore. */
 function capture(): void {
-  isCapturing = true;
   const { env, stdout } = process;
   Object.defineProperties(process, {
     env: { get: () => runs.getStore()?.env ?? env },
