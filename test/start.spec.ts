@@ -43,7 +43,7 @@ describe('plant-store serve, without any configuration', () => {
 
   const tokenIn = (command: string): string | undefined => SECRETS.exec(command)?.[1];
 
-  it('should print a command that creates a plant, keep plant and token until the next start, and run once in a folder', async () => {
+  it('should print a command that creates a plant, and keep plant and token until the next start', async () => {
     const first = await start();
     expect(await paste(first)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
     const [status, body] = await paste(first);
@@ -62,12 +62,6 @@ describe('plant-store serve, without any configuration', () => {
     const [, url = ''] = /(http:\S+)/.exec(second) ?? [];
     expect(await paste(first.replace(/http:\S+/, url))).toEqual(['400', expect.stringMatching('"error":40901')]);
     expect(await paste(second)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
-
-    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
-    expect(await other.ended).toBe(1);
-    expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
-    expect(other.stderr).toMatch('set DATABASE_URL');
-    expect(await paste(second)).toEqual(['400', expect.stringMatching('"error":40901')]);
   });
 
   it('should make a new token where a crash left an empty one', async () => {
@@ -76,6 +70,15 @@ describe('plant-store serve, without any configuration', () => {
     const command = await start();
     expect(tokenIn(command)).toBe((await readFile(token, 'utf8')).trim());
     expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should refuse to run twice in one folder, and not disturb the first', async () => {
+    const first = await start();
+    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+    expect(await other.ended).toBe(1);
+    expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
+    expect(other.stderr).toMatch('set DATABASE_URL');
+    expect(await paste(first)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
   });
 
   it('should make a token for a database of the user too', async () => {
