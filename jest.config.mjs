@@ -12,8 +12,8 @@ const swc = {
 /** @type {import('jest').Config} */
 export default {
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  // These have a configuration of their own.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/'],
+  // These have configurations of their own.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.slow\\.spec\\.ts$'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swc] },

@@ -1,10 +1,15 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
 import { TakenPort } from './support/taken-port.js';
 import { serviceVariables } from './support/service-variables.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
 
 describe('plant-store serve', () => {
   let migrated: TestDatabase;
@@ -66,5 +71,30 @@ describe('plant-store serve', () => {
     expect(service.output).not.toMatch(TOKEN);
     expect(service.output).not.toMatch(migrated.url);
     expect(service.output).not.toMatch(new URL(migrated.url).password);
+  });
+
+  it('should be ready in production without a token, make none, and say once how to create one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-first-'));
+    const MANAGEMENT_PORT = String(await freePort());
+    const production = { NODE_ENV: 'production', ACCESS_TOKENS: '', LOG_FORMAT: 'json', MANAGEMENT_PORT };
+    await using service = await PlantStoreProcess.serve(migrated.url, production, { cwd: folder });
+    await until(async () => (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/readyz`)).status === 200);
+    expect(await service.post('{"id":2,"name":"Rose"}')).toMatchObject({
+      status: 400,
+      body: expect.stringMatching('40101') as unknown,
+    });
+    await service.printed(/No access token is valid now/);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.log.filter(({ message }) => String(message).includes('access token'))).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        message: expect.stringMatching(
+          /"plant-store token create --name NAME".*"docker compose exec api plant-store token create --name NAME"/,
+        ) as unknown,
+      }),
+    ]);
+    expect(await readdir(folder)).toEqual([]);
+    await rm(folder, { recursive: true });
   });
 });

@@ -26,7 +26,7 @@ describe('plant-store token, with rows that were written by hand', () => {
 
   async function told(...args: string[]): Promise<string> {
     const run = await commands.run(...args);
-    expect([run.stderr, await run.ended]).toEqual(['', 0]);
+    expect([run.stderr, run.code]).toEqual(['', 0]);
     return run.stdout;
   }
 

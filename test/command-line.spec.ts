@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeToken } from '../src/auth/tokens/token.js';
 import { readMigrations } from '../src/database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
 import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { TOKEN } from './support/request.js';
+import { outcomeOfCommandLine } from './support/run-command-line.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 describe('plant-store', () => {
@@ -25,15 +27,15 @@ describe('plant-store', () => {
       ['migrate -h', '--schema NAME'],
       ['openapi --help', 'OpenAPI document'],
     ])('should explain one command to "plant-store %s"', async (command, word) => {
-      const help = await PlantStoreProcess.run(command);
-      expect([help.stderr, await help.ended]).toEqual(['', 0]);
+      const help = await outcomeOfCommandLine(command);
+      expect([help.stderr, help.code]).toEqual(['', 0]);
       expect(help.stdout).toMatch(/^plant-store (serve|migrate|openapi)/);
       expect(help.stdout).toContain(word);
     });
 
     it('should tell its version', async () => {
-      const version = await PlantStoreProcess.run('--version');
-      expect(await version.ended).toBe(0);
+      const version = await outcomeOfCommandLine('--version');
+      expect(version.code).toBe(0);
       const file = await readFile(new URL('../package.json', import.meta.url), 'utf8');
       expect(version.stdout).toBe(`${(JSON.parse(file) as { version: string }).version}\n`);
     });
@@ -52,13 +54,21 @@ describe('plant-store', () => {
     ])(
       'should refuse "plant-store %s", say why, tell how it is called, and exit with 2',
       async (command, reason, usage) => {
-        const refused = await PlantStoreProcess.run(command);
-        expect(await refused.ended).toBe(2);
+        const refused = await outcomeOfCommandLine(command);
+        expect(refused.code).toBe(2);
         expect(refused.stderr).toContain(`plant-store: ${reason}`);
         expect(refused.stderr).toContain(usage);
         expect(refused.stdout).toBe('');
       },
     );
+
+    it('should not print a token that is where none belongs, and have its process exit with 2', async () => {
+      const token = makeToken();
+      const refused = await PlantStoreProcess.run(['token', 'revoke', token]);
+      expect([refused.stdout, await refused.ended]).toEqual(['', 2]);
+      expect(refused.stderr).toMatch(/^plant-store: .*\n\nplant-store token/);
+      expect(refused.stderr).not.toContain(token.slice(6, 20));
+    });
   });
 
   describe('migrate', () => {
@@ -80,11 +90,11 @@ describe('plant-store', () => {
       expect(await first.ended).toBe(0);
 
       const [second, other] = await Promise.all([
-        PlantStoreProcess.run('migrate', variables),
-        PlantStoreProcess.run('migrate --schema garden', variables),
+        outcomeOfCommandLine('migrate', variables),
+        outcomeOfCommandLine('migrate --schema garden', variables),
       ]);
       expect(second.stdout).toMatch(/^schema public of .*: up to date\n$/);
-      expect(await second.ended).toBe(0);
+      expect(second.code).toBe(0);
       expect(other.stdout).toMatch(/^schema garden of .*: applied .*\n$/);
       expect(
         await database.query(
@@ -98,10 +108,8 @@ describe('plant-store', () => {
       ['ä'.repeat(32), 'must name a schema of 1 to 63 bytes'],
       ['$user', 'must not be $user'],
     ])('should refuse the schema %j in a line that names the option', async (schema, reason) => {
-      await using refused = new PlantStoreProcess(['migrate', '--schema', schema], {
-        variables: { DATABASE_URL: database.url },
-      });
-      expect(await refused.ended).toBe(1);
+      const refused = await outcomeOfCommandLine(['migrate', '--schema', schema], { DATABASE_URL: database.url });
+      expect(refused.code).toBe(1);
       expect(refused.stderr).toMatch(/^plant-store: .*\n--schema: .*\n$/);
       expect(refused.stderr).toMatch(reason);
       expect(refused.stdout).toBe('');

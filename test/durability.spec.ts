@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { PlantStoreProcess } from './support/process.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
+import { startStoreOn } from './support/store.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
 
 const CLIENTS = 8;
 const ENOUGH = 200;
@@ -21,11 +24,9 @@ describe('What was answered with 200', () => {
   });
   afterEach(() => database.drop());
 
-  const setDefault = (setting: string): Promise<unknown> =>
-    database.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET ${setting}', current_database()); END $$`);
-
   it('should be on the disk, though the default of the database is not to wait for it', async () => {
-    await setDefault('synchronous_commit TO off');
+    await database.query(`
+      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database()); END $$`);
     await database.query(`
       CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -33,13 +34,66 @@ describe('What was answered with 200', () => {
         RETURN NEW;
       END $$;
       CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
-    await using service = await PlantStoreProcess.serve(database.url);
-    const responses = await Promise.all([1, 2, 3].map((id) => service.post(`{"id":${id},"name":"Rose"}`)));
+    const store = await startStoreOn(database);
+    const responses = await Promise.all([1, 2, 3].map((id) => store.post(`{"id":${id},"name":"Rose"}`)));
+    await store.stop();
 
-    expect(responses.map((response) => response?.status)).toEqual([200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await database.query('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'off' }]);
     expect(await database.query('SELECT DISTINCT name FROM plants')).toEqual([{ name: 'on' }]);
   });
+
+  it.each([1, 2, 8])(
+    'should be committed before a byte of the answer is sent, with %d in a statement',
+    async (count) => {
+      // A deferred trigger runs in the midst of the commit, whoever issues that.
+      await database.query(`
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM pg_advisory_xact_lock_shared(1);
+        RETURN NULL;
+      END $$;
+      CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION wait()`);
+      const holder = new pg.Client(database.url);
+      await holder.connect();
+      await holder.query('SELECT pg_advisory_lock(1)');
+      const waiting = async (): Promise<number> =>
+        (
+          await holder.query(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+          )
+        ).rowCount ?? 0;
+      // No time limit may end the wait.
+      const store = await startStoreOn(database, { STORAGE_TIMEOUT: '600000' });
+      const creates = Array.from({ length: count }, (_, id) => {
+        const body = `{"id":${id},"name":"Rose"}`;
+        return postHead('', body, { 'Idempotency-Key': 'key' }) + body;
+      }).join('');
+      const connections = [await RawConnection.open(store.port), await RawConnection.open(store.port)];
+      try {
+        // The second ones are repetitions: they wait for the first ones.
+        for (const [index, connection] of connections.entries()) {
+          connection.send(creates);
+          await until(async () => (await waiting()) === index + 1);
+          // The service has done whatever it does before the commit once it has answered later requests.
+          for (const later of ['{}', '{}', '{}']) expect(await store.post(later)).toMatchObject({ status: 400 });
+          expect(connections.map(({ socket }) => socket.bytesRead)).toEqual([0, 0]);
+          expect(await database.query('SELECT FROM plants')).toEqual([]);
+        }
+        await holder.query('SELECT pg_advisory_unlock(1)');
+        for (const connection of connections)
+          for (let answer = 0; answer < count; answer++)
+            expect(await connection.response()).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+        expect(await database.query('SELECT FROM plants')).toHaveLength(count);
+      } finally {
+        // Ends the wait, where the test has failed.
+        await holder.end();
+        for (const connection of connections) connection.close();
+        await store.stop();
+      }
+    },
+  );
 
   it('should be there, exactly as sent, after the service was killed under load', async () => {
     await using service = await PlantStoreProcess.serve(database.url);

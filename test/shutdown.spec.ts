@@ -6,7 +6,7 @@ import { PlantStoreProcess } from './support/process.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { TableLock } from './support/table-lock.js';
-import type { TestDatabase } from './support/test-database.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
 const PLANT = '{"id":1,"name":"Rose"}';
@@ -26,14 +26,6 @@ describe('Shutdown', () => {
   async function managed(path: string): Promise<[number, unknown]> {
     const response = await running.managed(path);
     return [response.status, await response.json()];
-  }
-
-  /** Gives up in time for the test to end, and with it a process that does not. */
-  async function exitCode(ending: PlantStoreProcess): Promise<number | NodeJS.Signals | undefined> {
-    let code: number | NodeJS.Signals | undefined;
-    void ending.ended.then((ended) => (code = ended));
-    await until(() => code !== undefined);
-    return code;
   }
 
   const refusing = (): Promise<void> => until(async () => !(await accepts(service.port)));
@@ -74,34 +66,6 @@ describe('Shutdown', () => {
     await Promise.all([used.closed(), silent.closed()]);
   });
 
-  it.each([
-    ['headers', postHead('', PLANT).slice(0, 40)],
-    ['body', postHead('', PLANT) + PLANT.slice(0, 5)],
-  ])('should not wait longer than REQUEST_TIMEOUT for the rest of the %s of a request', async (_, half) => {
-    await using hurried = await PlantStoreProcess.serve(database.url, { REQUEST_TIMEOUT: '500' });
-    using connection = await RawConnection.open(hurried.port);
-    connection.send(half);
-    // The service has read it once it has answered a later one.
-    expect(await hurried.post(PLANT)).toMatchObject({ status: 200 });
-
-    hurried.signal('SIGTERM');
-    expect(await exitCode(hurried)).toBe(0);
-  });
-
-  it('should not wait for a client that takes nothing of its answers', async () => {
-    await using hurried = await PlantStoreProcess.serve(database.url, {
-      REQUEST_TIMEOUT: '500',
-      STORAGE_TIMEOUT: '500',
-    });
-    using connection = await RawConnection.open(hurried.port);
-    connection.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30));
-    await once(connection.socket, 'data');
-    connection.socket.pause();
-
-    hurried.signal('SIGTERM');
-    expect(await exitCode(hurried)).toBe(0);
-  });
-
   it('should end at once at a second signal', async () => {
     await using lock = await TableLock.take(database);
     using connection = await RawConnection.open(service.port);
@@ -129,5 +93,33 @@ describe('Shutdown', () => {
 
     expect(await answer).toMatchObject({ status: 200 });
     expect(await service.ended).toBe(0);
+  });
+});
+
+describe('Shutdown, with clients that keep it waiting', () => {
+  it('should not wait longer than REQUEST_TIMEOUT for what they do not send, and not for what they do not take', async () => {
+    const database = await createTestDatabase();
+    await using hurried = await PlantStoreProcess.serve(database.url, {
+      REQUEST_TIMEOUT: '500',
+      STORAGE_TIMEOUT: '500',
+    });
+    using headers = await RawConnection.open(hurried.port);
+    using body = await RawConnection.open(hurried.port);
+    using reader = await RawConnection.open(hurried.port);
+    reader.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30));
+    await once(reader.socket, 'data');
+    reader.socket.pause();
+    headers.send(postHead('', PLANT).slice(0, 40));
+    body.send(postHead('', PLANT) + PLANT.slice(0, 5));
+    // The service has read them once it has answered a later one.
+    expect(await hurried.post(PLANT)).toMatchObject({ status: 200 });
+
+    hurried.signal('SIGTERM');
+    let code: number | NodeJS.Signals | undefined;
+    void hurried.ended.then((ended) => (code = ended));
+    // Gives up in time for the test to end, and with it a process that does not.
+    await until(() => code !== undefined);
+    expect(code).toBe(0);
+    await database.drop();
   });
 });

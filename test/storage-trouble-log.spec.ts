@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { expectRefusal } from './support/refusal.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -11,15 +11,12 @@ describe('A failure of the service itself', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
-  beforeEach(async () => {
     service = await PlantStoreProcess.serve(database.url);
     await database.query('ALTER TABLE plants RENAME TO lost_plants');
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await service[Symbol.asyncDispose]();
-    await database.query('ALTER TABLE lost_plants RENAME TO plants');
+    await database.drop();
   });
 
   it('should be answered with 50000 and a request id, under which the log has the details', async () => {
@@ -29,7 +26,7 @@ describe('A failure of the service itself', () => {
     const id = response?.headers['x-request-id'];
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     await service.printed(new RegExp(`${id ?? ''}.*\n`));
-    const [entry] = service.log.filter(({ level }) => level === 'error');
+    const [entry] = service.log.filter(({ level, requestId }) => level === 'error' && requestId === id);
     expect(entry).toMatchObject({
       error: 50000,
       requestId: id,

@@ -5,7 +5,7 @@ import { findPostgresPackage, PostgresBinaries } from './binaries.js';
 import { prepareDataDirectory, readPassword } from './data-directory.js';
 import { EmbeddedPostgresError, FolderInUseError } from './errors.js';
 import { FolderLock } from './folder-lock.js';
-import { isServerOf, PidFile, Postmaster } from './server.js';
+import { isServerOf, PidFile, Postmaster, type ServerSettings } from './server.js';
 import { ServerHome } from './server-home.js';
 
 const DATABASE = 'plants';
@@ -17,6 +17,8 @@ export interface EmbeddedPostgresOptions {
   readonly directory: string;
   /** Receives, line by line, what a user should know. */
   readonly log?: (line: string) => void;
+  /** Settings of the server, instead of those that keep the data safe: tests do not wait for the disk. */
+  readonly settings?: ServerSettings;
 }
 
 /** A PostgreSQL server of this process's own, its data kept in a folder. */
@@ -33,7 +35,8 @@ export class EmbeddedPostgres {
   ) {}
 
   /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
-  static async start({ directory, log = () => undefined }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    const { directory, log = () => undefined, settings } = options;
     try {
       const source = await findPostgresPackage();
       const home = await ServerHome.find(directory);
@@ -47,7 +50,7 @@ export class EmbeddedPostgres {
         }
         const binaries = await PostgresBinaries.prepare(source, home.user, home.folder);
         const password = await prepareDataDirectory(home, binaries);
-        postmaster = await Postmaster.start(home, binaries);
+        postmaster = await Postmaster.start(home, binaries, settings);
         await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
         const started = new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
         void postmaster.ended.then(() => {

@@ -15,13 +15,16 @@ const run = promisify(execFile);
 const MAX_STARTS = 5;
 /** A longer fast shutdown is cut short; PostgreSQL then recovers from its log at the next start. */
 const SHUTDOWN_TIMEOUT_MS = 30_000;
-const SETTINGS = {
+const SETTINGS: ServerSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
 };
+
+/** Settings of PostgreSQL, by name. */
+export type ServerSettings = Readonly<Record<string, string | number>>;
 
 /** The running PostgreSQL server. Its caller holds the lock of the home. */
 export class Postmaster {
@@ -36,7 +39,7 @@ export class Postmaster {
     this.ended = once(child, 'exit');
   }
 
-  static async start(home: ServerHome, binaries: PostgresBinaries): Promise<Postmaster> {
+  static async start(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings = {}): Promise<Postmaster> {
     const pidFile = new PidFile(home.data);
     const orphan = await pidFile.read();
     if (orphan && (await isServerOf(home.data, orphan.pid))) {
@@ -45,7 +48,7 @@ export class Postmaster {
     await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
       await pidFile.disown();
-      const postmaster = await Postmaster.spawn(home, binaries, await freePort());
+      const postmaster = await Postmaster.spawn(home, binaries, { ...own, port: await freePort() });
       if (await postmaster.becomesReady(pidFile)) return postmaster;
       await sleep(50 * attempt);
     }
@@ -61,8 +64,12 @@ export class Postmaster {
     await shutDown(this.pid, this.binaries, this.ended);
   }
 
-  private static async spawn(home: ServerHome, binaries: PostgresBinaries, port: number): Promise<Postmaster> {
-    const options = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  private static async spawn(
+    home: ServerHome,
+    binaries: PostgresBinaries,
+    own: ServerSettings & { port: number },
+  ): Promise<Postmaster> {
+    const options = Object.entries({ ...SETTINGS, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(home.logFile, 'a', 0o600);
     try {
       const child = spawn(binaries.postgres, ['-D', home.data, ...options], {
@@ -77,7 +84,7 @@ export class Postmaster {
       await once(child, 'spawn');
       // A process that ends without stop() must not hang: its server is found at the next start.
       child.unref();
-      return new Postmaster(child, child.pid ?? 0, binaries, port);
+      return new Postmaster(child, child.pid ?? 0, binaries, own.port);
     } finally {
       await log.close();
     }

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { PlantsStatistics } from '../../src/index.js';
 import type { RawResponse } from './raw-connection.js';
 import { expectRefusal } from './refusal.js';
-import { startStore, type Store } from './store.js';
+import { startStoreOn, type Store } from './store.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 import { until } from './until.js';
@@ -18,7 +18,7 @@ export class ProxiedStore {
   static async start(variables: Record<string, string>): Promise<ProxiedStore> {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.start(database.url);
-    return new ProxiedStore(await startStore({ DATABASE_URL: proxy.url, ...variables }), database, proxy);
+    return new ProxiedStore(await startStoreOn({ ...database, url: proxy.url }, variables), database, proxy);
   }
 
   get port(): number {

@@ -1,5 +1,9 @@
-import { jest } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Writable } from 'node:stream';
+import { format } from 'node:util';
 import { runCommandLine } from '../../src/cli/command-line.js';
+import { MIGRATE } from '../../src/cli/commands.js';
+import { TOKEN } from '../../src/cli/token/token-commands.js';
 
 export interface CommandOutcome {
   readonly code: number;
@@ -7,16 +11,62 @@ export interface CommandOutcome {
   readonly stderr: string;
 }
 
-/** Calls the command line without a process, which would take many times longer, for what ends before it does anything. */
-export async function outcomeOfCommandLine(args: readonly string[]): Promise<CommandOutcome> {
-  const outcome = { stdout: '', stderr: '' };
-  const spies = [
-    jest.spyOn(console, 'log').mockImplementation((text) => void (outcome.stdout += `${String(text)}\n`)),
-    jest.spyOn(console, 'error').mockImplementation((text) => void (outcome.stderr += `${String(text)}\n`)),
-  ];
-  try {
-    return { code: await runCommandLine([...args]), ...outcome };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
+/** A command that runs in this process. Several may run at once: each has its own variables and its own output. */
+class Run {
+  stdoutText = '';
+  stderrText = '';
+  readonly stdout = new Writable({
+    decodeStrings: false,
+    write: (text: string, _encoding, done) => {
+      this.stdoutText += text;
+      done();
+    },
+  });
+
+  constructor(readonly env: Record<string, string>) {}
+}
+
+const runs = new AsyncLocalStorage<Run>();
+let ready: Promise<void> | undefined;
+
+/**
+ * Runs a command, a line or arguments, to its end in this process: a process of its own takes a hundred times longer.
+ * Only these variables are set. What is about signals, files or the working folder needs a PlantStoreProcess.
+ */
+export async function outcomeOfCommandLine(
+  command: string | readonly string[],
+  variables: Record<string, string> = {},
+): Promise<CommandOutcome> {
+  ready ??= prepare();
+  await ready;
+  const args = typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
+  const run = new Run(variables);
+  const code = await runs.run(run, () => runCommandLine(args));
+  return { code, stdout: run.stdoutText, stderr: run.stderrText };
+}
+
+async function prepare(): Promise<void> {
+  // Jest fails where modules that import the same ones are loaded at the same time.
+  for (const command of [MIGRATE, ...Object.values(TOKEN.commands)]) if ('load' in command) await command.load();
+  capture();
+}
+
+/** Jest gives each suite a `process` and a `console` of its own, so that there is nothing to restore. */
+function capture(): void {
+  const { env, stdout } = process;
+  Object.defineProperties(process, {
+    env: { get: () => runs.getStore()?.env ?? env },
+    stdout: { get: () => runs.getStore()?.stdout ?? stdout },
+  });
+  const { log, error } = console;
+  console.log = (...values) => {
+    const run = runs.getStore();
+    if (run) run.stdoutText += `${format(...values)}\n`;
+    else log(...values);
+  };
+  console.error = (...values) => {
+    const run = runs.getStore();
+    if (run) run.stderrText += `${format(...values)}\n`;
+    else error(...values);
+  };
 }

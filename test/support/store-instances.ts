@@ -2,7 +2,7 @@ import pg from 'pg';
 import { issueToken, type StoredToken, type TokenFields } from './issued-token.js';
 import type { RawResponse } from './raw-connection.js';
 import type { RequestHeaders } from './request.js';
-import { startStore, type Store } from './store.js';
+import { startStoreOn, type Store } from './store.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 /** No plant: an accepted token is answered with 40003, and nothing is written. */
@@ -19,8 +19,8 @@ export class StoreInstances {
 
   static async start(variables: Record<string, string> = {}): Promise<StoreInstances> {
     const database = await createTestDatabase();
-    const own = { DATABASE_URL: database.url, WRONG_TOKEN_LIMIT: '0', ...variables };
-    return new StoreInstances(database, [await startStore(own), await startStore(own)]);
+    const own = { WRONG_TOKEN_LIMIT: '0', ...variables };
+    return new StoreInstances(database, [await startStoreOn(database, own), await startStoreOn(database, own)]);
   }
 
   /** What is in flight is answered; the database stays until `stop()`. */

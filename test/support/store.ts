@@ -24,13 +24,25 @@ export interface Store {
   raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
   /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
   post(body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse>;
-  /** Requests in flight are answered; the database is dropped. */
+  /** Requests in flight are answered. */
   stop(): Promise<void>;
 }
 
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
 export async function startStore(variables: Record<string, string> = {}): Promise<Store> {
   const database = await createTestDatabase();
+  const store = await startStoreOn(database, variables);
+  return {
+    ...store,
+    stop: async () => {
+      await store.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** Starts it on a database that is there already, and that stays. */
+export async function startStoreOn(database: TestDatabase, variables: Record<string, string> = {}): Promise<Store> {
   const environment = loadEnvironment({
     ...serviceVariables(database.url),
     LOG_LEVEL: 'fatal',
@@ -45,10 +57,7 @@ export async function startStore(variables: Record<string, string> = {}): Promis
     errorStatus: environment.errorStatus,
     database,
     statistics: app.get(PlantsStatistics, { strict: false }),
-    stop: async () => {
-      await app.close();
-      await database.drop();
-    },
+    stop: () => app.close(),
   };
 }
 

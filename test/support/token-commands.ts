@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { withTokensOf } from '../../src/cli/token/token-database.js';
 import { issueToken, type StoredToken, type TokenFields } from './issued-token.js';
-import { PlantStoreProcess } from './process.js';
+import { type CommandOutcome, outcomeOfCommandLine } from './run-command-line.js';
 import { digestForms } from './secrets.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -22,21 +22,20 @@ export interface ListedToken {
 /** Runs `plant-store token …` on one database, and remembers all that was printed. */
 export class TokenCommands {
   readonly tokens: string[] = [];
-  private readonly runs: PlantStoreProcess[] = [];
+  private readonly runs: CommandOutcome[] = [];
 
   constructor(private readonly database: Pick<TestDatabase, 'url' | 'query'>) {}
 
-  async run(...args: string[]): Promise<PlantStoreProcess> {
-    const run = await PlantStoreProcess.run(['token', ...args], { DATABASE_URL: this.database.url });
+  async run(...args: string[]): Promise<CommandOutcome> {
+    const run = await outcomeOfCommandLine(['token', ...args], { DATABASE_URL: this.database.url });
     this.runs.push(run);
     return run;
   }
 
   /** Runs what makes a token, and expects it to print that and nothing else. */
   async make(...args: string[]): Promise<{ token: string; told: string }> {
-    const run = await this.run(...args);
-    const { stdout, stderr } = run;
-    expect([stderr, await run.ended]).toEqual([expect.any(String), 0]);
+    const { code, stdout, stderr } = await this.run(...args);
+    expect([stderr, code]).toEqual([expect.any(String), 0]);
     const token = stdout.slice(0, -1);
     expect(stdout).toBe(`${token}\n`);
     expect(token).toMatch(ISSUED_TOKEN);
@@ -72,7 +71,7 @@ export class TokenCommands {
   /** Runs what fails. Returns what it told of that. */
   async fail(code: number, ...args: string[]): Promise<string> {
     const run = await this.run(...args);
-    expect([run.stdout, await run.ended]).toEqual(['', code]);
+    expect([run.stdout, run.code]).toEqual(['', code]);
     expect(run.stderr).toMatch(/^plant-store: /);
     expect(run.stderr).not.toMatch(/\n\s+at /);
     return run.stderr;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-const SCRIPT = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../scripts', import.meta.url));
 const BUILD = `
   import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
   appendFileSync('builds', 'built ');
@@ -15,6 +15,8 @@ const BUILD = `
   writeFileSync('dist/main.js', 'console.log("running", process.argv.slice(2).join(" "))');
 `;
 const SOURCES = ['src/plants/plant.ts', 'prisma/schema.prisma'];
+/** What the build makes too. */
+const GENERATED = ['src/client/generated', 'src/database/generated'];
 const SETTINGS = [
   'prisma.config.ts',
   'openapi.json',
@@ -32,7 +34,8 @@ describe('npm start', () => {
     root = await mkdtemp(join(tmpdir(), 'plant-store-script-'));
     await mkdir(join(root, 'src/plants'), { recursive: true });
     await mkdir(join(root, 'prisma'));
-    await cp(SCRIPT, join(root, 'scripts/start.mjs'));
+    await cp(SCRIPTS, join(root, 'scripts'), { recursive: true });
+    for (const folder of GENERATED) await mkdir(join(root, folder), { recursive: true });
     for (const file of [...SOURCES, ...SETTINGS]) await write(file, '');
     await write('package.json', JSON.stringify({ type: 'module', scripts: { build: 'node build.mjs' } }));
     await write('build.mjs', BUILD);
@@ -56,12 +59,28 @@ describe('npm start', () => {
     expect(await builds()).toBe(1);
   });
 
-  it.each([...SOURCES, ...SETTINGS])('should build anew where %s is newer than the build', async (file) => {
+  it.each([...SOURCES, ...SETTINGS])('should build anew where %s has changed, whatever its time', async (file) => {
     await start();
-    const later = Date.now() / 1000 + 60;
-    await utimes(join(root, file), later, later);
+    await write(file, 'changed');
+    await utimes(join(root, file), 0, 0);
     expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
     expect(await builds()).toBe(2);
+  });
+
+  it('should build anew where a source is gone or new, but not for a test', async () => {
+    await start();
+    await rm(join(root, 'src/plants/plant.ts'));
+    expect(await start()).toMatchObject({ errors: 'Building …\n' });
+    await write('src/plants/new.ts', '');
+    expect(await start()).toMatchObject({ errors: 'Building …\n' });
+    await write('src/plants/new.spec.ts', '');
+    expect(await start()).toMatchObject({ output: 'running serve\n', errors: '' });
+  });
+
+  it('should build anew where another build has been made since', async () => {
+    await start();
+    await write('dist/main.js', '');
+    expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
   });
 
   it('should read the variables of .env, as far as they are not set already', async () => {
@@ -75,8 +94,8 @@ describe('npm start', () => {
 
   it('should not run where the build fails, and show why', async () => {
     await write('build.mjs', 'console.error("a mistake in line 7"); process.exit(3);');
-    const { code, output, errors } = await start();
-    expect({ code, output }).toEqual({ code: 3, output: '' });
-    expect(errors).toMatch('a mistake in line 7');
+    const failed = { code: 3, output: '', errors: expect.stringContaining('a mistake in line 7') as unknown };
+    expect(await start()).toEqual(failed);
+    expect(await start()).toEqual(failed);
   });
 });

@@ -1,0 +1,57 @@
+// Builds, unless dist/ is what a build of just these sources has made.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const ENTRY = join(root, 'dist/main.js');
+/** What the build was made from. Every build removes dist/, and this with it. */
+const RECORD = join(root, 'dist/.sources');
+const SOURCES = [
+  'src',
+  'prisma',
+  'prisma.config.ts',
+  'openapi.json',
+  'package-lock.json',
+  'scripts/generate-client-types.mjs',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+const GENERATED = ['src/client/generated', 'src/database/generated'];
+
+if (!isBuilt()) {
+  // Standard output is for what the command prints.
+  console.error('Building …');
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) {
+    console.error(stdout, stderr);
+    process.exit(status ?? 1);
+  }
+  writeFileSync(RECORD, fingerprint());
+}
+
+function isBuilt() {
+  if (![ENTRY, RECORD, ...GENERATED.map((path) => join(root, path))].every((path) => existsSync(path))) return false;
+  return readFileSync(RECORD, 'utf8') === fingerprint();
+}
+
+/** Contents and not times, which a copy or a checkout may set to anything; the time of the build, which it alone sets. */
+function fingerprint() {
+  const hash = createHash('sha256').update(String(statSync(ENTRY).mtimeMs));
+  for (const path of SOURCES.flatMap(filesIn)) hash.update(`\0${path}\0`).update(readFileSync(join(root, path)));
+  return hash.digest('hex');
+}
+
+function filesIn(path) {
+  if (GENERATED.includes(path) || path.endsWith('.spec.ts')) return [];
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return readdirSync(join(root, path))
+    .sort()
+    .flatMap((name) => filesIn(`${path}/${name}`));
+}

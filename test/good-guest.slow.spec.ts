@@ -1,0 +1,3 @@
+import { describeGoodGuest } from './support/guest-host/describe-good-guest.js';
+
+describeGoodGuest({ platform: 'express', rawBody: true }, { platform: 'fastify', rawBody: false });

@@ -1,0 +1,22 @@
+import { describe } from '@jest/globals';
+import { type BodyReading, describeGuestContract } from './contract/describe-guest-contract.js';
+import { runningTarget } from './contract/running-target.js';
+import { startHost } from './support/host.js';
+import type { Platform } from './support/platforms.js';
+
+const HOSTS: { platform: Platform; body: BodyReading }[] = [
+  { platform: 'express', body: 'exempt' },
+  { platform: 'express', body: 'rawBody' },
+  { platform: 'fastify', body: 'rawBody' },
+  { platform: 'fastify', body: 'parsed' },
+];
+
+describe.each(HOSTS)('POST /plants in a host on $platform with bodies $body', ({ platform, body }) => {
+  const target = runningTarget(() => startHost({ platform, body }));
+  describeGuestContract(target, body, platform);
+});
+
+describe('POST /plants in a host on express without a body parser', () => {
+  const target = runningTarget(() => startHost({ platform: 'express', body: 'none' }));
+  describeGuestContract(target, 'exempt', 'express');
+});
