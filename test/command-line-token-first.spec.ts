@@ -38,28 +38,25 @@ describe('plant-store serve in production, without a token', () => {
     return service.log.filter(({ message }) => String(message).includes('access token'));
   }
 
-  it.each(['1', '2'])(
-    'should be ready, make no token, and say once how to create one, with WORKERS=%s',
-    async (WORKERS) => {
-      const MANAGEMENT_PORT = String(await freePort());
-      await using service = await serve({ WORKERS, MANAGEMENT_PORT });
-      await until(async () => (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/readyz`)).status === 200);
-      expect(await service.post('{"id":1,"name":"Rose"}')).toMatchObject({
-        status: 400,
-        body: expect.stringMatching('40101') as unknown,
-      });
-      await service.printed(HINT);
-      expect(await hints(service)).toEqual([
-        expect.objectContaining({
-          level: 'warn',
-          message: expect.stringMatching(
-            /"plant-store token create --name NAME".*"docker compose exec api plant-store token create --name NAME"/,
-          ) as unknown,
-        }),
-      ]);
-      expect(await readdir(folder)).toEqual([]);
-    },
-  );
+  it('should be ready, make no token, and say once how to create one', async () => {
+    const MANAGEMENT_PORT = String(await freePort());
+    await using service = await serve({ MANAGEMENT_PORT });
+    await until(async () => (await fetch(`http://127.0.0.1:${MANAGEMENT_PORT}/readyz`)).status === 200);
+    expect(await service.post('{"id":1,"name":"Rose"}')).toMatchObject({
+      status: 400,
+      body: expect.stringMatching('40101') as unknown,
+    });
+    await service.printed(HINT);
+    expect(await hints(service)).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        message: expect.stringMatching(
+          /"plant-store token create --name NAME".*"docker compose exec api plant-store token create --name NAME"/,
+        ) as unknown,
+      }),
+    ]);
+    expect(await readdir(folder)).toEqual([]);
+  });
 
   it('should say so where all tokens have ended', async () => {
     const tokens = new TokenCommands(database);

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { TOKEN_CHANNEL } from '../src/auth/issued/token-channel.js';
-import { issueToken, type StoredToken } from './support/issued-token.js';
-import { endListeners, errorOf, listenersOf, NO_PLANT, StoreInstances } from './support/store-instances.js';
-import { createTestDatabase } from './support/test-database.js';
+import type { StoredToken } from './support/issued-token.js';
+import { endListeners, StoreInstances } from './support/store-instances.js';
 import { until } from './support/until.js';
-import { WorkersService } from './support/workers-service.js';
 
 /** What is promised for a change to take effect on every instance. */
 const PROMISED_MS = 2000;
@@ -127,32 +125,5 @@ describe('An access token that expires', () => {
     const start = performance.now();
     await until(async () => (await instances.verdicts(headers)).every((verdict) => verdict === 40003));
     expect(performance.now() - start).toBeLessThan(PROMISED_MS);
-  });
-});
-
-describe('A service of several workers', () => {
-  it('should refuse a revoked access token in each of them', async () => {
-    const database = await createTestDatabase();
-    const service = await WorkersService.start(database.url, { WRONG_TOKEN_LIMIT: '0' });
-    try {
-      const { headers, id } = await issueToken(database);
-      // Connections are dealt out in turn.
-      const verdicts = async (): Promise<number[]> => {
-        const answers = await Promise.all([1, 2, 3, 4].map(() => service.process.post(NO_PLANT, headers)));
-        return answers.map(errorOf);
-      };
-      await until(async () => {
-        expect(await verdicts()).toEqual([40003, 40003, 40003, 40003]);
-        return (await listenersOf(database)).length === 2;
-      });
-
-      await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [id]);
-      const start = performance.now();
-      await until(async () => (await verdicts()).every((verdict) => verdict === 40101));
-      expect(performance.now() - start).toBeLessThan(PROMISED_MS);
-    } finally {
-      await service[Symbol.asyncDispose]();
-      await database.drop();
-    }
   });
 });

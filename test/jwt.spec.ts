@@ -4,8 +4,7 @@ import { AUDIENCE, signingKey } from './support/forged-jwt.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
 import { expectRefusal } from './support/refusal.js';
-import { connectTo, type Store, startStore, TOKEN } from './support/store.js';
-import { WorkersService } from './support/workers-service.js';
+import { type Store, startStore, TOKEN } from './support/store.js';
 
 describe(JwtVerifier.name, () => {
   let issuer: OidcIssuer;
@@ -61,13 +60,6 @@ describe(JwtVerifier.name, () => {
       }
     },
   );
-
-  it('should create plants with them in every worker', async () => {
-    const token = await issuer.token();
-    await using service = await WorkersService.start(store.database.url, issuer.variables);
-    const instance = connectTo(service.port, '');
-    for (let i = 0; i < 4; i++) expect(await outcomeOf(instance, token)).toBe(200);
-  });
 
   it('should want the scope, of one who may do other things', async () => {
     const token = await issuer.token({ scope: 'plants:look' });

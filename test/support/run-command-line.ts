@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { runCommandLine } from '../../src/cli/command-line.js';
+import { runCommandLine } from '../../src/cli/cli.js';
 
 export interface CommandOutcome {
   readonly code: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { TokenRecord } from '../../auth/issued/token-record.js';
-import { tokenTable } from './token-table.js';
+import { tokenTable } from './token-output.js';
 
 describe(tokenTable.name, () => {
   const record: TokenRecord = {

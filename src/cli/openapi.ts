@@ -1,7 +1,7 @@
 import { loadEnvironment } from '../app/config.js';
 import { createApp } from '../app/create-app.js';
 import { createOpenApiDocument } from '../http/openapi.js';
-import { print } from './print.js';
+import { print } from './output.js';
 
 /** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
 export async function openapi(): Promise<void> {
