@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type MeasuringTime, measuringTime } from './measure/measuring-time.js';
-import { positiveNumber, positiveNumbers } from './option-numbers.js';
+import { positiveNumbers } from './option-numbers.js';
 import { allTargets } from './targets/all-targets.js';
 import { chosenTargets } from './targets/chosen-targets.js';
 import type { Target } from './targets/target.js';
@@ -21,7 +21,6 @@ export const BENCH_USAGE = `npm run bench -- [options]
   --rounds N             3 unless given; medians are told
   --seconds N            how long one round of one target is measured; 4 unless given
   --warm-up N            seconds of load before that; 2 unless given
-  --workers N            processes of the target plant-store-workers; 2 unless given
   --build DIR            a build of the store; several are compared; dist unless given
   --json FILE            writes every round
   --chart FILE           writes a chart; docs/benchmark.svg in a run of everything
@@ -37,7 +36,6 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '4' },
       'warm-up': { type: 'string', default: '2' },
-      workers: { type: 'string', default: '2' },
       build: { type: 'string', multiple: true },
       json: { type: 'string' },
       chart: { type: 'string' },
@@ -48,7 +46,7 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
   if (values.help) return undefined;
   const { targets, connections = '1,8,64,256', build = ['dist'] } = values;
   const isWhole = [targets, values.connections, values.build].every((choice) => choice === undefined);
-  const all = allTargets({ builds: build, workers: positiveNumber('--workers', values.workers) });
+  const all = allTargets({ builds: build });
   return {
     targets: targets === undefined ? all : chosenTargets(targets.split(','), all),
     connections: positiveNumbers('--connections', connections),

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
 unset ${!DATABASE_@} ${!ACCESS_TOKENS@} ${!JWT_@} ${!LOG_@} ${!MANAGEMENT_@} ${!STORAGE_@} ${!WRITE_@} HOST BASE_PATH ERROR_STATUS DOCS
-unset BODY_LIMIT CORS_ORIGINS RATE_LIMIT REQUEST_TIMEOUT TRUST_PROXY WORKERS WRONG_TOKEN_LIMIT
+unset BODY_LIMIT CORS_ORIGINS RATE_LIMIT REQUEST_TIMEOUT TRUST_PROXY WRONG_TOKEN_LIMIT
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 
 folder=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
-import { runCommandLine } from './cli/command-line.js';
+import { runCommandLine } from './cli/cli.js';
 
 process.exitCode = await runCommandLine(process.argv.slice(2));

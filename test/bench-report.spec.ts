@@ -26,7 +26,7 @@ const report = {
     measurement('plant-store', [round(900), round(3000, { p99: 1 }), round(1200)]),
     measurement('fastify-postgres', [round(600, { p99: 5 })], ['5 requests were not answered with 200']),
     measurement('echo', [round(4000, { generatorLoad: 0.25, otherLoad: 0.1 })]),
-    measurement('plant-store-workers', [], ['it did not start']),
+    measurement('pgbench', [], ['it did not start']),
   ],
 };
 const rows = renderReport(report)
@@ -52,7 +52,7 @@ describe(renderReport.name, () => {
 
   it('should tell why something was not measured, and what the load generator could have done', () => {
     expect(rows).toContain('- <fastify-postgres>, a round that does not count: 5 requests were not answered with 200');
-    expect(rows).toContain('- <plant-store-workers>, not measured: it did not start');
+    expect(rows).toContain('- <pgbench>, not measured: it did not start');
     expect(rows).toContain('Load: wrk 4. Against the echo it reaches 4,000/s at 64, busy for 25 % of the time.');
   });
 });
@@ -63,7 +63,7 @@ describe(drawChart.name, () => {
 
     expect(chart.match(/<rect /g)).toHaveLength(6);
     expect(chart).toContain('>&lt;plant-store></text>');
-    expect(chart).not.toContain('plant-store-workers');
+    expect(chart).not.toContain('pgbench');
   });
 });
 

@@ -10,11 +10,9 @@ import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
-const targets = allTargets({ builds: [join(ROOT, 'dist')], workers: 2 });
+const targets = allTargets({ builds: [join(ROOT, 'dist')] });
 // The store with several processes has suites of its own; here it would be the same build once more, as what runs in another's process.
-const servers = targets
-  .filter((target) => target.kind === 'server')
-  .filter(({ name, runsIn }) => name !== 'plant-store-workers' && runsIn === undefined);
+const servers = targets.filter((target) => target.kind === 'server').filter(({ runsIn }) => runsIn === undefined);
 
 beforeAll(async () => {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');

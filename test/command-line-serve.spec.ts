@@ -58,6 +58,15 @@ describe('plant-store serve', () => {
     await expectFailure('serve', { ...variables(migrated), [name]: String(taken.number) }, fault);
   });
 
+  it.each(['HOST', 'MANAGEMENT_HOST'])('should say that the %s is an address of another machine', (name) =>
+    // 192.0.2.0/24 is set aside for documentation (RFC 5737).
+    expectFailure(
+      'serve',
+      { ...variables(migrated), [name]: '192.0.2.1' },
+      new RegExp(`^${name}: "192\\.0\\.2\\.1" is no address of this machine`, 'm'),
+    ),
+  );
+
   it('should log lines of JSON, and nothing of its secrets', async () => {
     await using service = await PlantStoreProcess.serve(migrated.url, { LOG_LEVEL: 'trace', LOG_FORMAT: 'json' });
     expect(await service.post('{"id":1,"name":"Rose"}')).toMatchObject({ status: 200 });

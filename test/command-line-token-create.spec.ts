@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isWellFormedToken } from '../src/auth/tokens/token.js';
 import { CREATE_PLANTS } from '../src/auth/token-verifier.js';
-import { parseExpiry } from '../src/cli/token/expiry.js';
+import { parseExpiry } from '../src/cli/token/token-arguments.js';
 import { withTokensOf } from '../src/cli/token/token-database.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { createOddDatabase } from './support/odd-database.js';
@@ -89,7 +89,7 @@ describe('plant-store token create', () => {
 
   it('should take scopes in several ways, and say which ones the store knows', async () => {
     const several = await commands.make('create', '--name', 'several', '--scope', 'plants:create b', '--scope', 'c,b');
-    expect(several.told).toContain('knows the scope plants:create alone, and makes nothing of b c');
+    expect(several.told).toContain('knows the scope plants:create alone, and ignores b c');
     expect(await commands.only('several')).toMatchObject({ scopes: ['plants:create', 'b', 'c'] });
     const other = await commands.make('create', '--name', 'other-scope', '--scope', 'plants:read');
     expect(other.told).toContain('knows the scope plants:create alone: this token cannot create plants');

@@ -87,7 +87,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
     const { id } = await commands.issue('told');
     await expectFailure(
       'token revoke told',
-      `${UNWRITABLE}, which was to tell this:\nRevoked the access token told with the id ${id}`,
+      `${UNWRITABLE}, which was to say:\nRevoked the access token told with the id ${id}`,
     );
   });
 

@@ -51,7 +51,6 @@ describe('/metrics', () => {
     ]) {
       expect(body).toContain(`${line}\n`);
     }
-    expect(body).not.toContain('plant_store_worker');
   });
 
   it('should count what is created, and what waits for it', async () => {

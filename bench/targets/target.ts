@@ -10,8 +10,6 @@ export interface ServerTarget {
   readonly title: string;
   /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, and the token that was issued. */
   readonly command: readonly string[];
-  /** In addition to the environment that every server gets. */
-  readonly variables?: Readonly<Record<string, string>>;
   /** Whose `migrate` makes its tables; the one that is measured first unless given. */
   readonly build?: string;
   /** Whether its token is issued in the database, with the command of its build; one of the configuration unless given. */

@@ -1,24 +1,19 @@
 import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import type { IssuedTokensOptions } from '../auth/tokens/issued-tokens-options.js';
-import type { JwtOptions } from '../auth/jwt/jwt-options.js';
-import type { Environment } from './config.js';
-import { UnknownPathModule } from '../http/server/unknown-path.module.js';
-import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { type CreatedPlant } from '../plants/plants.options.js';
+import type { JwtOptions } from '../auth/jwt/jwt-options.js';
+import { ApiExceptionFilter } from '../http/api-exception.filter.js';
+import { UnknownPathModule } from '../http/server/unknown-path.module.js';
+import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
-import { ManagementModule, StoreObservationModule } from '../management/management.module.js';
+import type { CreatedPlant } from '../plants/plants.options.js';
+import type { Environment } from './config.js';
 
-/** What the standalone application needs to know: the environment, with a database for certain. */
-export type AppOptions = Environment & {
-  databaseUrl: string;
-  /** Whether this is one of several processes: the one that started them has the management listener. */
-  worker?: boolean;
-};
+/** The options of the standalone application: the environment, with a database. */
+export type AppOptions = Environment & { databaseUrl: string };
 
-/** The standalone application: a host of the store like any other, which guards it and answers all else. */
+/** The standalone application: a host of the store like any other, which guards it and answers every other path. */
 @Module({})
 export class AppModule {
   static forRoot(options: AppOptions): DynamicModule {
@@ -27,6 +22,13 @@ export class AppModule {
       password: options.databasePassword,
       timeout: options.storageTimeout,
     };
+    const auth = AuthModule.forRoot({
+      accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
+      issuedTokens: database,
+      jwt: jwtOf(options),
+      wrongTokenLimit: options.wrongTokenLimit,
+      rateLimit: options.rateLimit,
+    });
     const plants = PlantsModule.forRoot({
       path: `${options.basePath}/plants`,
       database: { ...database, size: options.databasePoolSize },
@@ -34,20 +36,13 @@ export class AppModule {
       writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
       onCreated: logCreated(options),
-      // Its document requires the credential of every operation.
+      // The document of the application requires the credential of every operation.
       openApi: { securityScheme: false },
     });
+    const management = ManagementModule.forRoot({ host: options.managementHost, port: options.managementPort }, plants);
     return {
       module: AppModule,
-      imports: [
-        authOf(options, database),
-        plants,
-        ManagementModule.forRoot({
-          listener: options.worker ? undefined : { host: options.managementHost, port: options.managementPort },
-          imports: [StoreObservationModule.forRoot(plants)],
-        }),
-        UnknownPathModule,
-      ],
+      imports: [auth, plants, management, UnknownPathModule],
       providers: [
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },
@@ -56,27 +51,17 @@ export class AppModule {
   }
 }
 
-function authOf(options: AppOptions, database: IssuedTokensOptions): DynamicModule {
-  return AuthModule.forRoot({
-    accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
-    issuedTokens: database,
-    jwt: jwtOf(options),
-    wrongTokenLimit: options.wrongTokenLimit,
-    rateLimit: options.rateLimit,
-  });
-}
-
 function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions | undefined {
   return jwtIssuer === undefined
     ? undefined
     : { issuer: jwtIssuer, audience: jwtAudience, ...(jwtJwksUrl !== undefined && { jwksUrl: jwtJwksUrl }) };
 }
 
-const DEBUG: readonly LogLevel[] = ['debug', 'verbose'];
+const DEBUG_LEVELS: readonly LogLevel[] = ['debug', 'verbose'];
 
-/** Nothing where it is not to be logged: with many creates, a line for each costs as much as they do. */
+/** Undefined unless it is logged: with many creates, a line for each costs as much as they do. */
 function logCreated({ logLevel }: Environment): ((plant: CreatedPlant) => void) | undefined {
-  if (!DEBUG.includes(logLevel)) return undefined;
+  if (!DEBUG_LEVELS.includes(logLevel)) return undefined;
   const logger = new Logger(PlantsModule.name);
   return ({ id, createdBy }) => {
     logger.debug('A plant was created', { id: String(id), createdBy });

@@ -7,10 +7,10 @@ interface ServiceLoggerOptions {
 }
 
 const LEVELS: readonly LogLevel[] = ['verbose', 'debug', 'log', 'warn', 'error', 'fatal'];
-/** Nest's account of its own wiring: of use to those who change it, so it is told from `debug` on. */
+/** Contexts in which Nest logs its own start: of use only to those who change it, so it is logged from `debug` on. */
 const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
-/** Nest's console logger in the level and format of the configuration. */
+/** Nest's console logger with the level and format of the configuration. */
 export class ServiceLogger extends ConsoleLogger {
   constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
@@ -23,7 +23,7 @@ export class ServiceLogger extends ConsoleLogger {
     });
   }
 
-  /** Nest reports a port that is taken, and so does the command that wanted to listen: once is enough. */
+  /** Nest reports that it cannot listen, and so does the command: once is enough. */
   override error(message: unknown, ...rest: unknown[]): void {
     if (rest.at(-1) === NestApplication.name) return;
     super.error(message, ...(rest as [string]));

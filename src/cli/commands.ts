@@ -1,24 +1,116 @@
-import type { Command } from './command.js';
+import { packageVersion } from '../util/package-files.js';
+import type { Command, CommandGroup } from './parser.js';
 
-export const SERVE: Command = {
+const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();
+const SCHEMA = { schema: { type: 'string' } } as const;
+
+const SERVE: Command = {
   usage: `plant-store serve    run the service
 
 It runs until SIGINT or SIGTERM, and then answers the requests in flight. Configuration comes from environment
-variables; the README lists them.`,
-  load: async () => (await import('./serve.command.js')).serve,
+variables; plant-store serve --help lists them.`,
+  appendix: describeEnvironment,
+  load: async () => (await import('./serve.js')).serve,
 };
 
-export const MIGRATE: Command = {
+const MIGRATE: Command = {
   usage: `plant-store migrate [--schema NAME]    bring the database (DATABASE_URL) to this version
 
   --schema NAME    the PostgreSQL schema to migrate, instead of the URL's
 
 It may be run many times, and from many places at once.`,
-  options: { schema: { type: 'string' } },
-  load: async () => (await import('./migrate.command.js')).migrate,
+  options: SCHEMA,
+  load: async () => (await import('./migrate.js')).migrate,
 };
 
-export const OPENAPI: Command = {
+const OPENAPI: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
-  load: async () => (await import('./openapi.command.js')).openapi,
+  load: async () => (await import('./openapi.js')).openapi,
+};
+
+const CREATE: Command = {
+  usage: `plant-store token create --name NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
+
+Makes an access token and prints it, alone, to standard output. It is shown this once: only its digest is stored.
+
+  --name NAME       1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not
+                    static, jwt or other. One valid token has it at a time
+  --expires WHEN    90d unless given. A time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most.
+                    A date such as 2030-12-31, the end of which it is, or a date-time such as
+                    2030-12-31T18:00Z; in UTC unless it says otherwise. Or: never
+  --scope SCOPE     plants:create unless given; may be repeated
+  --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
+  options: {
+    name: { type: 'string' },
+    expires: { type: 'string' },
+    scope: { type: 'string', multiple: true },
+    ...SCHEMA,
+  },
+  load: async () => (await import('./token/token.commands.js')).createToken,
+};
+
+const LIST: Command = {
+  usage: `plant-store token list [--json] [--schema NAME]
+
+Lists all access tokens, also those that have expired or were revoked; never the tokens themselves. Times are in UTC.
+
+  --json           an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state
+  --schema NAME    the PostgreSQL schema of the store, instead of the URL's`,
+  options: { json: { type: 'boolean' }, ...SCHEMA },
+  load: async () => (await import('./token/token.commands.js')).listTokens,
+};
+
+const REVOKE: Command = {
+  usage: `plant-store token revoke NAME|ID [--schema NAME]
+
+Ends all valid access tokens of that name, or the one with that id, at once: running services refuse them within
+2 seconds. Tokens that have already ended are no failure; a name or id that never existed is.
+
+  --schema NAME    the PostgreSQL schema of the store, instead of the URL's`,
+  options: SCHEMA,
+  operands: ['NAME or ID'],
+  load: async () => (await import('./token/token.commands.js')).revokeTokens,
+};
+
+const ROTATE: Command = {
+  usage: `plant-store token rotate NAME [--overlap TIME] [--expires WHEN] [--schema NAME]
+
+Makes another access token of the same name and scopes, and prints it, alone, to standard output. The old one stays
+valid for the overlap, so that it can be replaced where it is used.
+
+  --overlap TIME    1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
+  --expires WHEN    as with create; unless given, as long from now as the life of the old one was
+  --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
+  options: { overlap: { type: 'string' }, expires: { type: 'string' }, ...SCHEMA },
+  operands: ['NAME'],
+  load: async () => (await import('./token/token.commands.js')).rotateToken,
+};
+
+const TOKEN: CommandGroup = {
+  usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
+
+  plant-store token create --name NAME [--expires WHEN] [--scope SCOPE ...]
+  plant-store token list [--json]
+  plant-store token revoke NAME|ID
+  plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
+
+  --help after one of them explains it`,
+  commands: { create: CREATE, list: LIST, revoke: REVOKE, rotate: ROTATE },
+};
+
+export const PLANT_STORE: CommandGroup = {
+  usage: `plant-store: a service that stores plants
+
+  plant-store serve      run the service
+  plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
+                         of the URL, or: --schema NAME
+  plant-store token      create, list, revoke and rotate access tokens
+  plant-store openapi    print the OpenAPI document
+
+  --help, --version      --help after a command explains it
+
+Configuration comes from environment variables; plant-store --help lists them.`,
+  appendix: describeEnvironment,
+  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, openapi: OPENAPI },
+  version: packageVersion,
 };

@@ -5,36 +5,30 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
+import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { ManagementServer } from './management-server.js';
-import { type MetricsPage, MetricsSource } from './metrics-source.js';
-import { ReadinessCheck, Readiness } from './readiness.js';
+import { Readiness } from './readiness.js';
 
-class SettableCheck extends ReadinessCheck {
+class SettableHealth {
   obstacle: Error | undefined;
-  more: object = {};
-
-  override details(): object {
-    return this.more;
-  }
 
   check(): Promise<void> {
     return this.obstacle === undefined ? Promise.resolve() : Promise.reject(this.obstacle);
   }
 }
 
-class SettableMetrics extends MetricsSource {
-  content = 'plants 1\n';
+class SettableStatistics extends PlantsStatistics {
   failure: Error | undefined;
 
-  page(): Promise<MetricsPage> {
-    if (this.failure) return Promise.reject(this.failure);
-    return Promise.resolve({ contentType: 'text/plain; version=0.0.4; charset=utf-8', content: this.content });
+  override get createdBy(): ReadonlyMap<string, number> {
+    if (this.failure) throw this.failure;
+    return new Map();
   }
 }
 
 describe(ManagementServer.name, () => {
-  let metrics: SettableMetrics;
-  let check: SettableCheck;
+  let statistics: SettableStatistics;
+  let health: SettableHealth;
   let server: ManagementServer;
   let port: number;
 
@@ -48,12 +42,11 @@ describe(ManagementServer.name, () => {
   const ok = [200, { status: 'ok' }];
 
   beforeEach(async () => {
-    check = new SettableCheck();
+    health = new SettableHealth();
+    statistics = new SettableStatistics();
     const publicListener = new HttpAdapterHost();
     publicListener.listening = true;
-    const options = { listener: { host: '127.0.0.1', port: 0 } };
-    metrics = new SettableMetrics();
-    server = new ManagementServer(options, new Readiness(options, check, publicListener), metrics);
+    server = new ManagementServer({ host: '127.0.0.1', port: 0 }, new Readiness(health, publicListener), statistics);
     await server.onApplicationBootstrap();
     port = server.address()?.port ?? 0;
   });
@@ -69,34 +62,31 @@ describe(ManagementServer.name, () => {
   });
 
   it('should stay live while it is unavailable, say why, and recover', async () => {
-    check.obstacle = new Error('the database does not answer');
+    health.obstacle = new Error('the database does not answer');
     await expect(tell('/readyz')).resolves.toEqual([
       503,
       { status: 'unavailable', reason: 'the database does not answer' },
     ]);
     await expect(tell('/livez')).resolves.toEqual(ok);
 
-    check.obstacle = undefined;
+    health.obstacle = undefined;
     await expect(tell('/readyz')).resolves.toEqual(ok);
   });
 
-  it('should tell what else there is to tell of the readiness, either way', async () => {
-    check.more = { workers: 2 };
-    await expect(tell('/readyz')).resolves.toEqual([200, { status: 'ok', workers: 2 }]);
+  it('should answer the metrics as Prometheus reads them, and a HEAD without them', async () => {
+    statistics.created = 7;
+    const response = await ask('/metrics');
+    const content = await response.text();
 
-    check.obstacle = new Error('down');
-    await expect(tell('/readyz')).resolves.toEqual([503, { status: 'unavailable', reason: 'down', workers: 2 }]);
-  });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(content)));
+    expect(content).toMatch(/^plant_store_plants_created_total 7$/m);
 
-  it('should answer the metrics as they are, and a HEAD without them', async () => {
-    for (const method of ['GET', 'HEAD']) {
-      const response = await ask('/metrics', method);
-
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-      expect(response.headers.get('content-length')).toBe(String(metrics.content.length));
-      await expect(response.text()).resolves.toBe(method === 'GET' ? metrics.content : '');
-    }
+    const head = await ask('/metrics', 'HEAD');
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    await expect(head.text()).resolves.toBe('');
   });
 
   it('should log why there are no metrics, tell that, and go on', async () => {
@@ -106,7 +96,7 @@ describe(ManagementServer.name, () => {
       warn: () => undefined,
       error: (error: unknown) => logged.push(error),
     });
-    metrics.failure = new Error('out of numbers');
+    statistics.failure = new Error('out of numbers');
     try {
       await expect(tell('/metrics')).resolves.toEqual([
         500,

@@ -1,26 +1,39 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-
-import { listenError } from '../app/config-error.js';
-import { type ManagementOptions, MANAGEMENT_OPTIONS } from './management.options.js';
-import { MetricsSource } from './metrics-source.js';
+import type { Registry } from 'prom-client';
+import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { Readiness } from './readiness.js';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Injection token of the address of the management listener. */
+export const MANAGEMENT_ADDRESS = Symbol('MANAGEMENT_ADDRESS');
+
+export interface ListenerAddress {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+}
+
+/** The management listener could not be opened; its `cause` is the error of `listen`. */
+export class ManagementListenError extends Error {
+  override readonly name = 'ManagementListenError';
+}
 
 interface Answer {
   status: number;
-  /** Sent as JSON, but for text, whose type the headers tell. */
+  /** An object is sent as JSON; the headers name the type of a text. */
   body: object | string;
   headers?: Record<string, string>;
 }
 
-/** The management listener: a plain server, so that it answers whatever becomes of the public one. */
+/** The management listener: a plain server, so that it answers even if the public one does not. */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
-  private readonly server = createServer({ requestTimeout: 10_000 }, (request, response) => {
+  private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     void this.handle(request, response);
   });
 
@@ -30,28 +43,28 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     ['/metrics', () => this.answerMetrics()],
   ]);
 
+  private metrics: Promise<Registry> | undefined;
+
   constructor(
-    @Inject(MANAGEMENT_OPTIONS) private readonly options: ManagementOptions,
+    @Inject(MANAGEMENT_ADDRESS) private readonly listener: ListenerAddress,
     private readonly readiness: Readiness,
-    private readonly metrics: MetricsSource,
+    private readonly statistics: PlantsStatistics,
   ) {}
 
-  /** Where the listener is bound, nothing while it is closed. */
+  /** Where the listener is bound; undefined while it is closed. */
   address(): AddressInfo | undefined {
     // A string is the address of a pipe, which this server never listens on.
     return (this.server.address() as AddressInfo | null) ?? undefined;
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { listener } = this.options;
-    if (listener === undefined) return;
     try {
-      this.server.listen(listener);
+      this.server.listen(this.listener);
       await once(this.server, 'listening');
-    } catch (error) {
-      throw listenError(error, { port: 'MANAGEMENT_PORT', host: 'MANAGEMENT_HOST' }, listener);
+    } catch (cause) {
+      throw new ManagementListenError('the management listener could not be opened', { cause });
     }
-    // A process whose start fails elsewhere, or that has nothing else to do, must not be kept alive by its own probes.
+    // It must not keep a process alive whose start fails elsewhere, or that has nothing else to do.
     this.server.unref();
   }
 
@@ -59,7 +72,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
     this.server.close();
-    // Nobody waits for an answer that matters any more, and an idle probe must not hold up the end.
+    // No answer matters any more, and an idle probe must not delay the end.
     this.server.closeAllConnections();
     await closed;
   }
@@ -100,14 +113,15 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   private async answerReadiness(): Promise<Answer> {
     const reason = await this.readiness.findObstacle();
-    const details = this.readiness.details();
     return reason === undefined
-      ? { status: 200, body: { status: 'ok', ...details } }
-      : { status: 503, body: { status: 'unavailable', reason, ...details } };
+      ? { status: 200, body: { status: 'ok' } }
+      : { status: 503, body: { status: 'unavailable', reason } };
   }
 
   private async answerMetrics(): Promise<Answer> {
-    const { contentType, content } = await this.metrics.page();
-    return { status: 200, body: content, headers: { 'Content-Type': contentType } };
+    // prom-client takes about 30 ms and 12 MB, so it is loaded at the first request only.
+    this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.statistics));
+    const registry = await this.metrics;
+    return { status: 200, body: await registry.metrics(), headers: { 'Content-Type': registry.contentType } };
   }
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { firstValueFrom, Subject } from 'rxjs';
 
-import { ReadinessCheck, Readiness } from './readiness.js';
+import { Readiness } from './readiness.js';
 
-class ToldCheck extends ReadinessCheck {
+class ToldCheck {
   calls = 0;
   end: () => Promise<void> = () => Promise.resolve();
 
@@ -24,7 +24,8 @@ function setUp({ checkTimeout = 30_000, listening = true } = {}) {
   const check = new ToldCheck();
   const host = new HttpAdapterHost();
   host.listening = listening;
-  return { check, host, readiness: new Readiness({ checkTimeout }, check, host) };
+  const readiness = Object.assign(new Readiness(check, host), { checkTimeout });
+  return { check, host, readiness };
 }
 
 describe(Readiness.name, () => {

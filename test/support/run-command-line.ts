@@ -1,9 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Writable } from 'node:stream';
 import { format } from 'node:util';
-import { runCommandLine } from '../../src/cli/command-line.js';
-import { MIGRATE } from '../../src/cli/commands.js';
-import { TOKEN } from '../../src/cli/token/token-commands.js';
+import { runCommandLine } from '../../src/cli/cli.js';
 
 export interface CommandOutcome {
   readonly code: number;
@@ -47,7 +45,8 @@ export async function outcomeOfCommandLine(
 
 async function prepare(): Promise<void> {
   // Jest fails where modules that import the same ones are loaded at the same time.
-  for (const command of [MIGRATE, ...Object.values(TOKEN.commands)]) if ('load' in command) await command.load();
+  await import('../../src/cli/token/token.commands.js');
+  await import('../../src/cli/migrate.js');
   capture();
 }
 

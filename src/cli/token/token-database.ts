@@ -1,18 +1,18 @@
-import { TokenAdministration } from '../../auth/tokens/token-admin.js';
-import { TokenAdministrationError } from '../../auth/tokens/token-admin-sql.js';
 import { ConfigurationError } from '../../app/config-error.js';
 import { loadEnvironment } from '../../app/config.js';
+import { TokenAdministration } from '../../auth/tokens/token-admin.js';
+import { TokenAdministrationError } from '../../auth/tokens/token-admin-sql.js';
+import { schemaFaults } from '../../database/database.options.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { withConnection } from '../../database/migrations/connection.js';
+import { MigrationError, assertTables } from '../../database/migrations/migration-status.js';
 import { readMigrations } from '../../database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
-import { MigrationError, assertTables } from '../../database/migrations/migration-status.js';
 import { reasonOf } from '../../util/text.js';
-import { schemaFaults } from '../../database/database.options.js';
-import { LOCAL_DIRECTORY } from '../local-directory.js';
+import { useLocalDatabase } from '../local.js';
 
-/** For each statement: the tables may be locked, or the server gone without a word. */
-const TIMEOUT = 10_000;
+/** For each statement: the tables may be locked, or the server may have stopped answering. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 
 type Work<T> = (tokens: TokenAdministration) => Promise<T>;
 
@@ -20,7 +20,7 @@ interface TokenDatabase {
   readonly url: string;
   readonly password?: string | undefined;
   readonly schema?: string | undefined;
-  /** Gives the connection up, whatever is under way. */
+  /** Ends the connection, even while a statement runs. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,9 +30,7 @@ export async function withTokens<T>(schema: string | undefined, work: Work<T>): 
   const faults = schemaFaults('--schema', schema);
   if (faults.length > 0) throw new ConfigurationError(faults);
   if (databaseUrl !== undefined) return withTokensOf({ url: databaseUrl, password, schema }, work);
-  // Loaded only here: in production there is no embedded server.
-  const { useLocalDatabase } = await import('./usable-database.js');
-  const { url, stop } = await useLocalDatabase(LOCAL_DIRECTORY);
+  const { url, stop } = await useLocalDatabase();
   try {
     return await withTokensOf({ url, schema }, work);
   } finally {
@@ -40,7 +38,7 @@ export async function withTokens<T>(schema: string | undefined, work: Work<T>): 
   }
 }
 
-/** Rejects with a MigrationError where the database can't be reached, lacks the tables or a privilege. */
+/** Works on the tokens in a database. @throws MigrationError if it can't be reached, or lacks the tables or a privilege */
 export async function withTokensOf<T>({ url, password, schema, signal }: TokenDatabase, work: Work<T>): Promise<T> {
   const database = parseDatabaseUrl(url, password, schema);
   const place = `schema ${database.schema} of database ${database.description}`;
@@ -48,18 +46,16 @@ export async function withTokensOf<T>({ url, password, schema, signal }: TokenDa
   return withConnection(
     database,
     async (client) => {
+      const query = async <Row>(sql: string, values?: unknown[]): Promise<Row[]> =>
+        (await client.query(sql, values)).rows as Row[];
       try {
-        await assertTables(
-          async <Row>(sql: string, values?: unknown[]) => (await client.query(sql, values)).rows as Row[],
-          { schema: database.schema, place },
-          migrations,
-        );
+        await assertTables(query, { schema: database.schema, place }, migrations);
         return await work(new TokenAdministration(client, database.schema));
       } catch (error) {
         if (error instanceof MigrationError || error instanceof TokenAdministrationError) throw error;
         throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
       }
     },
-    { timeout: TIMEOUT, signal },
+    { timeout: STATEMENT_TIMEOUT_MS, signal },
   );
 }

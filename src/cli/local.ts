@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { ConfigurationError } from '../app/config-error.js';
+import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
+import { FolderInUseError } from '../dev-postgres/errors.js';
+
+/** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
+export const LOCAL_DIRECTORY = resolve('.data');
+
+/** Starts an embedded PostgreSQL of this process, with the tables of this build. */
+export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {
+  // Loaded only here: an installation for production has no embedded server.
+  const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
+  const { Migrator } = await import('../database/migrations/migrator.js');
+  const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
+  try {
+    await new Migrator({ url: postgres.url }).migrate();
+    return postgres;
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
+
+/** A database that can be used until it is stopped. */
+interface UsableDatabase {
+  readonly url: string;
+  stop: () => Promise<void>;
+}
+
+/** The embedded PostgreSQL of `plant-store serve`: the running one or, if none runs, one of this process. */
+export async function useLocalDatabase(): Promise<UsableDatabase> {
+  if (!(await stat(LOCAL_DIRECTORY).catch(() => undefined))) {
+    throw new ConfigurationError([
+      `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
+        `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
+    ]);
+  }
+  try {
+    // Standard output is for what the command prints.
+    const postgres = await startLocalDatabase(console.error);
+    return { url: postgres.url, stop: () => postgres.stop() };
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    const { runningServerUrl } = await import('../dev-postgres/embedded-postgres.js');
+    return { url: await runningServerUrl(LOCAL_DIRECTORY), stop: () => Promise.resolve() };
+  }
+}
+
+/** The access token in the local folder, made at the first start. */
+export async function localToken(): Promise<string> {
+  const file = join(LOCAL_DIRECTORY, 'access-token');
+  const stored = await readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return '';
+  });
+  return stored.trim() || makeToken(file);
+}
+
+async function makeToken(file: string): Promise<string> {
+  const token = randomBytes(24).toString('base64url');
+  await mkdir(LOCAL_DIRECTORY, { recursive: true });
+  // Renamed when it is complete: a crash in between must not leave an empty token.
+  const draft = await open(`${file}.${process.pid}`, 'w', 0o600);
+  try {
+    await draft.writeFile(`${token}\n`);
+    await draft.sync();
+  } finally {
+    await draft.close();
+  }
+  await rename(`${file}.${process.pid}`, file);
+  return token;
+}

@@ -1,0 +1,128 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { withoutTokens } from '../auth/tokens/token.js';
+import { quote } from '../util/text.js';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+interface Help {
+  /** What `--help` prints, and what follows a message that the command line is wrong. */
+  readonly usage: string;
+  /** What only `--help` prints, after the usage. */
+  readonly appendix?: () => Promise<string>;
+}
+
+/** A command that does something. It is loaded only when it is called: help and refusals do not load the framework. */
+export interface Command extends Help {
+  readonly options?: Options;
+  /** Required arguments that are not options, by the names that the usage gives them. */
+  readonly operands?: readonly string[];
+  readonly load: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
+}
+
+/** A command with subcommands. */
+export interface CommandGroup extends Help {
+  readonly commands: Readonly<Record<string, Command | CommandGroup>>;
+  /** What `--version` prints, if there is such an option. */
+  readonly version?: () => string;
+}
+
+/** The command line is wrong. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  /** The usage of the command that was called. */
+  usage = '';
+}
+
+/** An argument as a message shows it. Tokens are removed first, since a shortened token may not be recognised any more. */
+export function quoteArgument(text: string): string {
+  return quote(withoutTokens(text));
+}
+
+const HELP = { help: { type: 'boolean', short: 'h' } } as const satisfies Options;
+const VERSION = { version: { type: 'boolean', short: 'v' } } as const satisfies Options;
+
+/** Runs the command that the arguments name. @throws UsageError if there is no such command, or its arguments are wrong */
+export async function call(command: Command | CommandGroup, args: readonly string[], path = ''): Promise<void> {
+  try {
+    await ('commands' in command ? callSubcommand(command, args, path) : callCommand(command, args, path));
+  } catch (error) {
+    if (error instanceof UsageError) error.usage ||= command.usage;
+    throw error;
+  }
+}
+
+async function callSubcommand(group: CommandGroup, args: readonly string[], path: string): Promise<void> {
+  const { commands, version } = group;
+  const [first, ...rest] = args;
+  if (first === undefined) throw new UsageError(`a command is missing${path && ` behind ${path}`}`);
+  if (first.startsWith('-')) {
+    const { values } = parseArguments(args, { ...(version && VERSION), ...HELP });
+    console.log(version !== undefined && values.help !== true ? version() : await helpOf(group));
+    return;
+  }
+  const named = [path, first].filter(Boolean).join(' ');
+  const next = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  if (next === undefined) throw new UsageError(`there is no command ${quoteArgument(named)}`);
+  await call(next, rest, named);
+}
+
+async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
+  const { options, operands: required = [], load } = command;
+  const { values, operands } = parseArguments(args, { ...options, ...HELP });
+  const { help, ...rest } = values;
+  if (help === true) {
+    console.log(await helpOf(command));
+    return;
+  }
+  const surplus = operands.slice(required.length);
+  if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
+  const missing = required[operands.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing behind ${path}`);
+  const run = await load();
+  await run(rest as never, ...operands);
+}
+
+async function helpOf({ usage, appendix }: Help): Promise<string> {
+  return appendix === undefined ? usage : `${usage}\n\n${await appendix()}`;
+}
+
+interface ParsedArguments {
+  /** The value of each option; several if it may be repeated. */
+  readonly values: Record<string, string | string[] | boolean | undefined>;
+  readonly operands: readonly string[];
+}
+
+function parseArguments(args: readonly string[], options: Options): ParsedArguments {
+  const config = { args: [...args], options, allowPositionals: true, tokens: true } as const;
+  const { values, positionals, tokens } = parseStrictly(config);
+  const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
+  const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
+  if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
+  return { values: values as ParsedArguments['values'], operands: positionals };
+}
+
+type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
+
+function parseStrictly(config: Config): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    // The messages of parseArgs repeat arguments unescaped, and do not say which value began with a dash.
+    throw new UsageError(argumentFault(config) ?? (error as Error).message);
+  }
+}
+
+function argumentFault(config: Config): string | undefined {
+  for (const token of parseArgs({ ...config, strict: false }).tokens) {
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!Object.hasOwn(config.options, name)) return `there is no option ${quoteArgument(rawName)}`;
+    if (config.options[name]?.type === 'string' && inlineValue === false && /^-./s.test(value)) {
+      return (
+        `${rawName} is followed by ${quoteArgument(value)}, should be followed by its value: ` +
+        `one that begins with a dash is given as ${rawName}=${quoteArgument(value).slice(1, -1)}`
+      );
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:os';
+import type { Logger } from '@nestjs/common';
+import { Environment, loadEnvironment } from '../app/config.js';
+import { describeVariables } from '../app/config-values.js';
+import { reasonOf } from '../util/text.js';
+import { localToken, startLocalDatabase } from './local.js';
+
+/** Time that a stop gives the query for valid access tokens. */
+const SHUTDOWN_TIMEOUT_MS = 1000;
+/** One Ctrl-C can arrive twice: npm passes on to its child the signal that the terminal has sent to both. */
+const REPEATED_SIGNAL_MS = 200;
+const CREATE_TOKEN_ADVICE =
+  'Create one with "plant-store token create --name NAME" ("npm run plant-store -- token create --name NAME" in a checkout, ' +
+  '"docker compose exec api plant-store token create --name NAME" with Docker Compose)';
+
+/** `plant-store serve`: runs until a signal, and then answers the requests in flight. */
+export async function serve(): Promise<void> {
+  const environment = loadEnvironment(process.env);
+  const stopped = shutdownSignal();
+  if (environment.databaseUrl !== undefined) {
+    await run(environment, environment.databaseUrl, stopped);
+    return;
+  }
+  const postgres = await startLocalDatabase();
+  try {
+    console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
+    await run(environment, postgres.url, stopped);
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function run(environment: Environment, databaseUrl: string, stopped: Promise<void>): Promise<void> {
+  const { accessTokens, jwtIssuer, production, basePath, docs, databasePassword: password } = environment;
+  const tokenless = accessTokens.length === 0 && jwtIssuer === undefined;
+  const token = tokenless && !production ? await localToken() : undefined;
+  if (token !== undefined) environment.accessTokens = [token];
+
+  // Loaded only here: neither --help nor a fault of the configuration waits for the application.
+  const [{ Logger }, { startApp }] = await Promise.all([import('@nestjs/common'), import('../app/create-app.js')]);
+  const app = await startApp(Object.assign(environment, { databaseUrl }));
+  const logger = new Logger('PlantStore');
+  const url = await app.getUrl();
+  logger.log(`Listening on ${url}${basePath}/plants`);
+  if (token !== undefined) {
+    const explore = docs ? `\nOr explore it: ${url}/docs\n` : '';
+    console.log(`\nCreate a plant:\n\n${curlCommand(`${url}${basePath}/plants`, token)}\n${explore}`);
+  }
+  const stopping = new AbortController();
+  if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
+
+  await stopped;
+  logger.log('Stopping; requests in flight are answered first');
+  setTimeout(() => {
+    stopping.abort();
+  }, SHUTDOWN_TIMEOUT_MS).unref();
+  await app.close();
+}
+
+/** Resolves at the first SIGINT or SIGTERM. The second one ends the process at once. */
+function shutdownSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let first: number | undefined;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      const now = performance.now();
+      first ??= now;
+      if (now - first > REPEATED_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
+      resolve();
+    };
+    process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  });
+}
+
+interface HintDatabase {
+  readonly url: string;
+  readonly password: string | undefined;
+}
+
+/** Logs how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
+async function hintAtFirstToken(database: HintDatabase, logger: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    const { withTokensOf } = await import('./token/token-database.js');
+    if (await withTokensOf({ ...database, signal }, (tokens) => tokens.hasValid())) return;
+    logger.warn(`No access token is valid now, so nobody can create plants. ${CREATE_TOKEN_ADVICE}`);
+  } catch (error) {
+    if (signal.aborted) return;
+    logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
+  }
+}
+
+/** A command that creates a plant, and another plant each time it is printed: the id is the time. */
+function curlCommand(url: string, token: string): string {
+  const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
+  const headers = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+  return `curl -X POST ${url} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${plant}'`;
+}
+
+/** The environment variables of the service, one a line, with their defaults. */
+export function describeEnvironment(): string {
+  const variables = describeVariables(Environment);
+  const widthOf = (texts: string[]): number => Math.max(...texts.map((text) => text.length));
+  const nameWidth = widthOf(variables.map(({ name }) => name));
+  const defaultWidth = widthOf(variables.map((variable) => variable.default));
+  const secrets = variables.filter(({ secret }) => secret).map(({ name }) => `${name}_FILE`);
+  return [
+    'Environment variables, with their defaults:',
+    '',
+    ...variables.map(
+      (variable) => `  ${variable.name.padEnd(nameWidth)}  ${variable.default.padEnd(defaultWidth)}  ${variable.about}`,
+    ),
+    '',
+    `A secret may be in a file, which one of these names: ${secrets.join(', ')}`,
+  ].join('\n');
+}

@@ -1,0 +1,79 @@
+import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
+import { reasonOf, escapeControls } from '../../util/text.js';
+import { OutputError, write } from '../output.js';
+
+interface Remarks {
+  /** For the owner of the token. */
+  readonly remarks?: readonly string[];
+  /** What happened to the tokens that it replaces. */
+  readonly replaced?: readonly string[];
+}
+
+/** Prints the token, alone, to standard output, and its description to standard error. @throws OutputError */
+export async function printToken(made: NewToken, { remarks = [], replaced = [] }: Remarks = {}): Promise<void> {
+  const { id, name, scopes, expiresAt } = made.record;
+  try {
+    await write(`${made.token}\n`);
+  } catch (error) {
+    throw new OutputError(describeUnprinted(made, replaced, reasonOf(error)));
+  }
+  const end = expiresAt === null ? 'It never expires' : `It expires at ${utc(expiresAt)}`;
+  const lines = [
+    `Access token ${name}, with the id ${id}, for ${scopes.join(' ') || 'nothing'}. ${end}.`,
+    ...remarks,
+    ...replaced,
+    ...scopeRemarks(scopes),
+    'It is shown this once: only a digest of it is stored.',
+  ];
+  console.error(lines.map(escapeControls).join('\n'));
+}
+
+function describeUnprinted({ record: { id, name } }: NewToken, replaced: readonly string[], reason: string): string {
+  const shown = escapeControls(name);
+  const revoke = `revoke it: plant-store token revoke ${id}`;
+  const advice = replaced.length > 0 ? `rotate again (plant-store token rotate ${shown}), and then ${revoke}` : revoke;
+  return [
+    `the access token ${shown} with the id ${id} was made, but could not be printed (${reason}).`,
+    ...replaced,
+    `As nobody has it now, ${advice}`,
+  ].join(' ');
+}
+
+function scopeRemarks(scopes: readonly string[]): string[] {
+  const unknown = scopes.filter((scope) => scope !== CREATE_PLANTS);
+  if (unknown.length === scopes.length) {
+    return [`The store knows the scope ${CREATE_PLANTS} alone: this token cannot create plants.`];
+  }
+  if (unknown.length === 0) return [];
+  return [`The store knows the scope ${CREATE_PLANTS} alone, and ignores ${unknown.join(' ')}.`];
+}
+
+const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
+const GAP = '   ';
+
+/** A table for people; times are in UTC. */
+export function tokenTable(records: readonly TokenRecord[]): string {
+  // plant-store writes no control characters into names and scopes, but others may have written to the database.
+  const rows = [HEADER, ...records.map(cellsOf)].map((row) => row.map(escapeControls));
+  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const pad = (cell: string, column: number): string => cell.padEnd(widths[column] ?? 0);
+  return rows.map((row) => row.map(pad).join(GAP).trimEnd()).join('\n');
+}
+
+function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
+  return [
+    String(id),
+    name,
+    scopes.join(',') || '-',
+    utc(createdAt),
+    expiresAt === null ? 'never' : utc(expiresAt),
+    lastUsedAt === null ? '-' : utc(lastUsedAt),
+    state,
+  ];
+}
+
+/** To the second. */
+export function utc(time: Date): string {
+  return `${time.toISOString().slice(0, -5)}Z`;
+}

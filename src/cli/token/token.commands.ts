@@ -1,0 +1,100 @@
+import { tokenNameFault } from '../../auth/tokens/token.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
+import { escapeControls, escapeControlsInLines } from '../../util/text.js';
+import { OutputError, print } from '../output.js';
+import { quoteArgument, UsageError } from '../parser.js';
+import { parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
+import { withTokens } from './token-database.js';
+import { printToken, tokenTable, utc } from './token-output.js';
+
+const DEFAULT_EXPIRY = '90d';
+const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
+const DEFAULT_OVERLAP = '1h';
+/** The fields that `list --json` prints, in this order, even if a record gets more of them. */
+const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
+const ID = /^[0-9]+$/;
+
+interface SchemaOption {
+  readonly schema?: string;
+}
+
+interface CreateOptions extends SchemaOption {
+  readonly name?: string;
+  readonly expires?: string;
+  readonly scope?: readonly string[];
+}
+
+/** `plant-store token create`: makes a token and prints it. */
+export async function createToken({ name, expires, scope, schema }: CreateOptions): Promise<void> {
+  if (name === undefined) throw new UsageError('--name is missing, should be the name of the token: --name NAME');
+  const fault = tokenNameFault(name);
+  if (fault !== undefined) throw new UsageError(`--name is ${quoteArgument(name)}: a name ${fault}`);
+  const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
+  const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
+
+  const made = await withTokens(schema, (tokens) => tokens.create(name, scopes, expiry));
+  await printToken(made, { remarks: expires === undefined ? [DEFAULT_EXPIRY_REMARK] : [] });
+}
+
+interface ListOptions extends SchemaOption {
+  readonly json?: boolean;
+}
+
+/** `plant-store token list`: all tokens, but never the tokens themselves. */
+export async function listTokens({ json, schema }: ListOptions): Promise<void> {
+  const records = await withTokens(schema, (tokens) => tokens.list());
+  // JSON.stringify leaves some control characters as they are. Escaped, they mean the same in JSON.
+  await print(json === true ? escapeControlsInLines(JSON.stringify(records, LISTED_FIELDS, 2)) : tokenTable(records));
+  if (records.length === 0) {
+    console.error('There are no access tokens yet. Create one: plant-store token create --name NAME');
+  }
+}
+
+/** `plant-store token revoke`: ends tokens at once. */
+export async function revokeTokens({ schema }: SchemaOption, nameOrId: string): Promise<void> {
+  refuseToken(nameOrId);
+  const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
+  const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
+  const lines = (revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded)).map(escapeControls);
+  try {
+    await print(lines.join('\n'));
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+    throw new OutputError([`${error.message}, which was to say:`, ...lines].join('\n'));
+  }
+}
+
+function describeRevoked({ id, name }: TokenRecord): string {
+  return `Revoked the access token ${name} with the id ${id}`;
+}
+
+function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string {
+  const when = revokedAt ?? expiresAt;
+  const how = revokedAt === null ? 'has expired' : 'was revoked';
+  return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
+}
+
+interface RotateOptions extends SchemaOption {
+  readonly overlap?: string;
+  readonly expires?: string;
+}
+
+/** `plant-store token rotate`: makes a token that replaces another, which ends after an overlap. */
+export async function rotateToken({ overlap, expires, schema }: RotateOptions, name: string): Promise<void> {
+  refuseToken(name);
+  if (ID.test(name))
+    throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
+  const rotation = {
+    name,
+    overlap: parseOverlap(overlap ?? DEFAULT_OVERLAP),
+    expiry: expires === undefined ? undefined : parseExpiry(expires),
+  };
+  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
+  await printToken(made, { replaced: replaced.map(describeReplaced) });
+}
+
+function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {
+  if (revokedAt !== null || expiresAt === null) return `The one with the id ${id} is revoked.`;
+  return `The one with the id ${id} stays valid until ${utc(expiresAt)}.`;
+}
