@@ -1,7 +1,6 @@
 import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import type { IssuedTokensOptions } from '../auth/issued/issued-tokens-options.js';
-import type { JwtOptions } from '../auth/jwt/jwt-options.js';
+import type { IssuedTokensOptions, JwtOptions } from '../auth/auth.options.js';
 import { RateCounter } from '../auth/limits/rate-counter.js';
 import type { Environment } from './config.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';

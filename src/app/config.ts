@@ -1,42 +1,45 @@
-import 'reflect-metadata';
-import { constants } from 'node:buffer';
 import type { LogLevel } from '@nestjs/common';
+import { accessTokensFault } from '../auth/access-tokens-fault.js';
+import { AuthSettings, HttpUrl, RateLimit } from '../auth/auth.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
+import { BodyLimit, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
+import { faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
+import { ConfigurationError } from './config-error.js';
 import {
-  AccessTokens,
-  BasePath,
-  Check,
-  Choice,
   CorsOrigins,
+  describeVariables,
+  findVariable,
   Host,
-  HttpUrl,
-  JwtAudience,
-  JwtJwksUrl,
   LogLevelName,
   OnOrOff,
-  PostgresUrl,
-  RequiredInProduction,
-  SeparatePort,
+  readVariable,
+  Texts,
+  Trimmed,
   TrustedProxies,
-  describeVariables,
   Variable,
-  WholeNumber,
-  findVariable,
+  Word,
 } from './config-values.js';
-import { quote } from '../util/text.js';
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-import { ConfigurationError } from './config-error.js';
+
+/** What is the same for a host: the defaults of the modules. */
+const PLANTS = new PlantsSettings();
+const AUTH = new AuthSettings();
 
 // What setTimeout can wait for: a longer time would be taken for 1 ms.
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const WITHOUT_ISSUER = 'is set without JWT_ISSUER: should be left out, or that set';
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
+
+function hostsOverlap({ host, managementHost }: Environment): boolean {
+  return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
+}
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
 export class Environment {
   @Variable('NODE_ENV', 'With "production" the service refuses to start without a database, and makes no access token.')
-  @Check('production', (name) =>
-    name !== 'production' && /^prod(uction)?$/i.test(String(name))
-      ? `is ${quote(name)}, should be "production" if that is meant: any other value is not taken for it`
-      : undefined,
+  @Should(
+    '"production" if that is meant: any other value is not taken for it',
+    (name) => name === 'production' || !/^prod(uction)?$/i.test(String(name)),
   )
   nodeEnv = 'development';
 
@@ -49,7 +52,10 @@ export class Environment {
   host = '0.0.0.0';
 
   @Variable('BASE_PATH', 'Prefix of /plants, such as /api/v1; none by default.')
-  @BasePath()
+  @Text(
+    'a path like /api/v1: it starts with "/", does not end with one, and its parts are made of letters, digits and -._~',
+    /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/,
+  )
   basePath = '';
 
   @Variable(
@@ -57,27 +63,33 @@ export class Environment {
     'URL of the PostgreSQL database, with sslmode and schema as parameters; outside production an embedded server by default.',
     { secret: true },
   )
-  @PostgresUrl()
-  @RequiredInProduction('the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)')
+  @Trimmed()
+  @PostgresUrl<Environment>(({ databasePassword }) => databasePassword, false)
+  @Rule<Environment>((url, { production }) =>
+    url === undefined && production
+      ? 'is missing, in production it should be the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)'
+      : undefined,
+  )
   databaseUrl?: string;
 
   @Variable('DATABASE_PASSWORD', 'Password of the database, where DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
 
   @Variable('DATABASE_POOL_SIZE', 'Connections to the database.')
-  @WholeNumber(1, 1000)
-  databasePoolSize = 10;
+  @PoolSize()
+  databasePoolSize = DEFAULT_POOL_SIZE;
 
   @Variable('STORAGE_TIMEOUT', 'Milliseconds to wait for the database until a request fails.')
-  @WholeNumber(1, 86_400_000, 'a whole number of milliseconds')
-  storageTimeout = 5000;
+  @Milliseconds()
+  storageTimeout = DEFAULT_TIMEOUT;
 
   @Variable(
     'ACCESS_TOKENS',
-    'Static bearer tokens, beside those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
+    'Static bearer tokens, in addition to those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
     { secret: true },
   )
-  @AccessTokens()
+  @Texts()
+  @Rule((tokens) => accessTokensFault(tokens as string[]))
   accessTokens: string[] = [];
 
   @Variable(
@@ -91,75 +103,75 @@ export class Environment {
     'JWT_AUDIENCE',
     'What the "aud" of a JWT must have, or several of that, separated by commas; required with JWT_ISSUER.',
   )
-  @JwtAudience()
+  @Rule<Environment>((audiences, { jwtIssuer }) => {
+    const isMissing = (audiences as string[]).length === 0;
+    if (jwtIssuer === undefined) return isMissing ? undefined : WITHOUT_ISSUER;
+    return isMissing ? 'is missing, should be what the issuer puts into the "aud" of JWTs for this service' : undefined;
+  })
   jwtAudience: string[] = [];
 
   @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
-  @JwtJwksUrl()
+  @Rule<Environment>((url, { jwtIssuer }) =>
+    url !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
+  )
+  @HttpUrl({ query: true })
   jwtJwksUrl?: string;
 
   @Variable(
     'WRONG_TOKEN_LIMIT',
-    'Wrong access tokens that an address may send in a minute, to each worker; more are answered with 42900. 0 for any number.',
+    'Wrong access tokens that an address may send in a minute; more are answered with 42900. 0 for any number.',
   )
-  @WholeNumber(0, 1_000_000_000)
-  wrongTokenLimit = 100;
+  @RateLimit()
+  wrongTokenLimit = AUTH.wrongTokenLimit;
 
   @Variable(
     'RATE_LIMIT',
     'Requests that may be made with an access token in a minute; more are answered with 42900. 0 for any number.',
   )
-  @WholeNumber(0, 1_000_000_000)
-  rateLimit = 0;
+  @RateLimit()
+  rateLimit = AUTH.rateLimit;
 
   @Variable(
     'TRUST_PROXY',
-    'Proxies whose X-Forwarded-For tells the address of a client: how many there are, or their addresses and networks, separated by commas; none by default.',
+    'Proxies whose X-Forwarded-For is believed to hold the address of a client: how many there are, or their addresses and networks, separated by commas; none by default.',
   )
   @TrustedProxies()
   trustProxy: number | string[] = [];
 
   @Variable('BODY_LIMIT', 'Bytes that the body of a request may have, decompressed.')
-  // A longer body could not become a string.
-  @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
-  bodyLimit = 1_048_576;
+  @BodyLimit()
+  bodyLimit = PLANTS.bodyLimit;
 
   @Variable('WRITE_QUEUE_LIMIT', 'Creates that wait for the database at most; more are answered with 50301.')
-  @WholeNumber(1, 1_000_000)
-  writeQueueLimit = 10_000;
+  @QueueLimit()
+  writeQueueLimit = PLANTS.writeQueueLimit;
 
   @Variable(
     'ERROR_STATUS',
     'Status of failures: "contract" answers 400 for every one, "semantic" the one plain HTTP would use.',
   )
-  @Choice([
-    ['contract', 'contract'],
-    ['semantic', 'semantic'],
-  ])
-  errorStatus: 'contract' | 'semantic' = 'contract';
+  @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
+  errorStatus = PLANTS.errorStatus;
 
   @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
   @WholeNumber(0, 65535)
-  @SeparatePort()
+  @Rule<Environment>((port, environment) =>
+    port === environment.port && port !== 0 && hostsOverlap(environment)
+      ? `is ${String(port)}, as PORT is, should be another port`
+      : undefined,
+  )
   managementPort = 9464;
 
   @Variable('MANAGEMENT_HOST', 'Address that the management listener binds to.')
   @Host()
   managementHost = '127.0.0.1';
 
-  @Variable('WORKERS', 'Processes sharing the port, each with DATABASE_POOL_SIZE connections to the database.')
-  @WholeNumber(1, 64)
-  workers = 1;
-
-  @Variable('LOG_LEVEL', 'Least level that is logged: fatal, error, warn, info, debug or trace.', { default: 'info' })
+  @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
   @LogLevelName()
   logLevel: LogLevel = 'log';
 
   @Variable('LOG_FORMAT', 'Form of the log: json, or pretty, which is the default on a terminal.', { default: 'json' })
-  @Choice([
-    ['json', 'json'],
-    ['pretty', 'pretty'],
-  ])
+  @Word({ json: 'json', pretty: 'pretty' })
   logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
 
   @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
@@ -172,9 +184,9 @@ export class Environment {
 
   @Variable(
     'REQUEST_TIMEOUT',
-    'Milliseconds for headers and body of a request to arrive, and for a client to take nothing of its answer.',
+    'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading.',
   )
-  @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
+  @Milliseconds(MAX_TIMEOUT_MS)
   requestTimeout = 10_000;
 
   get production(): boolean {
@@ -182,34 +194,37 @@ export class Environment {
   }
 }
 
+/** Variables of earlier versions, which must not be ignored: the service would run otherwise than its operator means. */
+const REMOVED = {
+  WORKERS:
+    'is not offered any more; run one process per container or unit behind a load balancer, and remove the variable',
+};
+
 /**
  * Reads the configuration from environment variables.
  *
  * @throws {ConfigurationError} naming every fault at once; it shows no secret
  */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const environment = new Environment();
   const sources = describeVariables(Environment).map((variable) => ({
-    ...variable,
+    property: variable.property,
     source: findVariable(variable, variables),
   }));
-
-  const environment = plainToInstance(
-    Environment,
-    Object.fromEntries(sources.map(({ name, source }) => [name, source.text])),
-    { excludeExtraneousValues: true, exposeDefaultValues: true },
-  );
-  const invalid = new Map(
-    validateSync(environment, { stopAtFirstError: true }).map(({ property, constraints = {} }) => [
-      property,
-      Object.values(constraints)[0],
-    ]),
-  );
+  for (const { property, source } of sources) {
+    if (source.text === undefined) continue;
+    Object.assign(environment, { [property]: readVariable(environment, property, source.text) });
+  }
+  const invalid = faultsByName(environment);
 
   const faults = sources.flatMap(({ property, source }) => {
     // What could not be read has its default, and so would be called missing as well.
     const fault = source.fault ?? invalid.get(property);
     return fault === undefined ? [] : [`${source.name}: ${fault}`];
   });
+  for (const [name, fault] of Object.entries(REMOVED)) {
+    if ((variables[name] ?? '').trim() !== '') faults.push(`${name}: ${fault}`);
+  }
   if (faults.length > 0) throw new ConfigurationError(faults);
   return environment;
 }

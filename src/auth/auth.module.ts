@@ -1,17 +1,31 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
+import { type AuthModuleOptions, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { givenOptions } from '../util/options.js';
+import { IssuedTokenVerifier } from './issued/issued-token-verifier.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CredentialLimits } from './limits/credential-limits.js';
 import { RateCounter } from './limits/rate-counter.js';
+import { StaticTokenVerifier } from './static-token-verifier.js';
 import { TokenVerifier } from './token-verifier.js';
+import { TokenVerifiers } from './token-verifiers.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
   moduleName: 'Auth',
 })
   .setClassMethodName('forRoot')
   .build();
+
+/** @throws AuthModuleOptionsError where the options can't work */
+export function verifierOf(options: unknown): TokenVerifier {
+  const { accessTokens, issuedTokens, jwt, verifier } = authSettingsOf(options);
+  if (verifier) return verifier;
+  return new TokenVerifiers([
+    ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
+    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens)] : []),
+    ...(jwt ? [new JwtVerifier(jwt)] : []),
+  ]);
+}
 
 /**
  * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`, and
@@ -25,8 +39,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: CredentialLimits,
-      // What is wrong with the options is told by the verifier's factory.
-      useFactory: (options: unknown, counter?: RateCounter) => CredentialLimits.create(givenOptions(options), counter),
+      useFactory: (options: unknown, counter?: RateCounter) =>
+        CredentialLimits.create(authSettingsOf(options), counter),
       inject: [MODULE_OPTIONS_TOKEN, { token: RateCounter, optional: true }],
     },
   ],
@@ -35,13 +49,13 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 export class AuthModule extends ConfigurableModuleClass {
   /** Bearer tokens as these options have them. */
   static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
-    // JavaScript may call it without any, which is told of like every other fault.
+    // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
   /** Bearer tokens as the options have them that a factory returns. */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
-    assertAsyncAuthOptions(options);
+    checkAsyncAuthOptions(options);
     return super.forRootAsync(options);
   }
 }

@@ -61,7 +61,6 @@ async function start(environment: Environment): Promise<RunningService> {
 
 /** Each way loads only what it needs: a process that starts others does not hold the application. */
 async function launch(options: AppOptions): Promise<RunningService> {
-  if (options.workers > 1) return (await import('./start-workers.js')).startWorkers(options);
   return (await import('./start-in-process.js')).startInProcess(options);
 }
 

@@ -33,7 +33,7 @@ export class WorkerPool implements BeforeApplicationShutdown {
 
   /** How many workers there are to be. */
   get size(): number {
-    return this.options.workers;
+    return 1;
   }
 
   get serving(): WorkerProcess[] {

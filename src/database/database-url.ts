@@ -1,5 +1,7 @@
 import pg from 'pg';
-import { DEFAULT_SCHEMA } from './database.options.js';
+
+/** The schema that PostgreSQL makes in every database. */
+export const DEFAULT_SCHEMA = 'public';
 
 /** A database as pg and Prisma's adapter want to be told of it. */
 export interface DatabaseUrl {

@@ -4,12 +4,12 @@ import { ConnectionPool } from './connection-pool.js';
 import {
   type AdapterDatabaseOptions,
   type DatabaseOptions,
-  DEFAULT_SCHEMA,
   DEFAULT_TIMEOUT,
   GRACE_MS,
   type PoolDatabaseOptions,
   type UrlDatabaseOptions,
 } from './database.options.js';
+import { DEFAULT_SCHEMA } from './database-url.js';
 import { GuardedAdapter } from './host-adapter.js';
 import { LentPool } from './host-pool.js';
 import { statementNames, escapeSchema, overPool } from './prisma-adapter.js';

@@ -8,7 +8,7 @@ import { clientNetwork } from '../limits/client-network.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
 import { TRUST_MS } from './issued-token.js';
-import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import type { IssuedTokensOptions } from '../auth.options.js';
 import { TokenCache } from './token-cache.js';
 import { TokenConnection } from './token-connection.js';
 import { isWellFormedToken, resemblesToken } from './token-form.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AuthModule } from '../auth.module.js';
-import { verifierOf } from '../auth-module.options.js';
-import { AuthModuleOptionsError } from '../auth-module-options.error.js';
+import { AuthModule, verifierOf } from '../auth.module.js';
+import { AuthModuleOptionsError } from '../auth.options.js';
 import { issuedTokensFaults } from './issued-tokens-faults.js';
 
 const url = 'postgresql://gardener:secret@db/plants';

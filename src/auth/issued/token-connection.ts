@@ -5,7 +5,7 @@ import { type DatabaseUrl, parseDatabaseUrl } from '../../database/database-url.
 import { isRejection } from '../../database/database.errors.js';
 import { withinTime } from '../../util/timing.js';
 import { answerInTime, isTimeUp } from './answer-in-time.js';
-import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import type { IssuedTokensOptions } from '../auth.options.js';
 import { StatementLimit } from './statement-limit.js';
 import { TokenStatements } from './token-statements.js';
 import type { TokenRow, TokenStore, TokenStoreEvents, TokenUse } from './token-store.js';

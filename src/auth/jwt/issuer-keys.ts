@@ -4,7 +4,7 @@ import { reasonOf } from '../../util/text.js';
 import { discoverJwksUrl } from './discover-jwks-url.js';
 import { fetchText } from './fetch-text.js';
 import { IssuerKeysError } from './issuer-keys.error.js';
-import type { JwtOptions } from './jwt-options.js';
+import type { JwtOptions } from '../auth.options.js';
 import { KeySet } from './key-set.js';
 import { hasUsableKey } from './usable-key.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AuthModuleOptionsError } from '../auth-module-options.error.js';
-import { verifierOf } from '../auth-module.options.js';
+import { AuthModuleOptionsError } from '../auth.options.js';
+import { verifierOf } from '../auth.module.js';
 import { jwtFaults } from './jwt-faults.js';
 
 const issuer = 'https://id.example.com/realms/plants';

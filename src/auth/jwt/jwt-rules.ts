@@ -1,5 +1,5 @@
 import type { JWTVerifyOptions } from 'jose';
-import type { JwtOptions } from './jwt-options.js';
+import type { JwtOptions } from '../auth.options.js';
 
 type Jose = typeof import('jose');
 

@@ -5,7 +5,7 @@ import { LogThrottle } from '../log-throttle.js';
 import type { Principal } from '../principal.js';
 import { TokenVerifier } from '../token-verifier.js';
 import { IssuerKeys } from './issuer-keys.js';
-import type { JwtOptions } from './jwt-options.js';
+import type { JwtOptions } from '../auth.options.js';
 import { jwtPrincipal } from './jwt-principal.js';
 import { endOf, evidentFault, jwtRules } from './jwt-rules.js';
 import type { KeySet } from './key-set.js';

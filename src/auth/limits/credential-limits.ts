@@ -1,7 +1,7 @@
 import type { PlatformRequest, PlatformResponse } from '../../http/platform.js';
 import type { Principal } from '../principal.js';
 import { clientNetwork } from './client-network.js';
-import type { CredentialLimitsOptions } from './credential-limits-options.js';
+import type { CredentialLimitsOptions } from '../auth.options.js';
 import { MemoryRateCounter } from './memory-rate-counter.js';
 import type { RateCounter } from './rate-counter.js';
 import { RateLimit } from './rate-limit.js';

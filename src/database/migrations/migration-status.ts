@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DEFAULT_SCHEMA } from '../database.options.js';
+import { DEFAULT_SCHEMA } from '../database-url.js';
 
 /**
  * What keeps the database from this version:

@@ -20,7 +20,6 @@ import { reasonOf } from '../../util/text.js';
 import type { DatabaseOptions } from '../database.options.js';
 import type { Database } from '../database.js';
 
-const DEFAULT_TIMEOUT = 60_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and tells whether it is there. Fails with a MigrationError. */
@@ -33,8 +32,8 @@ export class Migrator {
   constructor(options: MigratorOptions) {
     const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
-    this.timeout = timeout ?? DEFAULT_TIMEOUT;
-    this.folder = folder ?? MIGRATIONS_FOLDER;
+    this.timeout = timeout;
+    this.folder = folder;
   }
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { AuthModule } from './auth.module.js';
-import { assertAsyncAuthOptions, verifierOf } from './auth-module.options.js';
-import { AuthModuleOptionsError } from './auth-module-options.error.js';
+import { AuthModule, verifierOf } from './auth.module.js';
+import { assertAsyncAuthOptions } from './auth-module.options.js';
+import { AuthModuleOptionsError } from './auth.options.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const TOKEN = 'a-token-of-20-characters-or-more';
