@@ -186,46 +186,25 @@ export function CorsOrigins(): PropertyDecorator {
 
 /** More than anybody has in a row. Each one too many would let clients choose their address. */
 const MAX_PROXIES = 32;
-const PROXY_COUNT = /^\d{1,3}$/;
 const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
-const EVERYBODY = /^(\*|true|yes|on|all|any)$/i;
-const NETWORK = /^(?<address>[^/]+)\/(?<length>\d+)$/;
-const IPV4_MAPPED = /^::ffff:/i;
-/** Wider ones than the private networks 10.0.0.0/8 and fc00::/7 are nobody's own. */
-const MIN_PREFIX = { ipv4: 8, ipv6: 7, mapped: 96 + 8 };
 const SHOULD_BE_PROXIES =
   `should be how many proxies there are in a row (0 to ${MAX_PROXIES}), or their addresses, networks such as 10.0.0.0/8 ` +
-  `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas`;
+  `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas: if everybody was trusted, clients could choose ` +
+  'the address that they are counted by';
 
-function readProxies(text: string): number | string[] {
-  const count = text.trim();
-  return PROXY_COUNT.test(count) ? Number(count) : splitList(count);
+function proxiesFault(proxies: number | string[]): string | undefined {
+  if (typeof proxies === 'number') return proxies <= MAX_PROXIES ? undefined : `is "${proxies}", ${SHOULD_BE_PROXIES}`;
+  const wrong = proxies.filter((proxy) => !NETWORK_NAMES.includes(proxy) && !isNetwork(proxy));
+  return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${SHOULD_BE_PROXIES}` : undefined;
 }
 
-function proxiesFault(value: number | string[]): string | undefined {
-  if (typeof value === 'number') {
-    return value <= MAX_PROXIES ? undefined : `is "${value}", ${SHOULD_BE_PROXIES}`;
-  }
-  const everybody = value.find((proxy) => EVERYBODY.test(proxy) || isTooWide(proxy));
-  if (everybody !== undefined) {
-    return `holds ${quote(everybody)}, ${SHOULD_BE_PROXIES}: if everybody was trusted, clients could choose the address that they are counted by`;
-  }
-  const wrong = value.filter((proxy) => !isProxy(proxy));
-  return wrong.length > 0 ? `holds ${wrong.map((proxy) => quote(proxy)).join(', ')}, ${SHOULD_BE_PROXIES}` : undefined;
-}
-
-function isTooWide(text: string): boolean {
-  const { address = '', length } = NETWORK.exec(text)?.groups ?? {};
-  if (length === undefined || isIP(address) === 0) return false;
-  const kind = isIP(address) === 4 ? 'ipv4' : IPV4_MAPPED.test(address) ? 'mapped' : 'ipv6';
-  return Number(length) < MIN_PREFIX[kind];
-}
-
-function isProxy(text: string): boolean {
-  if (NETWORK_NAMES.includes(text)) return true;
-  const { address = text } = NETWORK.exec(text)?.groups ?? {};
+/** An address, or a network that is no wider than the private ones 10.0.0.0/8 and fc00::/7: wider ones are nobody's own. */
+function isNetwork(text: string): boolean {
+  const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
   if (isIP(address) === 0) return false;
+  const isMapped = address.toLowerCase().startsWith('::ffff:');
+  if (length !== undefined && Number(length) < (isMapped ? 96 + 8 : isIP(address) === 4 ? 8 : 7)) return false;
   try {
     compile(text);
     return true;
@@ -237,7 +216,7 @@ function isProxy(text: string): boolean {
 /** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */
 export function TrustedProxies(): PropertyDecorator {
   return applyDecorators(
-    Read(readProxies),
+    Read((text) => (/^\d{1,3}$/.test(text) ? Number(text) : splitList(text))),
     Rule((proxies) => proxiesFault(proxies as number | string[])),
   );
 }

@@ -1,9 +1,9 @@
 import type { LogLevel } from '@nestjs/common';
 import { accessTokensFault } from '../auth/access-tokens-fault.js';
-import { AuthSettings, HttpUrl, RateLimit } from '../auth/auth.options.js';
-import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
+import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { BodyLimit, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
+import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
 import { faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
 import { ConfigurationError } from './config-error.js';
 import {
@@ -64,7 +64,7 @@ export class Environment {
     { secret: true },
   )
   @Trimmed()
-  @PostgresUrl<Environment>(({ databasePassword }) => databasePassword, false)
+  @PostgresUrl(({ databasePassword }: Environment) => databasePassword, false)
   @Rule<Environment>((url, { production }) =>
     url === undefined && production
       ? 'is missing, in production it should be the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)'
@@ -72,14 +72,14 @@ export class Environment {
   )
   databaseUrl?: string;
 
-  @Variable('DATABASE_PASSWORD', 'Password of the database, where DATABASE_URL does not hold it.', { secret: true })
+  @Variable('DATABASE_PASSWORD', 'Password of the database, if DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
 
-  @Variable('DATABASE_POOL_SIZE', 'Connections to the database.')
-  @PoolSize()
+  @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
+  @WholeNumber(1, MAX_POOL_SIZE)
   databasePoolSize = DEFAULT_POOL_SIZE;
 
-  @Variable('STORAGE_TIMEOUT', 'Milliseconds to wait for the database until a request fails.')
+  @Variable('STORAGE_TIMEOUT', 'Milliseconds that a request waits for the database before it fails.')
   @Milliseconds()
   storageTimeout = DEFAULT_TIMEOUT;
 
@@ -92,17 +92,11 @@ export class Environment {
   @Rule((tokens) => accessTokensFault(tokens as string[]))
   accessTokens: string[] = [];
 
-  @Variable(
-    'JWT_ISSUER',
-    'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as their "iss" has it.',
-  )
+  @Variable('JWT_ISSUER', 'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as in their "iss".')
   @HttpUrl()
   jwtIssuer?: string;
 
-  @Variable(
-    'JWT_AUDIENCE',
-    'What the "aud" of a JWT must have, or several of that, separated by commas; required with JWT_ISSUER.',
-  )
+  @Variable('JWT_AUDIENCE', 'Accepted "aud" of a JWT; several are separated by commas. Required with JWT_ISSUER.')
   @Rule<Environment>((audiences, { jwtIssuer }) => {
     const isMissing = (audiences as string[]).length === 0;
     if (jwtIssuer === undefined) return isMissing ? undefined : WITHOUT_ISSUER;
@@ -110,7 +104,7 @@ export class Environment {
   })
   jwtAudience: string[] = [];
 
-  @Variable('JWT_JWKS_URL', "URL of the issuer's keys; what its discovery document names by default.")
+  @Variable('JWT_JWKS_URL', "URL of the issuer's keys; by default the one that its discovery document names.")
   @Rule<Environment>((url, { jwtIssuer }) =>
     url !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
   )
@@ -119,36 +113,33 @@ export class Environment {
 
   @Variable(
     'WRONG_TOKEN_LIMIT',
-    'Wrong access tokens that an address may send in a minute; more are answered with 42900. 0 for any number.',
+    'Wrong access tokens that one address may send per minute; more are answered with 42900. 0 means no limit.',
   )
-  @RateLimit()
+  @WholeNumber(0, MAX_RATE_LIMIT)
   wrongTokenLimit = AUTH.wrongTokenLimit;
 
-  @Variable(
-    'RATE_LIMIT',
-    'Requests that may be made with an access token in a minute; more are answered with 42900. 0 for any number.',
-  )
-  @RateLimit()
+  @Variable('RATE_LIMIT', 'Requests per minute with one access token; more are answered with 42900. 0 means no limit.')
+  @WholeNumber(0, MAX_RATE_LIMIT)
   rateLimit = AUTH.rateLimit;
 
   @Variable(
     'TRUST_PROXY',
-    'Proxies whose X-Forwarded-For is believed to hold the address of a client: how many there are, or their addresses and networks, separated by commas; none by default.',
+    'Proxies whose X-Forwarded-For gives the address of a client: their number, or their addresses and networks, separated by commas; none by default.',
   )
   @TrustedProxies()
   trustProxy: number | string[] = [];
 
-  @Variable('BODY_LIMIT', 'Bytes that the body of a request may have, decompressed.')
-  @BodyLimit()
+  @Variable('BODY_LIMIT', 'Maximum size of a request body in bytes, decompressed.')
+  @WholeNumber(1, MAX_BODY_LIMIT, 'a whole number of bytes')
   bodyLimit = PLANTS.bodyLimit;
 
-  @Variable('WRITE_QUEUE_LIMIT', 'Creates that wait for the database at most; more are answered with 50301.')
-  @QueueLimit()
+  @Variable('WRITE_QUEUE_LIMIT', 'Maximum number of creates that wait for the database; more are answered with 50301.')
+  @WholeNumber(1, MAX_QUEUE_LIMIT)
   writeQueueLimit = PLANTS.writeQueueLimit;
 
   @Variable(
     'ERROR_STATUS',
-    'Status of failures: "contract" answers 400 for every one, "semantic" the one plain HTTP would use.',
+    'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
   errorStatus = PLANTS.errorStatus;
@@ -170,7 +161,9 @@ export class Environment {
   @LogLevelName()
   logLevel: LogLevel = 'log';
 
-  @Variable('LOG_FORMAT', 'Form of the log: json, or pretty, which is the default on a terminal.', { default: 'json' })
+  @Variable('LOG_FORMAT', 'Format of the log: json, or pretty, which is the default on a terminal.', {
+    default: 'json',
+  })
   @Word({ json: 'json', pretty: 'pretty' })
   logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
 
@@ -184,7 +177,7 @@ export class Environment {
 
   @Variable(
     'REQUEST_TIMEOUT',
-    'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading.',
+    'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading its answer.',
   )
   @Milliseconds(MAX_TIMEOUT_MS)
   requestTimeout = 10_000;

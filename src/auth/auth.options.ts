@@ -6,7 +6,6 @@ import {
   type Given,
   Milliseconds,
   Nested,
-  optionNames,
   OptionsError,
   Rule,
   WholeNumber,
@@ -55,12 +54,7 @@ function Audience(): PropertyDecorator {
   });
 }
 
-const MAX_LIMIT = 1_000_000_000;
-
-/** How often something may be done in a minute; 0 for any number. */
-export function RateLimit(): PropertyDecorator {
-  return WholeNumber(0, MAX_LIMIT);
-}
+export const MAX_RATE_LIMIT = 1_000_000_000;
 
 /** Tokens, of which messages give the position only. There have to be some where nothing else says which tokens are valid. */
 function AccessTokens(): PropertyDecorator {
@@ -143,10 +137,10 @@ export class AuthSettings {
    * Wrong tokens that one address may send in a minute, before more are refused with 42900; 100 unless given, 0 for any number.
    * An address is `request.ip`, as the application's platform has it.
    */
-  @RateLimit()
+  @WholeNumber(0, MAX_RATE_LIMIT)
   wrongTokenLimit = 100;
   /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
-  @RateLimit()
+  @WholeNumber(0, MAX_RATE_LIMIT)
   rateLimit = 0;
 }
 
@@ -163,5 +157,5 @@ export function authSettingsOf(options: unknown): AuthSettings {
 
 /** Throws an AuthModuleOptionsError where something in addition to the factory would be ignored, or there is none. */
 export function checkAsyncAuthOptions(options: unknown): void {
-  checkAsyncOptions(options, { extras: [], options: optionNames(AuthSettings) }, AuthModuleOptionsError);
+  checkAsyncOptions(options, { options: AuthSettings }, AuthModuleOptionsError);
 }

@@ -5,25 +5,20 @@ import { reasonOf } from '../util/text.js';
 import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
+export const MAX_POOL_SIZE = 1000;
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
 
-const MAX_POOL_SIZE = 1000;
-
 /** The URL of a PostgreSQL database, which must go with the password. Messages repeat neither. */
-export function PostgresUrl<T extends object>(passwordOf: (options: T) => unknown, required = true): PropertyDecorator {
-  return Rule<T>((url, options, found) => {
+export function PostgresUrl(passwordOf: (options: never) => unknown, required = true): PropertyDecorator {
+  return Rule((url, options, found) => {
     if (url === undefined && !required) return undefined;
     if (typeof url !== 'string') return `${found}, should be a PostgreSQL URL`;
-    const password = passwordOf(options);
+    const password = passwordOf(options as never);
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
   });
-}
-
-export function PoolSize(): PropertyDecorator {
-  return WholeNumber(1, MAX_POOL_SIZE);
 }
 
 export function Schema(): PropertyDecorator {
@@ -100,7 +95,7 @@ export interface LentConnection {
 /** The address of a database. */
 export class DatabaseAddress {
   /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
-  @PostgresUrl<DatabaseAddress>(({ password }) => password)
+  @PostgresUrl(({ password }: DatabaseAddress) => password)
   url!: string;
   /** The password, as it is, where the URL has none; none unless given. */
   @Text()
@@ -112,7 +107,7 @@ class UrlDatabase extends DatabaseAddress {
   @SchemaOfUrl()
   schema?: string | undefined;
   /** The connections that may be open at a time, 1000 at most; 10 unless given. */
-  @PoolSize()
+  @WholeNumber(1, MAX_POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
   @Milliseconds()
@@ -171,20 +166,17 @@ export type DatabaseOptions = AdapterDatabaseOptions | PoolDatabaseOptions | Url
 
 const SOURCES = { url: UrlDatabase, pool: PoolDatabase, adapter: AdapterDatabase };
 
-function sourcesOf(given: object): (keyof typeof SOURCES)[] {
-  const values = given as Record<string, unknown>;
-  return (['url', 'pool', 'adapter'] as const).filter((name) => values[name] !== undefined);
+function sourcesOf(given: Record<string, unknown>): (keyof typeof SOURCES)[] {
+  return (['url', 'pool', 'adapter'] as const).filter((name) => given[name] !== undefined);
 }
 
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
+  const classOf = (given: Record<string, unknown>) => SOURCES[sourcesOf(given)[0] ?? 'url'];
   return applyDecorators(
-    Nested(
-      '{ url }, { pool } or { adapter }: where plants are stored',
-      (given) => SOURCES[sourcesOf(given)[0] ?? 'url'],
-    ),
+    Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
     Rule((database) => {
-      const sources = sourcesOf(database as object);
+      const sources = sourcesOf(database as Record<string, unknown>);
       if (sources.length === 1) return undefined;
       const has = sources.length === 0 ? 'none of url, pool and adapter' : sources.join(' and ');
       return `has ${has}, should have exactly one of url, pool and adapter`;

@@ -61,30 +61,22 @@ export class PlantsModuleOptionsError extends OptionsError {
   }
 }
 
-export const ERROR_STATUSES: readonly ErrorStatus[] = ['contract', 'semantic'];
-const MAX_QUEUE_LIMIT = 1_000_000;
-
-/** Bytes of a body. A longer one could not become a string. */
-export function BodyLimit(): PropertyDecorator {
-  return WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
-}
-
-export function QueueLimit(): PropertyDecorator {
-  return WholeNumber(1, MAX_QUEUE_LIMIT);
-}
+/** A longer body could not become a string. */
+export const MAX_BODY_LIMIT = constants.MAX_STRING_LENGTH;
+export const MAX_QUEUE_LIMIT = 1_000_000;
 
 export class PlantsSettings {
   /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Bytes that a decoded request body may have; 1 MiB unless given. */
-  @BodyLimit()
+  @WholeNumber(1, MAX_BODY_LIMIT, 'a whole number of bytes')
   bodyLimit = 1_048_576;
   /** Creates that may wait for the database at a time, before more are refused with 50301; 10000 unless given. */
-  @QueueLimit()
+  @WholeNumber(1, MAX_QUEUE_LIMIT)
   writeQueueLimit = 10_000;
   /** Status of failures; `contract` unless given. */
-  @Choice(ERROR_STATUSES)
+  @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
   errorStatus: ErrorStatus = 'contract';
   /**
    * Who creates a plant with this request of the platform, if that is known; whom `BearerAuthGuard` let pass unless given. For
@@ -180,7 +172,8 @@ const EXTRAS = optionNames(PlantsExtras);
 export function settingsOf(options: unknown): PlantsModuleSettings {
   return checkOptions(PlantsSettings, options, PlantsModuleOptionsError, {
     // Nest takes them from the options of forRoot, so these can only come from a factory.
-    names: EXTRAS,
+    known: EXTRAS,
+    misplaced: EXTRAS,
     fault: 'comes too late from a factory, should be given in addition to it, in forRootAsync',
   }) as PlantsModuleSettings;
 }
@@ -193,5 +186,5 @@ export function extrasOf(given: PlantsModuleExtras): Required<PlantsModuleExtras
 
 /** Throws a PlantsModuleOptionsError where something in addition to the factory would be ignored, guards with a typo for example. */
 export function checkAsyncPlantsOptions(options: unknown): void {
-  checkAsyncOptions(options, { extras: EXTRAS, options: optionNames(PlantsSettings) }, PlantsModuleOptionsError);
+  checkAsyncOptions(options, { extras: EXTRAS, options: PlantsSettings }, PlantsModuleOptionsError);
 }

@@ -94,18 +94,18 @@ export function Refused(fault: string): PropertyDecorator {
   );
 }
 
+type ClassOf = (given: Record<string, unknown>) => OptionsClass;
+
 /** Options within options. @param classOf the class of what is given, which may depend on it */
-export function Nested(what: string, classOf: (given: Record<string, unknown>) => OptionsClass): PropertyDecorator {
-  return applyDecorators(Reflect.metadata(NESTED, classOf), Should(what, isObject));
+export function Nested(what: string, classOf: ClassOf, required = false): PropertyDecorator {
+  const rule = Rule((value, _options, found) =>
+    isObject(value) || (value === undefined && !required) ? undefined : `${found}, should be ${what}`,
+  );
+  return applyDecorators(Reflect.metadata(NESTED, classOf), rule);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** What was given as options, by name: none where that is no object, which JavaScript allows. */
-export function givenOptions(options: unknown): Record<string, unknown> {
-  return (typeof options === 'object' ? (options ?? {}) : {}) as Record<string, unknown>;
 }
 
 /** The names of a class of options, in the order of their declaration. */
@@ -114,57 +114,18 @@ export function optionNames(Options: OptionsClass): string[] {
   return Object.keys(options).filter((name) => !Reflect.hasMetadata(REFUSED, options, name));
 }
 
-function unknownFaults(given: object, known: readonly string[], options: readonly string[], prefix = ''): string[] {
-  const unknown = Object.keys(given).filter((name) => !known.includes(name));
-  return unknown.map((name) => `${prefix}${name}: is no option, should be one of ${options.join(', ')}`);
-}
-
 /** What is wrong with the fields of an object, by the rules of its class. */
 export function faultsByName(options: object): Map<string, string> {
   const errors = validateSync(options, { stopAtFirstError: true });
   return new Map(errors.map(({ property, constraints = {} }) => [property, Object.values(constraints)[0] ?? '']));
 }
 
-/** The options of one class, and everything that is wrong with them. */
-class Reading {
-  readonly unknown: string[] = [];
-
-  /** Assigns, and never transforms: a pool, an adapter or a function stays the very object that the application gave. */
-  fill<T extends object>(
-    Options: OptionsClass<T>,
-    given: Record<string, unknown>,
-    more: readonly string[],
-    path = '',
-  ): T {
-    const options = new Options();
-    const names = Object.keys(options);
-    this.unknown.push(...unknownFaults(given, [...names, ...more], [...optionNames(Options), ...more], path));
-    for (const name of names) {
-      const value = given[name];
-      if (value === undefined) continue;
-      const classOf = Reflect.getMetadata(NESTED, options, name) as Parameters<typeof Nested>[1] | undefined;
-      const nested = classOf && isObject(value) ? this.fill(classOf(value), value, [], `${path}${name}.`) : value;
-      Object.assign(options, { [name]: nested });
-    }
-    return options;
-  }
-
-  faultsOf(options: object, path = ''): string[] {
-    const faults = faultsByName(options);
-    return Object.entries(options).flatMap(([name, value]) => {
-      const fault = faults.get(name);
-      if (fault !== undefined) return [`${path}${name}: ${fault}`];
-      return Reflect.hasMetadata(NESTED, options, name) && isObject(value)
-        ? this.faultsOf(value, `${path}${name}.`)
-        : [];
-    });
-  }
-}
-
-interface Elsewhere {
-  /** Names that are known, but are not read here. */
-  names: readonly string[];
-  fault: string;
+interface OtherNames {
+  /** Options that something else checks. */
+  known?: readonly string[];
+  /** Options that are not read here, and what to do instead. */
+  misplaced?: readonly string[];
+  fault?: string;
 }
 
 /**
@@ -175,50 +136,88 @@ export function checkOptions<T extends object>(
   Options: OptionsClass<T>,
   given: unknown,
   RefusedError: OptionsErrorClass,
-  { names, fault }: Elsewhere = { names: [], fault: '' },
+  { known = [], misplaced = [], fault = '' }: OtherNames = {},
 ): T {
-  const values = givenOptions(given);
-  const reading = new Reading();
-  const options = reading.fill(Options, values, names);
-  const misplaced = names.filter((name) => name in values).map((name) => `${name}: ${fault}`);
-  const faults = [...reading.unknown, ...misplaced, ...reading.faultsOf(options)];
+  const values = (typeof given === 'object' ? (given ?? {}) : {}) as Record<string, unknown>;
+  const faults: string[] = [];
+  const options = fill(Options, values, '', (name, path, own) => {
+    if (path === '' && misplaced.includes(name)) faults.push(`${name}: ${fault}`);
+    else if (path !== '' || !known.includes(name)) {
+      const names = path === '' ? [...new Set([...own, ...known])] : own;
+      faults.push(`${path}${name}: is no option, should be one of ${names.join(', ')}`);
+    }
+  });
+  faults.push(...faultsOf(options, ''));
   if (faults.length > 0) throw new RefusedError(faults);
   return options;
 }
 
-const SOURCES = ['useFactory', 'useClass', 'useExisting'] as const;
-const NAMES = [...SOURCES, 'inject', 'provideInjectionTokensFrom', 'imports'];
+type OnUnknown = (name: string, path: string, own: readonly string[]) => void;
 
-interface AsyncNames {
-  /** What is given in addition to the factory. */
-  extras: readonly string[];
-  /** What the factory returns. */
-  options: readonly string[];
+/** Assigns, and never transforms: a pool, an adapter or a function stays the very object that the application gave. */
+function fill<T extends object>(
+  Options: OptionsClass<T>,
+  given: Record<string, unknown>,
+  path: string,
+  onUnknown: OnUnknown,
+): T {
+  const options = new Options();
+  const names = Object.keys(options);
+  for (const name of Object.keys(given)) if (!names.includes(name)) onUnknown(name, path, optionNames(Options));
+  for (const name of names) {
+    const value = given[name];
+    if (value === undefined) continue;
+    const classOf = Reflect.getMetadata(NESTED, options, name) as ClassOf | undefined;
+    const own = classOf && isObject(value) ? fill(classOf(value), value, `${path}${name}.`, onUnknown) : value;
+    Object.assign(options, { [name]: own });
+  }
+  return options;
 }
 
-/** Throws where Nest would ignore, or fail at, something in what `forRootAsync` was given. */
+function faultsOf(options: object, path: string): string[] {
+  const faults = faultsByName(options);
+  return Object.entries(options).flatMap(([name, value]) => {
+    const fault = faults.get(name);
+    if (fault !== undefined) return [`${path}${name}: ${fault}`];
+    return Reflect.hasMetadata(NESTED, options, name) && isObject(value) ? faultsOf(value, `${path}${name}.`) : [];
+  });
+}
+
+/** Nest takes the first of several sources, and ignores the others. */
+function InsteadOf(...names: (keyof AsyncOptions)[]): PropertyDecorator {
+  return Rule<AsyncOptions>((source, options) => {
+    const other = names.find((name) => options[name] !== undefined);
+    return source === undefined || other === undefined
+      ? undefined
+      : `is given in addition to ${other}, should be left out, or that one`;
+  });
+}
+
+/** What Nest knows of the options of `forRootAsync`. */
+class AsyncOptions {
+  @Rule<AsyncOptions>((useFactory, { useClass, useExisting }, found) =>
+    typeof useFactory === 'function' || (useFactory === undefined && (useClass ?? useExisting) !== undefined)
+      ? undefined
+      : `${found}, should be a function that returns the options`,
+  )
+  useFactory?: unknown;
+  @InsteadOf('useFactory')
+  @Should('a class', (value) => typeof value === 'function')
+  useClass?: unknown;
+  @InsteadOf('useFactory', 'useClass')
+  useExisting?: unknown;
+  @Should('an array of injection tokens', Array.isArray)
+  inject?: unknown;
+  provideInjectionTokensFrom?: unknown;
+  imports?: unknown;
+}
+
+/** Throws where Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
 export function checkAsyncOptions(
   given: unknown,
-  { extras, options }: AsyncNames,
+  { extras = [], options }: { extras?: readonly string[]; options: OptionsClass },
   RefusedError: OptionsErrorClass,
 ): void {
-  const values = givenOptions(given);
-  const known = [...new Set([...NAMES, ...extras])];
-  const late = Object.keys(values).filter((name) => options.includes(name));
-  const [source, ...others] = SOURCES.filter((name) => values[name] !== undefined);
-  const { useFactory, useClass, inject } = values;
-  const faults = [
-    ...unknownFaults(values, [...known, ...late], known),
-    ...late.map((name) => `${name}: is not read here, should be returned by the factory`),
-    ...(source === undefined ? ['useFactory: is missing, should be a function that returns the options'] : []),
-    ...others.map((name) => `${name}: is given in addition to ${String(source)}, should be left out, or that one`),
-    ...wrong('useFactory', useFactory, 'a function', typeof useFactory === 'function'),
-    ...wrong('useClass', useClass, 'a class', typeof useClass === 'function'),
-    ...wrong('inject', inject, 'an array of injection tokens', Array.isArray(inject)),
-  ];
-  if (faults.length > 0) throw new RefusedError(faults);
-}
-
-function wrong(name: string, value: unknown, what: string, holds: boolean): string[] {
-  return value === undefined || holds ? [] : [`${name}: ${describeFound(value)}, should be ${what}`];
+  const fault = 'is not read here, should be returned by the factory';
+  checkOptions(AsyncOptions, given, RefusedError, { known: extras, misplaced: optionNames(options), fault });
 }
