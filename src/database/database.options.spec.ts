@@ -38,7 +38,15 @@ describe(DatabaseOption.name, () => {
     expect(faultsOf(database)).toEqual([]);
   });
 
+  it('should leave a pool and an adapter the very objects that they are', () => {
+    const poolOptions = checkOptions(Options, { database: { pool } }, RefusedError);
+    const adapterOptions = checkOptions(Options, { database: { adapter } }, RefusedError);
+    expect((poolOptions.database as { pool: unknown }).pool).toBe(pool);
+    expect((adapterOptions.database as { adapter: unknown }).adapter).toBe(adapter);
+  });
+
   it.each<[unknown, ...string[]]>([
+    [[url], 'database: is an array, should be { url }, { pool } or { adapter }'],
     [undefined, 'database: is missing, should be { url }, { pool } or { adapter }'],
     [null, 'database: is null'],
     [url, 'database: is a string'],

@@ -11,7 +11,7 @@ export class MigratorOptionsError extends OptionsError {
   }
 }
 
-class MigratorSettings extends DatabaseAddress {
+export class MigratorSettings extends DatabaseAddress {
   /**
    * The schema to migrate; the URL's `schema`, or else `public`, unless given. Where the URL names a different one, this one
    * counts, as `--schema` does on the command line; PlantsModule refuses two that differ.
