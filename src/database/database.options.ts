@@ -78,7 +78,7 @@ function HostAdapter(): PropertyDecorator {
 /** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
 export interface LendingPool {
   connect(): Promise<LentConnection>;
-  /** Where these three are told, a pool that is exhausted is told apart from a database that cannot be reached. */
+  /** With these three, a pool that is exhausted can be distinguished from a database that cannot be reached. */
   readonly totalCount?: number;
   readonly idleCount?: number;
   readonly options?: { readonly max?: number };

@@ -22,7 +22,6 @@ import {
   Text,
   WholeNumber,
 } from '../util/options.js';
-import { isStorableText } from './new-plant.js';
 
 /** A plant that was created, as `onCreated` gets it. */
 export interface CreatedPlant {
@@ -38,18 +37,6 @@ export interface Creator {
   readonly name: string;
   /** What metrics count the plant under, where there may be any number of names; the name unless given. */
   readonly metricLabel?: string;
-}
-
-const MAX_NAME_LENGTH = 255;
-
-/** @throws TypeError where nobody has such a name; the application may say anything */
-export function assertCreator(creator: unknown): asserts creator is Creator {
-  const { name } = Object(creator) as Record<string, unknown>;
-  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  throw new TypeError(
-    `the name of a plant's creator cannot be stored: a TokenVerifier, or createdBy of the options, has to return one of ` +
-      `1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`,
-  );
 }
 
 /** A `PlantsModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be right. */
@@ -114,7 +101,7 @@ class PlantsOpenApi {
    * What the store's names begin with; nothing unless given. With `Store` the schemas are `StoreNewPlant`, `StorePlant` and
    * `StoreError`, the tag is `StorePlants` and the operation `createStorePlant`.
    *
-   * Without one, of the store's `Plant` and another schema of this name the one that Nest finds last stands for both, and all
+   * Without one, of the store's `Plant` and another schema of this name the one that Nest finds last replaces the other, and all
    * that Nest does is to log "Duplicate DTO detected"; and two stores in one document have one `operationId`, which OpenAPI forbids.
    */
   @Text('letters, digits and _, with a letter first, such as "Store"', /^[A-Za-z]\w*$/)
