@@ -1,9 +1,9 @@
 export { AuthModule } from './auth/auth.module.js';
-export { AuthModuleOptionsError } from './auth/auth-module-options.error.js';
-export type { AuthModuleOptions } from './auth/auth-module.options.js';
+export { AuthModuleOptionsError } from './auth/auth.options.js';
+export type { AuthModuleOptions } from './auth/auth.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
-export type { JwtOptions } from './auth/jwt/jwt-options.js';
-export type { IssuedTokensOptions } from './auth/tokens/issued-tokens-options.js';
+export type { JwtOptions } from './auth/auth.options.js';
+export type { IssuedTokensOptions } from './auth/auth.options.js';
 export type { Principal } from './auth/token-verifier.js';
 export { TokenVerifier } from './auth/token-verifier.js';
 export type {

@@ -2,7 +2,7 @@ import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/commo
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import type { JwtOptions } from '../auth/jwt/jwt-options.js';
+import type { JwtOptions } from '../auth/auth.options.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import { ManagementModule } from '../management/management.module.js';

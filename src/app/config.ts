@@ -1,42 +1,45 @@
-import 'reflect-metadata';
-import { constants } from 'node:buffer';
 import type { LogLevel } from '@nestjs/common';
+import { accessTokensFault } from '../auth/static-tokens.js';
+import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
+import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
+import { faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
+import { ConfigurationError } from './config-error.js';
 import {
-  AccessTokens,
-  BasePath,
-  Check,
-  Choice,
   CorsOrigins,
+  describeVariables,
+  findVariable,
   Host,
-  HttpUrl,
-  JwtAudience,
-  JwtJwksUrl,
   LogLevelName,
   OnOrOff,
-  PostgresUrl,
-  RequiredInProduction,
-  SeparatePort,
+  readVariable,
+  Texts,
+  Trimmed,
   TrustedProxies,
-  describeVariables,
   Variable,
-  WholeNumber,
-  findVariable,
+  Word,
 } from './config-values.js';
-import { quote } from '../util/text.js';
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-import { ConfigurationError } from './config-error.js';
+
+/** What is the same for a host: the defaults of the modules. */
+const PLANTS = new PlantsSettings();
+const AUTH = new AuthSettings();
 
 // What setTimeout can wait for: a longer time would be taken for 1 ms.
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const WITHOUT_ISSUER = 'is set without JWT_ISSUER: should be left out, or that set';
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
+
+function hostsOverlap({ host, managementHost }: Environment): boolean {
+  return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
+}
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
 export class Environment {
   @Variable('NODE_ENV', 'With "production" the service refuses to start without a database, and makes no access token.')
-  @Check('production', (name) =>
-    name !== 'production' && /^prod(uction)?$/i.test(String(name))
-      ? `is ${quote(name)}, should be "production" if that is meant: any other value is not taken for it`
-      : undefined,
+  @Should(
+    '"production" if that is meant: any other value is not taken for it',
+    (name) => name === 'production' || !/^prod(uction)?$/i.test(String(name)),
   )
   nodeEnv = 'development';
 
@@ -49,7 +52,10 @@ export class Environment {
   host = '0.0.0.0';
 
   @Variable('BASE_PATH', 'Prefix of /plants, such as /api/v1; none by default.')
-  @BasePath()
+  @Text(
+    'a path like /api/v1: it starts with "/", does not end with one, and its parts are made of letters, digits and -._~',
+    /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/,
+  )
   basePath = '';
 
   @Variable(
@@ -57,27 +63,33 @@ export class Environment {
     'URL of the PostgreSQL database, with sslmode and schema as parameters; outside production an embedded server by default.',
     { secret: true },
   )
-  @PostgresUrl()
-  @RequiredInProduction('the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)')
+  @Trimmed()
+  @PostgresUrl(({ databasePassword }: Environment) => databasePassword, false)
+  @Rule<Environment>((url, { production }) =>
+    url === undefined && production
+      ? 'is missing, in production it should be the URL of a PostgreSQL database (or DATABASE_URL_FILE a file that holds it)'
+      : undefined,
+  )
   databaseUrl?: string;
 
   @Variable('DATABASE_PASSWORD', 'Password of the database, if DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
 
   @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
-  @WholeNumber(1, 1000)
-  databasePoolSize = 10;
+  @WholeNumber(1, MAX_POOL_SIZE)
+  databasePoolSize = DEFAULT_POOL_SIZE;
 
   @Variable('STORAGE_TIMEOUT', 'Milliseconds that a request waits for the database before it fails.')
-  @WholeNumber(1, 86_400_000, 'a whole number of milliseconds')
-  storageTimeout = 5000;
+  @Milliseconds()
+  storageTimeout = DEFAULT_TIMEOUT;
 
   @Variable(
     'ACCESS_TOKENS',
     'Static bearer tokens, in addition to those that "plant-store token" issues: separated by commas or white space, each at least 20 characters.',
     { secret: true },
   )
-  @AccessTokens()
+  @Texts()
+  @Rule((tokens) => accessTokensFault(tokens as string[]))
   accessTokens: string[] = [];
 
   @Variable('JWT_ISSUER', 'URL of an OpenID Connect issuer whose JWTs are access tokens, exactly as in their "iss".')
@@ -85,23 +97,30 @@ export class Environment {
   jwtIssuer?: string;
 
   @Variable('JWT_AUDIENCE', 'Accepted "aud" of a JWT; several are separated by commas. Required with JWT_ISSUER.')
-  @JwtAudience()
+  @Rule<Environment>((audiences, { jwtIssuer }) => {
+    const isMissing = (audiences as string[]).length === 0;
+    if (jwtIssuer === undefined) return isMissing ? undefined : WITHOUT_ISSUER;
+    return isMissing ? 'is missing, should be what the issuer puts into the "aud" of JWTs for this service' : undefined;
+  })
   jwtAudience: string[] = [];
 
   @Variable('JWT_JWKS_URL', "URL of the issuer's keys; by default the one that its discovery document names.")
-  @JwtJwksUrl()
+  @Rule<Environment>((url, { jwtIssuer }) =>
+    url !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
+  )
+  @HttpUrl({ query: true })
   jwtJwksUrl?: string;
 
   @Variable(
     'WRONG_TOKEN_LIMIT',
     'Wrong access tokens that one address may send per minute; more are answered with 42900. 0 means no limit.',
   )
-  @WholeNumber(0, 1_000_000_000)
-  wrongTokenLimit = 100;
+  @WholeNumber(0, MAX_RATE_LIMIT)
+  wrongTokenLimit = AUTH.wrongTokenLimit;
 
   @Variable('RATE_LIMIT', 'Requests per minute with one access token; more are answered with 42900. 0 means no limit.')
-  @WholeNumber(0, 1_000_000_000)
-  rateLimit = 0;
+  @WholeNumber(0, MAX_RATE_LIMIT)
+  rateLimit = AUTH.rateLimit;
 
   @Variable(
     'TRUST_PROXY',
@@ -111,36 +130,32 @@ export class Environment {
   trustProxy: number | string[] = [];
 
   @Variable('BODY_LIMIT', 'Maximum size of a request body in bytes, decompressed.')
-  // A longer body could not become a string.
-  @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
-  bodyLimit = 1_048_576;
+  @WholeNumber(1, MAX_BODY_LIMIT, 'a whole number of bytes')
+  bodyLimit = PLANTS.bodyLimit;
 
   @Variable('WRITE_QUEUE_LIMIT', 'Maximum number of creates that wait for the database; more are answered with 50301.')
-  @WholeNumber(1, 1_000_000)
-  writeQueueLimit = 10_000;
+  @WholeNumber(1, MAX_QUEUE_LIMIT)
+  writeQueueLimit = PLANTS.writeQueueLimit;
 
   @Variable(
     'ERROR_STATUS',
     'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
-  @Choice([
-    ['contract', 'contract'],
-    ['semantic', 'semantic'],
-  ])
-  errorStatus: 'contract' | 'semantic' = 'contract';
+  @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
+  errorStatus = PLANTS.errorStatus;
 
   @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
   @WholeNumber(0, 65535)
-  @SeparatePort()
+  @Rule<Environment>((port, environment) =>
+    port === environment.port && port !== 0 && hostsOverlap(environment)
+      ? `is ${String(port)}, as PORT is, should be another port`
+      : undefined,
+  )
   managementPort = 9464;
 
   @Variable('MANAGEMENT_HOST', 'Address that the management listener binds to.')
   @Host()
   managementHost = '127.0.0.1';
-
-  @Variable('WORKERS', 'Processes sharing the port, each with DATABASE_POOL_SIZE connections to the database.')
-  @WholeNumber(1, 64)
-  workers = 1;
 
   @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
   @LogLevelName()
@@ -149,10 +164,7 @@ export class Environment {
   @Variable('LOG_FORMAT', 'Format of the log: json, or pretty, which is the default on a terminal.', {
     default: 'json',
   })
-  @Choice([
-    ['json', 'json'],
-    ['pretty', 'pretty'],
-  ])
+  @Word({ json: 'json', pretty: 'pretty' })
   logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
 
   @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
@@ -167,7 +179,7 @@ export class Environment {
     'REQUEST_TIMEOUT',
     'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading its answer.',
   )
-  @WholeNumber(1, LONGEST_TIMEOUT, 'a whole number of milliseconds')
+  @Milliseconds(MAX_TIMEOUT_MS)
   requestTimeout = 10_000;
 
   get production(): boolean {
@@ -175,34 +187,37 @@ export class Environment {
   }
 }
 
+/** Variables of earlier versions, which must not be ignored: the service would run otherwise than its operator means. */
+const REMOVED = {
+  WORKERS:
+    'is not offered any more; run one process per container or unit behind a load balancer, and remove the variable',
+};
+
 /**
  * Reads the configuration from environment variables.
  *
  * @throws {ConfigurationError} naming every fault at once; it shows no secret
  */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const environment = new Environment();
   const sources = describeVariables(Environment).map((variable) => ({
-    ...variable,
+    property: variable.property,
     source: findVariable(variable, variables),
   }));
-
-  const environment = plainToInstance(
-    Environment,
-    Object.fromEntries(sources.map(({ name, source }) => [name, source.text])),
-    { excludeExtraneousValues: true, exposeDefaultValues: true },
-  );
-  const invalid = new Map(
-    validateSync(environment, { stopAtFirstError: true }).map(({ property, constraints = {} }) => [
-      property,
-      Object.values(constraints)[0],
-    ]),
-  );
+  for (const { property, source } of sources) {
+    if (source.text === undefined) continue;
+    Object.assign(environment, { [property]: readVariable(environment, property, source.text) });
+  }
+  const invalid = faultsByName(environment);
 
   const faults = sources.flatMap(({ property, source }) => {
     // What could not be read has its default, and so would be called missing as well.
     const fault = source.fault ?? invalid.get(property);
     return fault === undefined ? [] : [`${source.name}: ${fault}`];
   });
+  for (const [name, fault] of Object.entries(REMOVED)) {
+    if ((variables[name] ?? '').trim() !== '') faults.push(`${name}: ${fault}`);
+  }
   if (faults.length > 0) throw new ConfigurationError(faults);
   return environment;
 }

@@ -51,7 +51,6 @@ describe(describeVariables.name, () => {
       ['ERROR_STATUS', 'contract'],
       ['MANAGEMENT_PORT', '9464'],
       ['MANAGEMENT_HOST', '127.0.0.1'],
-      ['WORKERS', '1'],
       ['LOG_LEVEL', 'info'],
       ['LOG_FORMAT', 'json'],
       ['DOCS', 'on'],

@@ -1,15 +1,28 @@
+import { StaticTokenVerifier } from './static-tokens.js';
+import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { assertAsyncAuthOptions, type AuthModuleOptions, verifierOf } from './auth-module.options.js';
+import { authSettingsOf, checkAsyncAuthOptions, type AuthModuleOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
-import { givenOptions } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
-import { TokenVerifier } from './token-verifier.js';
+import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
   moduleName: 'Auth',
 })
   .setClassMethodName('forRoot')
   .build();
+
+/** @throws AuthModuleOptionsError where the options can't work */
+export function verifierOf(options: unknown): TokenVerifier {
+  const { accessTokens, issuedTokens, jwt, verifier } = authSettingsOf(options);
+  if (verifier) return verifier;
+  return new TokenVerifiers([
+    ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
+    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens)] : []),
+    ...(jwt ? [new JwtVerifier(jwt)] : []),
+  ]);
+}
 
 /**
  * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`, and
@@ -23,8 +36,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: CredentialLimits,
-      // What is wrong with the options is told by the verifier's factory.
-      useFactory: (options: unknown) => new CredentialLimits(givenOptions(options)),
+      useFactory: (options: unknown) => new CredentialLimits(authSettingsOf(options)),
       inject: [MODULE_OPTIONS_TOKEN],
     },
   ],
@@ -33,13 +45,13 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 export class AuthModule extends ConfigurableModuleClass {
   /** Bearer tokens as these options have them. */
   static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
-    // JavaScript may call it without any, which is told of like every other fault.
+    // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
   /** Bearer tokens as the options have them that a factory returns. */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
-    assertAsyncAuthOptions(options);
+    checkAsyncAuthOptions(options);
     return super.forRootAsync(options);
   }
 }

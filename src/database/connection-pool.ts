@@ -7,7 +7,7 @@ import {
   DatabaseUnreachableError,
   isRejection,
 } from './database.errors.js';
-import { DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
 
 type ConnectCallback = Parameters<typeof pg.Pool.prototype.connect>[0];
 
@@ -22,7 +22,13 @@ export class ConnectionPool extends pg.Pool {
   private readonly logger = new Logger(ConnectionPool.name);
   private inUse = 0;
 
-  constructor({ url, password, schema: ownSchema, size = 10, timeout = DEFAULT_TIMEOUT }: UrlDatabaseOptions) {
+  constructor({
+    url,
+    password,
+    schema: ownSchema,
+    size = DEFAULT_POOL_SIZE,
+    timeout = DEFAULT_TIMEOUT,
+  }: UrlDatabaseOptions) {
     const { connectionString, schema, keepsStatements } = parseDatabaseUrl(url, password, ownSchema);
     super({
       connectionString,

@@ -1,13 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { databaseFaults } from './database.options.js';
+import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
+import { checkOptions, OptionsError } from '../util/options.js';
+import { DatabaseOption } from './database.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 const pool = new pg.Pool();
 const adapter = new PrismaPg({});
 
-describe(databaseFaults.name, () => {
+class Options {
+  @DatabaseOption()
+  database: unknown;
+}
+
+class RefusedError extends OptionsError {
+  constructor(faults: readonly string[]) {
+    super('a store', faults);
+  }
+}
+
+const faultsOf = (database: unknown): string[] =>
+  faultsOfError(RefusedError, () => checkOptions(Options, { database }, RefusedError));
+
+describe(DatabaseOption.name, () => {
   it.each([
     { url },
     { url: 'postgresql://gardener@db/plants', password: 'secret', schema: 'green', size: 1, timeout: 86_400_000 },
@@ -19,10 +35,18 @@ describe(databaseFaults.name, () => {
     { adapter },
     { adapter, timeout: 5000 },
   ])('should find none in %#', (database) => {
-    expect(databaseFaults(database)).toEqual([]);
+    expect(faultsOf(database)).toEqual([]);
+  });
+
+  it('should leave a pool and an adapter the very objects that they are', () => {
+    const poolOptions = checkOptions(Options, { database: { pool } }, RefusedError);
+    const adapterOptions = checkOptions(Options, { database: { adapter } }, RefusedError);
+    expect((poolOptions.database as { pool: unknown }).pool).toBe(pool);
+    expect((adapterOptions.database as { adapter: unknown }).adapter).toBe(adapter);
   });
 
   it.each<[unknown, ...string[]]>([
+    [[url], 'database: is an array, should be { url }, { pool } or { adapter }'],
     [undefined, 'database: is missing, should be { url }, { pool } or { adapter }'],
     [null, 'database: is null'],
     [url, 'database: is a string'],
@@ -30,15 +54,19 @@ describe(databaseFaults.name, () => {
     [{ timeout: 1 }, 'database: has none of'],
     [{ url, pool }, 'database: has url and pool, should have exactly one of url, pool and adapter'],
     [{ url, pool, adapter }, 'database: has url and pool and adapter'],
-    [{ uri: url }, 'database.uri: is no option, should be one of url, pool, adapter', 'database: has none of'],
+    [
+      { uri: url },
+      'database.uri: is no option, should be one of url, password, schema, size, timeout, pool, adapter',
+      'database: has none of',
+    ],
     [{ url, tiemout: 1 }, 'database.tiemout: is no option'],
     [{ url: 5 }, 'database.url: is 5, should be a PostgreSQL URL'],
     [{ url: null }, 'database.url: is null'],
     [{ url: 'mysql://root:secret@db/plants' }, 'database.url: must be a PostgreSQL URL such as'],
     [{ url, password: 'hidden' }, 'database.url: holds a password other than the one given separately'],
     [{ url, password: 5 }, 'database.password: is 5, should be a string'],
-    [{ url: `${url}?schema=green`, schema: 'red' }, 'database.schema: is not the schema that database.url names'],
-    [{ url: `${url}?schema=public`, schema: 'red' }, 'database.schema: is not the schema that database.url names'],
+    [{ url: `${url}?schema=green`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
+    [{ url: `${url}?schema=public`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
     [{ url, schema: '' }, 'database.schema: must name a schema of 1 to 63 bytes'],
     [{ url, schema: 'ä'.repeat(32) }, 'database.schema: must name a schema of 1 to 63 bytes'],
     [{ pool, schema: '$user' }, 'database.schema: must not be $user'],
@@ -46,16 +74,16 @@ describe(databaseFaults.name, () => {
     [{ url, size: 0 }, 'database.size: is 0, should be a whole number from 1 to 1000'],
     [{ url, size: '10' }, 'database.size: is a string'],
     [{ url, size: 1001 }, 'database.size: is 1001'],
-    [{ url, timeout: 0.5 }, 'database.timeout: is 0.5, should be a whole number from 1 to 86400000'],
+    [{ url, timeout: 0.5 }, 'database.timeout: is 0.5, should be a whole number of milliseconds from 1 to 86400000'],
     [{ url, timeout: Infinity }, 'database.timeout: is Infinity'],
     [{ url, timeout: NaN }, 'database.timeout: is NaN'],
     [{ pool, timeout: 86_400_001 }, 'database.timeout: is 86400001'],
     [{ pool, size: 5 }, 'database.size: does not go with pool, should be left out'],
     [{ pool, password: 'secret' }, 'database.password: does not go with pool'],
-    [{ pool: {} }, 'database.pool: is an object that is none, should be a Pool of pg'],
-    [{ pool: url }, 'database.pool: is a string that is none'],
-    [{ pool: null }, 'database.pool: is null that is none'],
-    [{ pool: adapter }, 'database.pool: is an object that is none, should be a Pool of pg; a driver adapter goes into'],
+    [{ pool: {} }, 'database.pool: is an object, should be a Pool of pg'],
+    [{ pool: url }, 'database.pool: is a string'],
+    [{ pool: null }, 'database.pool: is null'],
+    [{ pool: adapter }, 'database.pool: is an object, should be a Pool of pg; a driver adapter goes into'],
     [
       { adapter, schema: 'green' },
       'database.schema: does not go with adapter, should be left out: give it to the adapter',
@@ -65,14 +93,14 @@ describe(databaseFaults.name, () => {
       'database.password: does not go',
       'database.size: does not go with adapter',
     ],
-    [{ adapter: pool }, "database.adapter: is an object that is none, should be a driver adapter of Prisma's"],
+    [{ adapter: pool }, "database.adapter: is an object, should be a driver adapter of Prisma's"],
     [
       { adapter: { provider: 'mysql', connect: () => undefined } },
       'database.adapter: is for mysql, should be a driver',
     ],
     [{ url: 5, size: -1, timeout: 'long' }, 'database.url: ', 'database.size: ', 'database.timeout: is a string'],
   ])('should tell what is wrong in %#, and no secret', (database, ...faults) => {
-    const found = databaseFaults(database);
+    const found = faultsOf(database);
     expect(found.sort()).toEqual(faults.sort().map((fault) => expect.stringContaining(fault) as unknown));
     expect(found.join()).not.toMatch(/secret|hidden|gardener/);
   });

@@ -18,8 +18,9 @@ import { PlantsStatistics } from './plants-statistics.js';
 import { otherMethodsControllerAt, plantsControllerAt, refuseOtherMethods } from './plants.controller.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import {
-  assertAsyncOptions,
-  extrasFaults,
+  PlantsExtras,
+  extrasOf,
+  checkAsyncPlantsOptions,
   PLANTS_MODULE_SETTINGS,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
@@ -35,27 +36,17 @@ const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
 
 const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
-/** All of them: what is not named here Nest would count among the options. */
-const DEFAULTS: Required<PlantsModuleExtras> = {
-  path: 'plants',
-  version: undefined,
-  guards: [],
-  imports: [],
-  openApi: {},
-};
-
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTIONS } =
   new ConfigurableModuleBuilder<PlantsModuleOptions>({ moduleName: 'Plants' })
     .setClassMethodName('forRoot')
-    .setExtras<PlantsModuleExtras>(DEFAULTS, storeOf)
+    // All of them: what is not named here Nest would count among the options.
+    .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
     .build();
 
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
-  const faults = extrasFaults(given);
-  if (faults.length > 0) throw new PlantsModuleOptionsError(faults);
-  const { path = DEFAULTS.path, version, guards = [], imports = [], openApi = {} } = given;
-  const extras: Required<PlantsModuleExtras> = { path, version, guards, imports, openApi };
+  const extras = extrasOf(given);
+  const { guards, imports } = extras;
   const controller = plantsControllerAt(extras);
   const otherMethods = otherMethodsControllerAt(extras);
   return {
@@ -128,7 +119,7 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
 
   /** The store with the options that a factory returns; what is a PlantsModuleExtras stands beside it. */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
-    assertAsyncOptions(options);
+    checkAsyncPlantsOptions(options);
     return super.forRootAsync(options);
   }
 

@@ -1,14 +1,112 @@
 import { describe, expect, it } from '@jest/globals';
 import { VERSION_NEUTRAL } from '@nestjs/common';
+import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { extrasFaults, type PlantsModuleExtras, PlantsModuleOptionsError } from './plants.options.js';
+import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModule } from './plants.module.js';
+import {
+  checkAsyncPlantsOptions,
+  extrasOf,
+  type PlantsModuleExtras,
+  PlantsModuleOptionsError,
+  settingsOf,
+} from './plants.options.js';
+
+const database = { url: 'postgresql://gardener:secret@db/plants' };
+
+const faultsOf = (use: () => unknown): string[] => faultsOfError(PlantsModuleOptionsError, use);
+
+const containing = (parts: string[]): unknown[] => parts.map((part) => expect.stringContaining(part) as unknown);
+
+describe(settingsOf.name, () => {
+  it('should have the defaults in place of what is not given', () => {
+    const settings = {
+      database: { ...database, size: 10, timeout: 5000 },
+      bodyLimit: 1_048_576,
+      writeQueueLimit: 10_000,
+      errorStatus: 'contract',
+      createdBy: principalOf,
+    };
+    expect(settingsOf({ database })).toEqual(settings);
+    expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
+    const given = {
+      database: { ...database, size: 1, timeout: 2 },
+      bodyLimit: 1,
+      writeQueueLimit: 2,
+      errorStatus: 'semantic',
+      createdBy: () => undefined,
+      onCreated: () => undefined,
+    };
+    expect(settingsOf(given)).toEqual(given);
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [undefined, 'database: is missing'],
+    ['postgresql://gardener:secret@db/plants', 'database: is missing'],
+    [{}, 'database: is missing'],
+    [
+      { database, bodylimit: 5 },
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus, createdBy, onCreated',
+    ],
+    [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that returns who creates a plant'],
+    [{ database, onCreated: true }, 'onCreated: is true, should be a function that is called for each plant'],
+    [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number of bytes from 1 to '],
+    [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
+    [{ database, bodyLimit: null }, 'bodyLimit: is null'],
+    [{ database, bodyLimit: 2 ** 40 }, 'bodyLimit: is 1099511627776'],
+    [{ database, writeQueueLimit: 0 }, 'writeQueueLimit: is 0, should be a whole number from 1 to 1000000'],
+    [{ database, errorStatus: 'Semantic' }, 'errorStatus: is a string, should be one of contract, semantic'],
+    [{ database, errorStatus: 400 }, 'errorStatus: is 400'],
+    [
+      { database, guards: [], path: 'x' },
+      'guards: comes too late from a factory',
+      'path: comes too late from a factory',
+    ],
+    [
+      { bodyLimit: 1.5, errorStatus: '', database: {} },
+      'database: has none of',
+      'bodyLimit: is 1.5',
+      'errorStatus: is a',
+    ],
+  ])('should be refused with every fault of %j, and no secret', (options, ...faults) => {
+    const found = faultsOf(() => settingsOf(options));
+    expect(found).toEqual(containing(faults));
+    expect(found.join()).not.toMatch('secret');
+  });
+});
+
+describe(checkAsyncPlantsOptions.name, () => {
+  const useFactory = (): object => ({ database });
+
+  it('should let pass what Nest and the store know', () => {
+    expect(
+      faultsOf(() => {
+        checkAsyncPlantsOptions({ useFactory, inject: [], imports: [], path: 'x', guards: [] });
+      }),
+    ).toEqual([]);
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [undefined, 'useFactory: is missing, should be a function that returns the options'],
+    [{ useFactory: {} }, 'useFactory: is an object, should be a function'],
+    [{ useFactory, gaurds: [] }, 'gaurds: is no option, should be one of useFactory'],
+    [{ useFactory, bodyLimit: 5 }, 'bodyLimit: is not read here, should be returned by the factory'],
+    [{}, 'useFactory: is missing'],
+    [{ database }, 'database: is not read here', 'useFactory: is missing'],
+  ])('should refuse what would be ignored: %#', (options, ...faults) => {
+    expect(
+      faultsOf(() => {
+        checkAsyncPlantsOptions(options);
+      }),
+    ).toEqual(containing(faults));
+  });
+});
 
 class Guard {
   canActivate = (): boolean => true;
 }
 
-describe(extrasFaults.name, () => {
+describe(extrasOf.name, () => {
   it.each<PlantsModuleExtras>([
     {},
     { path: 'plants' },
@@ -21,29 +119,32 @@ describe(extrasFaults.name, () => {
     { openApi: { namePrefix: 'Store_2', securityScheme: 'host.jwt-1' } },
     { openApi: { securityScheme: false } },
   ])('should let pass (%#)', (extras) => {
-    expect(extrasFaults(extras)).toEqual([]);
+    expect(faultsOf(() => extrasOf(extras))).toEqual([]);
   });
 
   it.each([
-    ["path: is '', should be parts made of letters, digits and -._~", { path: '' }],
-    ["path: is '/', should be", { path: '/' }],
-    ["path: is 'a//b', should be", { path: 'a//b' }],
-    ["path: is 'a/..', should be", { path: 'a/..' }],
-    ["path: is 'garden/:id', should be", { path: 'garden/:id' }],
-    ["path: is '*all', should be", { path: '*all' }],
-    ["path: is [ 'a', 'b' ], should be", { path: ['a', 'b'] }],
+    ['path: is a string, should be parts made of letters, digits and -._~', { path: '' }],
+    ['path: is a string, should be', { path: '/' }],
+    ['path: is a string, should be', { path: 'a//b' }],
+    ['path: is a string, should be', { path: 'a/..' }],
+    ['path: is a string, should be', { path: 'garden/:id' }],
+    ['path: is a string, should be', { path: '*all' }],
+    ['path: is an array, should be', { path: ['a', 'b'] }],
     ['path: is null, should be', { path: null }],
     ['version: is 1, should be a string such as "1"', { version: 1 }],
-    ['version: is [], should be', { version: [] }],
-    ['guards: is [class Guard], should be an array of classes', { guards: Guard }],
-    ['guards: is [ undefined ], should be', { guards: [undefined] }],
-    ['guards: is [ [Function (anonymous)] ], should be', { guards: [() => true] }],
-    ['guards: is [ [Guard] ], should be', { guards: [new Guard()] }],
-    ['imports: is {}, should be an array of modules', { imports: {} }],
-    ["openApi: is 'Store', should be an object", { openApi: 'Store' }],
+    ['version: is an array, should be', { version: [] }],
+    ['guards: is a function, should be an array of classes', { guards: Guard }],
+    ['guards: is an array, should be', { guards: [undefined] }],
+    ['guards: is an array, should be', { guards: [() => true] }],
+    ['guards: is an array, should be', { guards: [new Guard()] }],
+    ['imports: is an object, should be an array of modules', { imports: {} }],
+    ['openApi: is a string, should be an object', { openApi: 'Store' }],
     ['openApi.prefix: is no option, should be one of namePrefix, securityScheme', { openApi: { prefix: '' } }],
-    ["openApi.namePrefix: is 'my store', should be letters, digits and _", { openApi: { namePrefix: 'my store' } }],
-    ["openApi.securityScheme: is '', should be the name of a security scheme", { openApi: { securityScheme: '' } }],
+    ['openApi.namePrefix: is a string, should be letters, digits and _', { openApi: { namePrefix: 'my store' } }],
+    [
+      'openApi.securityScheme: is a string, should be the name of a security scheme',
+      { openApi: { securityScheme: '' } },
+    ],
   ])('should refuse: %s', (message, extras) => {
     const options = { database: { url: 'postgresql://localhost/plants' }, ...extras } as never;
     expect(() => PlantsModule.forRoot(options)).toThrow(PlantsModuleOptionsError);
@@ -51,6 +152,6 @@ describe(extrasFaults.name, () => {
   });
 
   it('should tell of all at once', () => {
-    expect(extrasFaults({ path: '', version: '', openApi: { namePrefix: '' } })).toHaveLength(3);
+    expect(faultsOf(() => extrasOf({ path: '', version: '', openApi: { namePrefix: '' } }))).toHaveLength(3);
   });
 });

@@ -1,16 +1,27 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
-  assertCreator,
   type Creator,
   type CreatedPlant,
   PLANTS_MODULE_SETTINGS,
   type PlantsModuleSettings,
 } from './plants.options.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
-import { assertPlant, type NewPlant, type Plant, plantOf } from './new-plant.js';
+import { isStorableText, assertPlant, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStatistics } from './plants-statistics.js';
+
+const MAX_NAME_LENGTH = 255;
+
+/** @throws TypeError where nobody has such a name; the application may say anything */
+function assertCreator(creator: unknown): asserts creator is Creator {
+  const { name } = Object(creator) as Record<string, unknown>;
+  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
+  throw new TypeError(
+    `the name of a plant's creator cannot be stored: a TokenVerifier, or createdBy of the options, has to return one of ` +
+      `1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`,
+  );
+}
 
 /** Creates plants; for code of the application that does not go through HTTP. */
 @Injectable()

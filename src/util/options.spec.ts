@@ -1,13 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { asyncFaults } from './options.js';
+import { faultsOf } from '../../test/support/configuration-refusal.js';
+import { checkAsyncOptions, OptionsError } from './options.js';
 
-const NAMES = { extras: ['path', 'imports'], options: ['database'] };
+class StoreOptions {
+  database = undefined;
+}
+const NAMES = { extras: ['path', 'imports'], options: StoreOptions };
 const useFactory = (): object => ({});
 class Options {
   create = useFactory;
 }
 
-describe(asyncFaults.name, () => {
+class RefusedError extends OptionsError {
+  constructor(faults: readonly string[]) {
+    super('a module', faults);
+  }
+}
+
+const asyncFaults = (given: unknown): string[] =>
+  faultsOf(RefusedError, () => {
+    checkAsyncOptions(given, NAMES, RefusedError);
+  });
+
+describe(checkAsyncOptions.name, () => {
   it.each([
     [{ useFactory }],
     [{ useFactory, inject: ['CONFIG'], imports: [], path: 'x' }],
@@ -15,7 +30,7 @@ describe(asyncFaults.name, () => {
     [{ useExisting: Options }],
     [{ useExisting: 'OPTIONS' }],
   ])('should let pass %#', (given) => {
-    expect(asyncFaults(given, NAMES)).toEqual([]);
+    expect(asyncFaults(given)).toEqual([]);
   });
 
   it.each<[unknown, ...string[]]>([
@@ -23,9 +38,12 @@ describe(asyncFaults.name, () => {
     [null, 'useFactory: is missing, should be a function that returns the options'],
     [useFactory, 'useFactory: is missing, should be a function that returns the options'],
     [{ useFactory: undefined }, 'useFactory: is missing, should be a function that returns the options'],
-    [{ useFactory: {} }, 'useFactory: is an object, should be a function'],
+    [{ useFactory: {} }, 'useFactory: is an object, should be a function that returns the options'],
     [{ useClass: 'Options' }, 'useClass: is a string, should be a class'],
-    [{ useFactory, useClass: Options }, 'useClass: stands beside useFactory, should be left out, or that one'],
+    [
+      { useFactory, useClass: Options },
+      'useClass: is given in addition to useFactory, should be left out, or that one',
+    ],
     [{ useFactory, inject: 'CONFIG' }, 'inject: is a string, should be an array of injection tokens'],
     [{ useFactory, database: {} }, 'database: is not read here, should be returned by the factory'],
     [
@@ -34,6 +52,6 @@ describe(asyncFaults.name, () => {
       'useFactory: is missing, should be a function that returns the options',
     ],
   ])('should tell of every fault (%#)', (given, ...faults) => {
-    expect(asyncFaults(given, NAMES)).toEqual(faults);
+    expect(asyncFaults(given)).toEqual(faults);
   });
 });

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { FetchImplementation, JSONWebKeySet } from 'jose';
 import { reasonOf, quote } from '../../util/text.js';
-import type { JwtOptions } from './jwt-options.js';
+import type { JwtOptions } from '../auth.options.js';
 import { ALGORITHMS, isHttpUrl, type Jose } from './jwt-rules.js';
 
 type Fetch = Parameters<FetchImplementation>[1];

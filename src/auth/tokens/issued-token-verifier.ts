@@ -5,7 +5,7 @@ import { Migrator } from '../../database/migrations/migrator.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import { type Principal, TokenVerifier } from '../token-verifier.js';
-import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import type { IssuedTokensOptions } from '../auth.options.js';
 import { LookupQueue } from './lookup-queue.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection } from '../../database/database.errors.js';
-import type { IssuedTokensOptions } from './issued-tokens-options.js';
+import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
 const STATEMENT_TIMEOUT_MS = 1000;

@@ -1,20 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { MigratorOptionsError } from './migrator.options.js';
+import { faultsOf as faultsOfError } from '../../../test/support/configuration-refusal.js';
+import { type MigratorOptions, MigratorOptionsError } from './migrator.options.js';
 import { Migrator } from './migrator.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 
-function faultsOf(...options: unknown[]): string[] {
-  try {
-    new (Migrator as new (...options: unknown[]) => Migrator)(...options);
-    return [];
-  } catch (error) {
-    expect(error).toBeInstanceOf(MigratorOptionsError);
-    const [title, ...faults] = (error as Error).message.split('\n');
-    expect(title).toBe('The options of Migrator cannot be used:');
-    return faults;
-  }
-}
+const faultsOf = (options?: unknown): string[] =>
+  faultsOfError(MigratorOptionsError, () => new Migrator(options as MigratorOptions));
 
 describe(MigratorOptionsError.name, () => {
   it.each([
@@ -45,7 +37,7 @@ describe(MigratorOptionsError.name, () => {
     [{ url, schema: 'ä'.repeat(32) }, 'schema: must name a schema of 1 to 63 bytes'],
     [{ url, schema: '$user' }, 'schema: must not be $user'],
     [{ url, schema: null }, 'schema: is null, should be the name of a schema'],
-    [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number from 1 to 86400000'],
+    [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number of milliseconds from 1 to 86400000'],
     [{ url, folder: 5 }, 'folder: is 5, should be the path of a folder'],
     [{ url, shcema: 'green' }, 'shcema: is no option, should be one of url, password, schema, timeout, folder, size'],
     [{ schema: '', timeout: 'long' }, 'url: is missing', 'schema: must name', 'timeout: is a string'],

@@ -18,7 +18,6 @@ import {
 import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
 import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
-const DEFAULT_TIMEOUT_MS = 60_000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
@@ -31,8 +30,8 @@ export class Migrator {
   constructor(options: MigratorOptions) {
     const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
-    this.timeout = timeout ?? DEFAULT_TIMEOUT_MS;
-    this.folder = folder ?? MIGRATIONS_FOLDER;
+    this.timeout = timeout;
+    this.folder = folder;
   }
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */

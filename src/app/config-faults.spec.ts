@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { refusal } from '../../test/support/configuration-refusal.js';
-import { Environment, loadEnvironment } from '../app/config.js';
+import { Environment, loadEnvironment } from './config.js';
 
 const TOKEN = 'a-token-of-twenty-characters';
 

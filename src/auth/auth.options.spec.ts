@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals';
+import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
+import { AuthModule, verifierOf } from './auth.module.js';
+import { AuthModuleOptionsError, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
+import { TokenVerifier } from './token-verifier.js';
+
+const TOKEN = 'a-token-of-20-characters-or-more';
+
+class NobodyVerifier extends TokenVerifier {
+  verify(): undefined {
+    return undefined;
+  }
+}
+
+const faultsOf = (options: unknown): string[] => faultsOfError(AuthModuleOptionsError, () => authSettingsOf(options));
+
+describe(verifierOf.name, () => {
+  it('should accept the tokens that were given, and no others', async () => {
+    const verifier = verifierOf({ accessTokens: [TOKEN, `${TOKEN}-2`] });
+    expect(await verifier.verify(`${TOKEN}-2`)).toMatchObject({ scopes: ['plants:create'] });
+    expect(await verifier.verify(`${TOKEN}-3`)).toBeUndefined();
+  });
+
+  it('should leave it to a verifier that was given', () => {
+    const verifier = new NobodyVerifier();
+    expect(verifierOf({ verifier })).toBe(verifier);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    [
+      'no options',
+      undefined,
+      /^accessTokens: is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier$/m,
+    ],
+    ['nothing', {}, /^accessTokens: is missing/m],
+    [
+      'both',
+      { accessTokens: [TOKEN], verifier: new NobodyVerifier() },
+      /^verifier: is given in addition to accessTokens, should be left out/m,
+    ],
+    ['a verifier that is none', { verifier: {} }, /^verifier: is an object, should be .* with a method verify/m],
+    ['no verifier', { verifier: null }, /^verifier: is null, should be/m],
+    [
+      'a name with a typo',
+      { verifyer: {} },
+      /^verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier, wrongTokenLimit, rateLimit$/m,
+    ],
+    ['no token', { accessTokens: [] }, /^accessTokens: is empty, should have at least one token/m],
+    ['a token alone', { accessTokens: TOKEN }, /^accessTokens: is a string, should be an array of strings$/m],
+    ['numbers', { accessTokens: [TOKEN, 1] }, /^accessTokens: token 2 is 1, should be a string$/m],
+    ['a short token', { accessTokens: [TOKEN, 'secret'] }, /^accessTokens: token 2 of 2 is too short/m],
+    ['a token with a blank', { accessTokens: [`${TOKEN} x`] }, /token 1 of 1 cannot be sent as a bearer token/],
+  ])('should refuse %s, and repeat no token', (_, options, message) => {
+    const verify = (): unknown => verifierOf(options);
+    expect(verify).toThrow(AuthModuleOptionsError);
+    expect(verify).toThrow(message);
+    expect(verify).not.toThrow(/secret|a-token-of/);
+  });
+});
+
+describe(checkAsyncAuthOptions.name, () => {
+  it.each<[string, unknown, RegExp]>([
+    ['no options', undefined, /^useFactory: is missing, should be a function that returns the options$/m],
+    ['a name with a typo', { usefactory: () => ({}) }, /^usefactory: is no option, should be one of useFactory/m],
+    ['options beside the factory', { useFactory: () => ({}), verifier: {} }, /^verifier: is not read here/m],
+  ])('should refuse %s', (_, options, message) => {
+    expect(() => AuthModule.forRootAsync(options as never)).toThrow(AuthModuleOptionsError);
+    expect(() => AuthModule.forRootAsync(options as never)).toThrow(message);
+  });
+});
+
+describe(AuthModule.name, () => {
+  it('should take no options for none', () => {
+    expect(() => AuthModule.forRoot(undefined as never)).not.toThrow();
+  });
+});
+
+describe('issuedTokens', () => {
+  const url = 'postgresql://gardener:secret@db/plants';
+
+  it.each([
+    [{ url }],
+    [{ url: 'postgresql://gardener@db/plants', password: 'secret', schema: 'green', timeout: 86_400_000 }],
+    [{ url: `${url}?schema=green`, schema: 'green' }],
+    [{ url, password: undefined, schema: undefined, timeout: undefined }],
+  ])('should find none in %j', (options) => {
+    expect(faultsOf({ issuedTokens: options })).toEqual([]);
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [null, 'issuedTokens: is null, should be { url }: the database that the tokens are in'],
+    [url, 'issuedTokens: is a string, should be { url }'],
+    [[url], 'issuedTokens: is an array, should be { url }'],
+    [{}, 'issuedTokens.url: is missing, should be a PostgreSQL URL'],
+    [{ url: 5 }, 'issuedTokens.url: is 5, should be a PostgreSQL URL'],
+    [{ url: 'mysql://root:secret@db/plants' }, 'issuedTokens.url: must be a PostgreSQL URL such as'],
+    [{ url, password: 'hidden' }, 'issuedTokens.url: holds a password other than the one given separately'],
+    [{ url, password: 5 }, 'issuedTokens.password: is 5, should be a string'],
+    [{ url, schema: '' }, 'issuedTokens.schema: must name a schema of 1 to 63 bytes'],
+    [{ url, schema: 5 }, 'issuedTokens.schema: is 5, should be the name of a schema'],
+    [{ url: `${url}?schema=green`, schema: 'red' }, 'issuedTokens.schema: is not the schema that the URL names'],
+    [{ url, timeout: 0 }, 'issuedTokens.timeout: is 0, should be a whole number of milliseconds from 1 to 86400000'],
+    [{ url, timeout: '5' }, 'issuedTokens.timeout: is a string, should be a whole number'],
+    [{ url, size: 5 }, 'issuedTokens.size: is no option, should be one of url, password, schema, timeout'],
+    [
+      { uri: url, timeout: 0.5 },
+      'issuedTokens.uri: is no option',
+      'issuedTokens.url: is missing',
+      'issuedTokens.timeout: is 0.5',
+    ],
+  ])('should tell of every fault of %j, and of no secret', (options, ...faults) => {
+    const found = faultsOf({ issuedTokens: options });
+    expect(found).toHaveLength(faults.length);
+    found.forEach((fault, index) => {
+      expect(fault).toContain(faults[index]);
+    });
+    expect(found.join()).not.toMatch(/secret|hidden/);
+  });
+
+  it('should keep a module from being made', () => {
+    const options = { issuedTokens: { url: 'nowhere' } };
+    expect(() => verifierOf(options)).toThrow(AuthModuleOptionsError);
+    expect(() => verifierOf(options)).toThrow(/^issuedTokens\.url: must be a PostgreSQL URL/m);
+    expect(() => verifierOf({ issuedTokens: { url } })).not.toThrow();
+    expect(() => AuthModule.forRoot({ issuedTokens: { url } })).not.toThrow();
+  });
+});
+
+describe('jwt', () => {
+  const issuer = 'https://id.example.com/realms/plants';
+  const audience = 'plants';
+
+  it.each([
+    { issuer, audience },
+    { issuer: `${issuer}/`, audience: ['plants', 'garden'], jwksUrl: undefined },
+    { issuer: 'http://127.0.0.1:8080', audience: [audience], jwksUrl: 'http://127.0.0.1:8080/keys?version=2' },
+  ])('should find none in %j', (options) => {
+    expect(faultsOf({ jwt: options })).toEqual([]);
+  });
+
+  it.each<[unknown, ...string[]]>([
+    [null, 'jwt: is null, should be { issuer, audience }'],
+    [issuer, 'jwt: is a string, should be { issuer, audience }'],
+    [[issuer], 'jwt: is an array, should be { issuer, audience }'],
+    [
+      {},
+      'jwt.issuer: is missing, should be a URL such as https://id.example.com, without user, query or fragment',
+      'jwt.audience: is missing, should be what the "aud"',
+    ],
+    [{ issuer, audience, jwksUri: issuer }, 'jwt.jwksUri: is no option, should be one of issuer, audience, jwksUrl'],
+    [{ issuer: 'hidden.example.com', audience }, 'jwt.issuer: is a string, should be a URL such as https://'],
+    [{ issuer: `${issuer}?hidden`, audience }, 'jwt.issuer: is a string, should be a URL'],
+    [{ issuer: new URL(issuer), audience }, 'jwt.issuer: is an object, should be a URL'],
+    [{ issuer, audience: '' }, 'jwt.audience: is empty'],
+    [{ issuer, audience: [] }, 'jwt.audience: is empty'],
+    [{ issuer, audience: ['plants', 5] }, 'jwt.audience: has something that is no text, or an empty one'],
+    [{ issuer, audience: ['plants', ''] }, 'jwt.audience: has something that is no text, or an empty one'],
+    [{ issuer, audience: 5 }, 'jwt.audience: is 5'],
+    [{ issuer, audience: null }, 'jwt.audience: is null'],
+    [
+      { issuer, audience, jwksUrl: 'https://user:hidden@id.example.com' },
+      'jwt.jwksUrl: holds a user or password, should be a URL such as https://id.example.com, without user or fragment',
+    ],
+    [{ issuer, audience, jwksUrl: null }, 'jwt.jwksUrl: is null'],
+  ])('should tell what is wrong in %j, and repeat no text', (options, ...faults) => {
+    const found = faultsOf({ jwt: options });
+    expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
+    expect(found.join()).not.toContain('hidden');
+  });
+
+  it('should keep a module from starting', () => {
+    expect(() => verifierOf({ jwt: { issuer } })).toThrow(AuthModuleOptionsError);
+    expect(() => verifierOf({ jwt: { issuer } })).toThrow(/^jwt.audience: is missing/m);
+    expect(verifierOf({ jwt: { issuer, audience } }).verify('no-jwt')).toBeUndefined();
+  });
+});
+
+describe('wrongTokenLimit and rateLimit', () => {
+  it.each([
+    [{}],
+    [{ wrongTokenLimit: undefined, rateLimit: undefined }],
+    [{ wrongTokenLimit: 0, rateLimit: 0 }],
+    [{ wrongTokenLimit: 1, rateLimit: 1_000_000_000 }],
+  ])('should find none in %j', (options) => {
+    expect(faultsOf({ accessTokens: [TOKEN], ...options })).toEqual([]);
+  });
+
+  it.each([-1, 1.5, NaN, Infinity, 1_000_000_001, '100', null, true])('should refuse %p for either limit', (limit) => {
+    expect(faultsOf({ accessTokens: [TOKEN], wrongTokenLimit: limit, rateLimit: limit })).toEqual([
+      expect.stringMatching(/^wrongTokenLimit: is .+, should be a whole number from 0 to 1000000000$/),
+      expect.stringMatching(/^rateLimit: is .+, should be a whole number from 0 to 1000000000$/),
+    ]);
+  });
+
+  it('should be told with the other faults of the module', () => {
+    const verify = (): unknown => verifierOf({ accessTokens: [], rateLimit: '1' });
+    expect(verify).toThrow(AuthModuleOptionsError);
+    expect(verify).toThrow(/^accessTokens: is empty[^]+^rateLimit: is a string/m);
+  });
+});

@@ -1,0 +1,161 @@
+import { DatabaseAddress, SchemaOfUrl, DEFAULT_TIMEOUT } from '../database/database.options.js';
+import {
+  checkAsyncOptions,
+  checkOptions,
+  describeFound,
+  type Given,
+  Milliseconds,
+  Nested,
+  OptionsError,
+  Rule,
+  WholeNumber,
+} from '../util/options.js';
+import { accessTokensFault } from './static-tokens.js';
+import { isHttpUrl } from './jwt/jwt-rules.js';
+import type { TokenVerifier } from './token-verifier.js';
+
+/**
+ * An `AuthModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be
+ * right, never a token.
+ */
+export class AuthModuleOptionsError extends OptionsError {
+  override readonly name = 'AuthModuleOptionsError';
+
+  constructor(faults: readonly string[]) {
+    super('AuthModule', faults);
+  }
+}
+
+/** What may hold a password, which must not be shown. */
+const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
+
+interface HttpUrlRules {
+  /** Whether the URL may have a query. */
+  query?: boolean;
+  required?: boolean;
+}
+
+/** The URL of something that is fetched over HTTP. */
+export function HttpUrl({ query = false, required = false }: HttpUrlRules = {}): PropertyDecorator {
+  const should = `should be a URL such as https://id.example.com, without user${query ? '' : ', query'} or fragment`;
+  return Rule((value, _options, found) => {
+    if ((value === undefined && !required) || isHttpUrl(value, { query })) return undefined;
+    return `${typeof value === 'string' && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
+  });
+}
+
+function Audience(): PropertyDecorator {
+  return Rule((value, _options, found) => {
+    const audiences = Array.isArray(value) ? (value as unknown[]) : [value];
+    if (audiences.length > 0 && audiences.every((one) => typeof one === 'string' && one !== '')) return undefined;
+    const isEmpty = value === '' || audiences.length === 0;
+    const mixed = Array.isArray(value) ? 'has something that is no text, or an empty one' : found;
+    return `${isEmpty ? 'is empty' : mixed}, should be what the "aud" of JWTs for this service has, a string or an array of them`;
+  });
+}
+
+export const MAX_RATE_LIMIT = 1_000_000_000;
+
+/** Tokens, of which messages give the position only. There have to be some where nothing else says which tokens are valid. */
+function AccessTokens(): PropertyDecorator {
+  return Rule<AuthSettings>((tokens, options, found) => {
+    if (tokens === undefined) {
+      return sourcesOf(options).length > 0 || options.verifier !== undefined
+        ? undefined
+        : 'is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier';
+    }
+    if (!Array.isArray(tokens)) return `${found}, should be an array of strings`;
+    if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
+    const other = tokens.findIndex((token) => typeof token !== 'string');
+    return other < 0
+      ? accessTokensFault(tokens as string[])
+      : `token ${other + 1} ${describeFound(tokens[other])}, should be a string`;
+  });
+}
+
+function OnlyVerifier(): PropertyDecorator {
+  return Rule<AuthSettings>((verifier, options, found) => {
+    if (verifier === undefined) return undefined;
+    const sources = sourcesOf(options);
+    if (sources.length > 0) return `is given in addition to ${sources.join(' and ')}, should be left out, or those`;
+    return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
+      ? undefined
+      : `${found}, should be an object with a method verify: extend TokenVerifier`;
+  });
+}
+
+function sourcesOf(options: AuthSettings): string[] {
+  return (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
+}
+
+class IssuedTokens extends DatabaseAddress {
+  /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
+  @SchemaOfUrl()
+  schema?: string | undefined;
+  /**
+   * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has 750 of
+   * them, whatever is given, so that revocations take effect in time. Where the database does not answer so soon, the next statement has
+   * twice as many, up to all of them, until answers are fast again.
+   */
+  @Milliseconds()
+  timeout = DEFAULT_TIMEOUT;
+}
+
+/** Where issued tokens are: the database that `plant-store token` works on, which has the store's tables. */
+export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
+
+class Jwt {
+  /** The `iss` of the JWTs, exactly: the URL of an OpenID Connect issuer. */
+  @HttpUrl({ required: true })
+  issuer!: string;
+  /** The `aud` of the JWTs, or several, of which a JWT has to have one. */
+  @Audience()
+  audience!: string | readonly string[];
+  /** URL of the issuer's keys; what its OpenID Connect discovery document names unless given. */
+  @HttpUrl({ query: true })
+  jwksUrl?: string | undefined;
+}
+
+/** Whose JWTs are access tokens. */
+export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
+
+/** The options, checked, with the defaults in place of what was not given. */
+export class AuthSettings {
+  /** Tokens that are valid, each of at least 20 characters that a bearer token may have; they have all scopes. */
+  @AccessTokens()
+  accessTokens?: readonly string[] | undefined;
+  /** The database that `plant-store token` issues tokens in. */
+  @Nested('{ url }: the database that the tokens are in', () => IssuedTokens)
+  issuedTokens?: IssuedTokensOptions | undefined;
+  /** The OpenID Connect issuer whose JWTs are valid. */
+  @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
+  jwt?: JwtOptions | undefined;
+  /** What else decides what a token is worth. */
+  @OnlyVerifier()
+  verifier?: TokenVerifier | undefined;
+  /**
+   * Wrong tokens that one address may send in a minute, before more are refused with 42900; 100 unless given, 0 for any number.
+   * An address is `request.ip`, as the application's platform has it.
+   */
+  @WholeNumber(0, MAX_RATE_LIMIT)
+  wrongTokenLimit = 100;
+  /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
+  @WholeNumber(0, MAX_RATE_LIMIT)
+  rateLimit = 0;
+}
+
+/** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
+export type AuthModuleOptions = Given<AuthSettings>;
+
+/** How often credentials may be tried and used. */
+export type CredentialLimitsOptions = Pick<AuthModuleOptions, 'wrongTokenLimit' | 'rateLimit'>;
+
+/** @throws AuthModuleOptionsError where the options can't work */
+export function authSettingsOf(options: unknown): AuthSettings {
+  return checkOptions(AuthSettings, options, AuthModuleOptionsError);
+}
+
+/** Throws an AuthModuleOptionsError where something in addition to the factory would be ignored, or there is none. */
+export function checkAsyncAuthOptions(options: unknown): void {
+  checkAsyncOptions(options, { options: AuthSettings }, AuthModuleOptionsError);
+}
