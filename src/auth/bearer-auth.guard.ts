@@ -1,7 +1,8 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { ApiError } from '../errors/api-error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
+import { AuthModuleOptionsError } from './auth-module-options.error.js';
 import { authenticate } from './bearer-attempt.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CredentialUndecidedError, InsufficientScopeError, InvalidTokenError } from './credential.error.js';
@@ -17,6 +18,9 @@ interface RequestGuard extends CanActivate {
 
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
+
+const WITHOUT_AUTH_MODULE =
+  'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs';
 
 /** Milliseconds from one line in the log to the next on why tokens can't be decided on. */
 const TOLD_EVERY_MS = 1000;
@@ -37,7 +41,12 @@ export class BearerAuthGuard extends PassportGuard {
   readonly #limits: CredentialLimits;
   readonly #throttle = new LogThrottle(TOLD_EVERY_MS);
 
-  constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
+  // Optional, so that a host that forgot AuthModule is told so in its own terms, and not in those of injection.
+  constructor(
+    @Optional() @Inject(BearerStrategy) strategy: unknown,
+    @Optional() @Inject(CredentialLimits) limits: unknown,
+  ) {
+    if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.#strategy = strategy as BearerStrategy;
