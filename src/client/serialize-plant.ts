@@ -1,18 +1,20 @@
-import type { components } from './generated/openapi.js';
+import { type components, NEW_PLANT_FIELDS } from './generated/openapi.js';
+
+type NewPlant = components['schemas']['NewPlant'];
+
+const FIELDS = Object.keys(NEW_PLANT_FIELDS) as (keyof NewPlant)[];
 
 /**
  * The plant as JSON, its id digit by digit: `JSON.stringify` takes no bigint.
  *
  * @throws TypeError for an id that is not exactly known
  */
-export function serializePlant({ id, name, tag }: components['schemas']['NewPlant']): string {
-  const fields: Record<string, string | undefined> = {
-    id: integer(id),
-    name: JSON.stringify(name),
-    tag: JSON.stringify(tag),
-  };
-  const members = Object.entries(fields).filter(([, json]) => json !== undefined);
-  return `{${members.map(([field, json = '']) => `"${field}":${json}`).join(',')}}`;
+export function serializePlant(plant: NewPlant): string {
+  const members = FIELDS.flatMap((field) => {
+    const json = field === 'id' ? integer(plant.id) : (JSON.stringify(plant[field]) as string | undefined);
+    return json === undefined ? [] : [`"${field}":${json}`];
+  });
+  return `{${members.join(',')}}`;
 }
 
 /** A number is taken from callers in JavaScript, as far as none is rounded. Whether it fits int64 the store says. */
