@@ -76,7 +76,9 @@ describe(BatchWriter.name, () => {
     const sentAtOnce = async (id: number): Promise<boolean> => {
       const before = sent.length;
       void writer.create(plant(id));
-      await new Promise(process.nextTick);
+      await new Promise((resolve) => {
+        process.nextTick(resolve);
+      });
       const isSent = sent.length > before;
       await turn();
       sent.at(-1)?.answer(id);
