@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type MeasuringTime, measuringTime } from './measure/measuring-time.js';
+import { measuringTime, type MeasuringTime } from './measure/measuring-time.js';
 import { positiveNumbers } from './option-numbers.js';
 import { allTargets } from './targets/all-targets.js';
 import { chosenTargets } from './targets/chosen-targets.js';

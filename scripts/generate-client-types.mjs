@@ -1,5 +1,5 @@
 // Writes the types of the client from openapi.json. A .ts file, because tsc does not copy a .d.ts into dist/.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import openapiTypescript, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
 
@@ -11,5 +11,14 @@ const types = await openapiTypescript(DOCUMENT, {
   transform: ({ format }) =>
     format === 'int64' ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword) : undefined,
 });
+
+// Types say nothing at run time, when the client has to know which fields there are.
+const { NewPlant } = JSON.parse(readFileSync(DOCUMENT, 'utf8')).components.schemas;
+const fields = Object.keys(NewPlant.properties).map((name) => [name, NewPlant.required.includes(name)]);
+const constant = `
+/** The fields of a NewPlant, and whether each is required. */
+export const NEW_PLANT_FIELDS = ${JSON.stringify(Object.fromEntries(fields))} as const;
+`;
+
 mkdirSync(new URL('.', TYPES), { recursive: true });
-writeFileSync(TYPES, COMMENT_HEADER + astToString(types));
+writeFileSync(TYPES, COMMENT_HEADER + astToString(types) + constant);

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Module, type INestApplication } from '@nestjs/common';
+import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import express from 'express';
 import type { AddressInfo, Server } from 'node:net';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
-import { PLATFORMS, type Platform } from './support/platforms.js';
+import { type Platform, PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const PLANT = '{"id": 9007199254740993, "name": "Rose"}';

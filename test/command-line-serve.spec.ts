@@ -1,13 +1,13 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from './support/free-port.js';
-import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
+import { PlantStoreProcess } from './support/process.js';
 import { TOKEN } from './support/request.js';
-import { TakenPort } from './support/taken-port.js';
 import { serviceVariables } from './support/service-variables.js';
+import { TakenPort } from './support/taken-port.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 

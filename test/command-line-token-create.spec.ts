@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isWellFormedToken } from '../src/auth/tokens/token.js';
 import { CREATE_PLANTS } from '../src/auth/token-verifier.js';
+import { isWellFormedToken } from '../src/auth/tokens/token.js';
 import { parseExpiry } from '../src/cli/token/token-arguments.js';
 import { withTokensOf } from '../src/cli/token/token-database.js';
 import { Migrator } from '../src/database/migrations/migrator.js';

@@ -1,10 +1,10 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
-import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { TableLock } from './support/table-lock.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { TokenCommands } from './support/token-commands.js';
 
 describe('plant-store serve in production, without a token', () => {

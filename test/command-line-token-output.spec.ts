@@ -1,6 +1,6 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { TokenCommands } from './support/token-commands.js';

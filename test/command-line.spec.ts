@@ -1,13 +1,13 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type AddressInfo, createServer } from 'node:net';
 import { makeToken } from '../src/auth/tokens/token.js';
 import { readMigrations } from '../src/database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
 import { freePort } from './support/free-port.js';
-import { PlantStoreProcess } from './support/process.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
+import { PlantStoreProcess } from './support/process.js';
 import { TOKEN } from './support/request.js';
 import { outcomeOfCommandLine } from './support/run-command-line.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
-import { Environment } from '../src/app/config.js';
 import { describeVariables } from '../src/app/config-values.js';
+import { Environment } from '../src/app/config.js';
 
 const path = (name: string) => new URL(`../${name}`, import.meta.url);
 const lines = (name: string) => readFileSync(path(name), 'utf8').split('\n');

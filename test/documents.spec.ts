@@ -1,11 +1,11 @@
+import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { access, readdir, readFile } from 'node:fs/promises';
-import 'reflect-metadata';
-import { PlantStoreClient } from '../src/client/index.js';
-import { Environment } from '../src/app/config.js';
 import { describeVariables } from '../src/app/config-values.js';
+import { Environment } from '../src/app/config.js';
+import { PlantStoreClient } from '../src/client/index.js';
 import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 import { AuthModule, Migrator, PlantsModule } from '../src/index.js';
 import { startStore } from './support/store.js';

@@ -6,8 +6,8 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AuthModule,
   BearerAuthGuard,
-  type PlantsModuleExtras,
   PlantsModule,
+  type PlantsModuleExtras,
   type PlantsModuleOptions,
   type Principal,
   TokenVerifier,

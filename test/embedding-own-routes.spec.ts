@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Get, Inject, Module, Post, UseFilters, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { AddressInfo } from 'node:net';
 import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule, PlantsService } from '../src/index.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';

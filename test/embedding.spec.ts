@@ -130,13 +130,6 @@ describe(PlantsModuleOptionsError.name, () => {
     await app.init().finally(() => app.close());
   }
 
-  it('should tell of two stores on one path', async () => {
-    const database = { url: 'postgresql://localhost/plants' };
-    await expect(startWith({ database }, { database, path: '/plants/' })).rejects.toThrow(
-      'path: two stores have "/plants", each should have a path of its own',
-    );
-  });
-
   it('should tell of a database that is none, without its URL', async () => {
     const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' } });
     await expect(failure).rejects.toThrow(/^database\.url: must be a PostgreSQL URL/m);

@@ -1,5 +1,5 @@
-import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
 import { makeToken } from '../src/auth/tokens/token.js';
 import { bearer, issueToken } from './support/issued-token.js';
 import { PlantStoreProcess } from './support/process.js';

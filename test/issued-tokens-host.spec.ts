@@ -1,8 +1,8 @@
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AddressInfo } from 'node:net';
 import {
   ApiExceptionFilter,
   AuthModule,

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { IssuedTokenVerifier } from '../src/auth/tokens/issued-token-verifier.js';
 import { makeToken } from '../src/auth/tokens/token.js';
 import { bearer, issueToken, type StoredToken } from './support/issued-token.js';

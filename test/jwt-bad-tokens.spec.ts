@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { JwtVerifier } from '../src/auth/jwt/jwt-verifier.js';
-import { AUDIENCE, base64url, publicJwk, type SigningKey, signingKey } from './support/forged-jwt.js';
+import { AUDIENCE, base64url, publicJwk, signingKey, type SigningKey } from './support/forged-jwt.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
 import { expectRefusal } from './support/refusal.js';
-import { type Store, startStore, TOKEN } from './support/store.js';
+import { startStore, type Store, TOKEN } from './support/store.js';
 
 const NOW = Math.floor(Date.now() / 1000);
 const NESTED = `${'['.repeat(5000)}${']'.repeat(5000)}`;

@@ -4,7 +4,7 @@ import { AUDIENCE, signingKey } from './support/forged-jwt.js';
 import { createWith, outcomeOf } from './support/jwt-request.js';
 import { OidcIssuer } from './support/oidc-issuer.js';
 import { expectRefusal } from './support/refusal.js';
-import { type Store, startStore, TOKEN } from './support/store.js';
+import { startStore, type Store, TOKEN } from './support/store.js';
 
 describe(JwtVerifier.name, () => {
   let issuer: OidcIssuer;

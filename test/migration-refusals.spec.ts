@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
-
 import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';

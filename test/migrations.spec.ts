@@ -1,14 +1,12 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-
 import { parseDatabaseUrl } from '../src/database/database-url.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
+import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';

@@ -1,5 +1,5 @@
-import type { OpenAPIObject, ParameterObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { OpenAPIObject, ParameterObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { CONTRACT } from './support/contract.js';
 import { createPlantOf, generateOpenApi } from './support/openapi.js';
 

@@ -1,5 +1,5 @@
-import type { OpenAPIObject, RequestBodyObject } from '@nestjs/swagger';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OpenAPIObject, RequestBodyObject } from '@nestjs/swagger';
 import type { ErrorBody } from '../src/errors/api-error.js';
 import { issueToken } from './support/issued-token.js';
 import { createPlantOf, examplesOf, generateOpenApi } from './support/openapi.js';

@@ -1,8 +1,8 @@
-import type { HeadersObject, OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { HeadersObject, OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
-import type { RawResponse } from './support/raw-connection.js';
 import { createPlantOf, examplesOf, generateOpenApi } from './support/openapi.js';
+import type { RawResponse } from './support/raw-connection.js';
 import { expectRefusal } from './support/refusal.js';
 import { startStore, type Store, TOKEN } from './support/store.js';
 

@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, PlantsModule, type Principal, TokenVerifier } from '../src/index.js';
 import { PLATFORMS } from './support/platforms.js';
 import type { RawResponse } from './support/raw-connection.js';
-import { outcomes, sendInTurn, times, wrongTokens } from './support/requests-in-turn.js';
 import { requestHead } from './support/request.js';
+import { outcomes, sendInTurn, times, wrongTokens } from './support/requests-in-turn.js';
 import { connectTo } from './support/store.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 

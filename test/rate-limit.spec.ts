@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RawResponse } from './support/raw-connection.js';
 import { expectRefusal } from './support/refusal.js';
-import { outcomes, sendInTurn, times } from './support/requests-in-turn.js';
 import { requestHead, type RequestHeaders, TOKEN } from './support/request.js';
+import { outcomes, sendInTurn, times } from './support/requests-in-turn.js';
 import { startStore, type Store } from './support/store.js';
 
 const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { accepts } from './support/accepts.js';
 import { ManagedService } from './support/managed-service.js';
 import { PlantStoreProcess } from './support/process.js';

@@ -1,7 +1,7 @@
+import { expect, it } from '@jest/globals';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
 import { PlantStoreProcess } from './support/process.js';
 import { TakenPort } from './support/taken-port.js';
 

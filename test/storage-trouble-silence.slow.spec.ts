@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout } from 'node:timers/promises';
 import { ProxiedStore } from './support/proxied-store.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';

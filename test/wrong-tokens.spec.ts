@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from './support/refusal.js';
-import { outcomes, sendInTurn, times, wrongTokens } from './support/requests-in-turn.js';
 import { requestHead } from './support/request.js';
+import { outcomes, sendInTurn, times, wrongTokens } from './support/requests-in-turn.js';
 import { startStore, type Store } from './support/store.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';

@@ -5,10 +5,10 @@ import type { TargetServer } from '../server/target-server.js';
 import type { Target } from '../targets/target.js';
 import { alternate } from './alternate.js';
 import type { Contender } from './contender.js';
+import { describeOutcome } from './describe-outcome.js';
 import type { Measurement } from './measurement.js';
 import type { MeasuringTime } from './measuring-time.js';
 import { startContender } from './start-contender.js';
-import { describeOutcome } from './describe-outcome.js';
 
 export interface TargetsOptions extends MeasuringTime {
   readonly targets: readonly Target[];

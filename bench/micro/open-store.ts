@@ -1,6 +1,6 @@
+import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import 'reflect-metadata';
 import { ACCESS_TOKEN } from '../server/target-server.js';
 import { loadBuild } from './load-build.js';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accepts } from '../../test/support/accepts.js';
 import { setTimeout } from 'node:timers/promises';
+import { accepts } from '../../test/support/accepts.js';
 import type { ServerTarget } from '../targets/target.js';
 import { freePort } from './free-port.js';
 import { issueToken } from './issue-token.js';

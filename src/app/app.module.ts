@@ -1,8 +1,8 @@
 import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
-import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import type { JwtOptions } from '../auth/auth.options.js';
+import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import { ManagementModule } from '../management/management.module.js';

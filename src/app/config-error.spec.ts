@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-
 import { ConfigurationError, listenError } from './config-error.js';
 
 describe(listenError.name, () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-
 import { refusal } from '../../test/support/configuration-refusal.js';
 import { Environment, loadEnvironment } from './config.js';
 

@@ -1,6 +1,6 @@
 import type { LogLevel } from '@nestjs/common';
-import { accessTokensFault } from '../auth/static-tokens.js';
 import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
+import { accessTokensFault } from '../auth/static-tokens.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';

@@ -1,15 +1,15 @@
-import type { IncomingMessage } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
 import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { ManagementListenError } from '../management/management-server.js';
 import { AppModule, type AppOptions } from './app.module.js';
-import type { Environment } from './config.js';
 import { listenError } from './config-error.js';
+import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */

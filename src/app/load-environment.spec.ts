@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url';
-
 import { describe, expect, it } from '@jest/globals';
-
+import { fileURLToPath } from 'node:url';
 import { ConfigurationError } from './config-error.js';
 import { loadEnvironment } from './config.js';
 

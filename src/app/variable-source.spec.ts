@@ -1,9 +1,7 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-
 import { findVariable } from './config-values.js';
 
 const described = { property: '', about: '', default: '' };

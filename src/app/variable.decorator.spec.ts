@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-
 import { describe, expect, it } from '@jest/globals';
-
-import { Environment, loadEnvironment } from './config.js';
+import { readFileSync } from 'node:fs';
 import { describeVariables } from './config-values.js';
+import { Environment, loadEnvironment } from './config.js';
 
 interface Example {
   about: string;

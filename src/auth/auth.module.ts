@@ -1,11 +1,11 @@
-import { StaticTokenVerifier } from './static-tokens.js';
-import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
-import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { authSettingsOf, checkAsyncAuthOptions, type AuthModuleOptions } from './auth.options.js';
+import { type AuthModuleOptions, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CredentialLimits } from './rate-limits.js';
+import { StaticTokenVerifier } from './static-tokens.js';
 import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
+import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
   moduleName: 'Auth',

@@ -1,4 +1,4 @@
-import { DatabaseAddress, SchemaOfUrl, DEFAULT_TIMEOUT } from '../database/database.options.js';
+import { DatabaseAddress, DEFAULT_TIMEOUT, SchemaOfUrl } from '../database/database.options.js';
 import {
   checkAsyncOptions,
   checkOptions,
@@ -10,8 +10,8 @@ import {
   Rule,
   WholeNumber,
 } from '../util/options.js';
-import { accessTokensFault } from './static-tokens.js';
 import { isHttpUrl } from './jwt/jwt-rules.js';
+import { accessTokensFault } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /**

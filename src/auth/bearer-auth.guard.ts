@@ -4,6 +4,7 @@ import {
   type ExecutionContext,
   Inject,
   Injectable,
+  Optional,
   SetMetadata,
   type Type,
 } from '@nestjs/common';
@@ -22,6 +23,7 @@ import {
   MalformedAuthorizationError,
   MissingCredentialError,
 } from './auth.errors.js';
+import { AuthModuleOptionsError } from './auth.options.js';
 import { CredentialLimits } from './rate-limits.js';
 import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
 
@@ -35,6 +37,8 @@ const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const LOG_INTERVAL_MS = 1000;
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
+const WITHOUT_AUTH_MODULE =
+  'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs';
 
 /** `BearerAuthGuard` lets only those tokens use the route that have this scope. */
 export function RequiredScope(scope: string): CustomDecorator {
@@ -88,7 +92,12 @@ export class BearerAuthGuard extends PassportGuard {
   readonly #limits: CredentialLimits;
   readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
-  constructor(@Inject(BearerStrategy) strategy: unknown, @Inject(CredentialLimits) limits: unknown) {
+  // Optional, so that a host that forgot AuthModule is told so in its own terms, and not in those of injection.
+  constructor(
+    @Optional() @Inject(BearerStrategy) strategy: unknown,
+    @Optional() @Inject(CredentialLimits) limits: unknown,
+  ) {
+    if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.#strategy = strategy as HeaderStrategy;

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { RateLimitedError, TooManyWrongTokensError } from './auth.errors.js';
-import { clientNetwork } from './client-network.js';
 import type { CredentialLimitsOptions } from './auth.options.js';
+import { clientNetwork } from './client-network.js';
 import type { Principal } from './token-verifier.js';
 
 const DEFAULT_WRONG_TOKEN_LIMIT = 100;

@@ -1,5 +1,5 @@
-import { PRINCIPAL } from '../http/platform.js';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { PRINCIPAL } from '../http/platform.js';
 
 /** What a token must have to create plants. */
 export const CREATE_PLANTS = 'plants:create';

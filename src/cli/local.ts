@@ -6,7 +6,7 @@ import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
-export const LOCAL_DIRECTORY = resolve('.data');
+const LOCAL_DIRECTORY = resolve('.data');
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build. */
 export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {

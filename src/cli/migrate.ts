@@ -1,5 +1,5 @@
-import { loadEnvironment } from '../app/config.js';
 import { ConfigurationError } from '../app/config-error.js';
+import { loadEnvironment } from '../app/config.js';
 import { schemaFaults } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
 

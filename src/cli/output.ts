@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../app/config-error.js';
 import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
-import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { MigrationError } from '../database/migrations/migration-status.js';
+import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { reasonOf } from '../util/text.js';
 
 /** The result of a command could not be printed. The message says what the command has done. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { outcomeOfCommandLine } from '../../test/support/run-command-line.js';
-import { Environment } from '../app/config.js';
 import { describeVariables } from '../app/config-values.js';
+import { Environment } from '../app/config.js';
 
 describe('The help of plant-store', () => {
   it.each(['--help', 'serve --help'])(

@@ -1,7 +1,7 @@
-import { constants } from 'node:os';
 import type { Logger } from '@nestjs/common';
-import { Environment, loadEnvironment } from '../app/config.js';
+import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
+import { Environment, loadEnvironment } from '../app/config.js';
 import { reasonOf } from '../util/text.js';
 import { localToken, startLocalDatabase } from './local.js';
 

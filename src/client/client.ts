@@ -7,7 +7,7 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from './options.js';
-import { checkIdempotencyKey, type NewPlant, newIdempotencyKey, serializePlant } from './request.js';
+import { checkIdempotencyKey, newIdempotencyKey, type NewPlant, serializePlant } from './request.js';
 import { type Plant, readResponse } from './response.js';
 import { abortable, retryDelay, withTimeLimit } from './retry.js';
 

@@ -1,8 +1,9 @@
-import type { components } from './generated/openapi.js';
+import { type components, NEW_PLANT_FIELDS } from './generated/openapi.js';
 
 /** A plant to create; its `id` is any int64. */
 export type NewPlant = components['schemas']['NewPlant'];
 
+const FIELDS = Object.keys(NEW_PLANT_FIELDS) as (keyof NewPlant)[];
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /**
@@ -10,9 +11,12 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
  *
  * @throws TypeError for an id that is not exactly known
  */
-export function serializePlant({ id, ...others }: NewPlant): string {
-  const json = JSON.stringify(others);
-  return `{"id":${integer(id)}${json === '{}' ? '' : ','}${json.slice(1)}`;
+export function serializePlant(plant: NewPlant): string {
+  const members = FIELDS.flatMap((field) => {
+    const json = field === 'id' ? integer(plant.id) : (JSON.stringify(plant[field]) as string | undefined);
+    return json === undefined ? [] : [`"${field}":${json}`];
+  });
+  return `{${members.join(',')}}`;
 }
 
 /** A number is taken from callers in JavaScript, as far as none is rounded. Whether it fits int64 the store says. */

@@ -1,6 +1,6 @@
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import { type KnownErrorBody, PlantStoreError, UnexpectedResponseError } from './errors.js';
-import type { components } from './generated/openapi.js';
+import { type components, NEW_PLANT_FIELDS } from './generated/openapi.js';
 
 /** A plant as the store answers with it. */
 export type Plant = components['schemas']['Plant'];
@@ -22,8 +22,12 @@ function parse(text: string): unknown {
 }
 
 function isPlant(body: unknown): body is Plant {
-  const { name, tag } = fields(body);
-  return typeof name === 'string' && (tag === undefined || typeof tag === 'string');
+  const plant = fields(body);
+  return Object.entries(NEW_PLANT_FIELDS).every(([name, isRequired]) => {
+    // The answer has no id.
+    if (name === 'id') return true;
+    return typeof plant[name] === 'string' || (!isRequired && plant[name] === undefined);
+  });
 }
 
 function isKnownError(body: unknown): body is KnownErrorBody {

@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
-
 import { parseDatabaseUrl } from './database-url.js';
 
 /** What pg makes of the connection string. */

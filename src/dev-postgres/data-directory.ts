@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PostgresBinaries } from './binaries.js';
 import { EmbeddedPostgresError } from './errors.js';
-import { commandLine, readIfExists, serverEnvironment } from './server.js';
 import type { ServerHome, ServerUser } from './server-home.js';
+import { commandLine, readIfExists, serverEnvironment } from './server.js';
 
 const DRAFT = '.postgres-init-';
 // The encoding and the order of texts are PostgreSQL's own: none is needed of the system.

@@ -5,14 +5,14 @@ import { findPostgresPackage, PostgresBinaries } from './binaries.js';
 import { prepareDataDirectory, readPassword } from './data-directory.js';
 import { EmbeddedPostgresError, FolderInUseError } from './errors.js';
 import { FolderLock } from './folder-lock.js';
-import { isServerOf, PidFile, Postmaster, type ServerSettings } from './server.js';
 import { ServerHome } from './server-home.js';
+import { isServerOf, PidFile, Postmaster, type ServerSettings } from './server.js';
 
 const DATABASE = 'plants';
 /** Another process may just be starting its server, with data to be made or repaired. */
 const SEARCH_TIMEOUT_MS = 20_000;
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** Folder that holds the data; made if missing. One server at a time runs in it. */
   readonly directory: string;
   /** Receives, line by line, what a user should know. */

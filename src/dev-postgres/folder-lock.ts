@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
-import { type Server, connect, createServer } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { hasCode } from './errors.js';
 

@@ -1,6 +1,6 @@
-import type { OutgoingHttpHeaders } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
 /** What an ApiError may have in addition to its number and message. */

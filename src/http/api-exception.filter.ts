@@ -1,8 +1,8 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
-import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, ERROR_STATUS } from '../errors/error-catalogue.js';
+import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import { UnknownPathError } from './http.errors.js';
 import {

@@ -1,6 +1,6 @@
+import { type CustomDecorator, type INestApplication, SetMetadata } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type CustomDecorator, type INestApplication, SetMetadata } from '@nestjs/common';
 
 /**
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store

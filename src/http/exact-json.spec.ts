@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parse as parseLossless } from 'lossless-json';
-import { parseExactJson, JsonNumber, JsonStructure, JsonSyntaxError } from './exact-json.js';
+import { JsonNumber, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
 
 describe(parseExactJson.name, () => {
   it('should keep numbers as they were written', () => {

@@ -26,7 +26,7 @@ export class JsonStructure {
   constructor(readonly kind: 'object' | 'array') {}
 }
 
-export type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
+type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
 /** A value of JavaScript as a value of JSON. */

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { INestApplication, Type } from '@nestjs/common';
 import {
   type ApiResponseExamples,
@@ -8,6 +7,7 @@ import {
   type OpenAPIObject,
   SwaggerModule,
 } from '@nestjs/swagger';
+import { STATUS_CODES } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpStatus, type INestApplication } from '@nestjs/common';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';

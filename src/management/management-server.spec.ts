@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';

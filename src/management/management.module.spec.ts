@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Module, type INestApplication, type Type } from '@nestjs/common';
+import { type INestApplication, Module, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
-import { ManagementModule } from './management.module.js';
 import { ManagementListenError, ManagementServer } from './management-server.js';
+import { ManagementModule } from './management.module.js';
 
 @Module({
   providers: [{ provide: PlantsHealth, useValue: { check: () => Promise.resolve() } }, PlantsStatistics],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { firstValueFrom, Subject } from 'rxjs';
-
 import { Readiness } from './readiness.js';
 
 class ToldCheck {

@@ -3,22 +3,17 @@ import { DriverAdapterError } from '@prisma/driver-adapter-utils';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
-import type { PlantRecord, PlantStatements } from './plant-sql.js';
-import type { CreateResult } from './write-queue.js';
+import { type PlantRecord, type PlantStatements, toRecord } from './plant-sql.js';
+import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
-import { PlantsStatistics } from './plants-statistics.js';
+import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
 const LIMIT = 3;
 
-const plant = (id: number, idempotencyKey: string | null = null): PlantRecord => ({
-  id: BigInt(id),
-  name: 'Rose',
-  tag: null,
-  idempotencyKey,
-  createdBy: null,
-});
+const plant = (id: number, idempotencyKey?: string): PlantRecord =>
+  toRecord({ id: BigInt(id), name: 'Rose' }, idempotencyKey);
 
 /** A statement that was sent, to be answered by the test. */
 interface Sent {
@@ -75,6 +70,29 @@ describe(BatchWriter.name, () => {
     expect(sent).toMatchObject([{ ids: [1] }]);
     sent[0]?.answer(1);
     await expect(result).resolves.toEqual(stored);
+  });
+
+  it('should not wait for the end of the turn once many creates have arrived alone', async () => {
+    const sentAtOnce = async (id: number): Promise<boolean> => {
+      const before = sent.length;
+      void writer.create(plant(id));
+      await new Promise((resolve) => {
+        process.nextTick(resolve);
+      });
+      const isSent = sent.length > before;
+      await turn();
+      sent.at(-1)?.answer(id);
+      await turn();
+      return isSent;
+    };
+    expect(await sentAtOnce(0)).toBe(false);
+    for (let id = 1; id < 100; id++) await sentAtOnce(id);
+    expect(await sentAtOnce(100)).toBe(true);
+
+    await create(plant(101), plant(102));
+    sent.at(-1)?.answer(101, 102);
+    await turn();
+    expect(await sentAtOnce(103)).toBe(false);
   });
 
   it('should send together what arrives together, and tell each only after the answer', async () => {

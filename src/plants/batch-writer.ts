@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
 import { type PlantRecord, PlantStatements } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
@@ -13,6 +13,8 @@ import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, 
 const MAX_STATEMENTS = 8;
 /** Connections for look-ups, the health check, and plants that are tried again alone. */
 const OTHER_CONNECTIONS = 1;
+/** Single inserts in a row from which on the next create is taken for one that arrives alone. */
+const MIN_SINGLE_INSERTS = 100;
 /** Plants of a rejected statement that are tried again at a time. */
 const MAX_SINGLE_WRITES = 4;
 
@@ -25,7 +27,8 @@ export class BatchWriter {
   private readonly queue = new WriteQueue();
   private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
-  private lastBatchSize = 1;
+  /** Statements in a row that had one plant. */
+  private singleInserts = 0;
 
   constructor(
     private readonly statements: PlantStatements,
@@ -55,9 +58,9 @@ export class BatchWriter {
   private schedule(): void {
     if (this.isScheduled || this.concurrency.free === 0 || this.queue.length === 0) return;
     this.isScheduled = true;
-    // With several clients, all requests that have arrived together are to come to the queue first. One client alone, of
-    // which the last batch is the sign, would only lose the time.
-    if (this.concurrency.isIdle && this.lastBatchSize === 1) process.nextTick(this.send);
+    // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
+    // lose this time.
+    if (this.concurrency.isIdle && this.singleInserts >= MIN_SINGLE_INSERTS) process.nextTick(this.send);
     else setImmediate(this.send);
   }
 
@@ -65,7 +68,7 @@ export class BatchWriter {
     this.isScheduled = false;
     while (this.concurrency.free > 0 && this.queue.length > 0) {
       const batch = this.queue.takeBatch();
-      this.lastBatchSize = batch.length;
+      this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
       void this.write(batch, this.concurrency.begin());
     }
     this.statistics.waiting = this.queue.length;

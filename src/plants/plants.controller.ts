@@ -40,9 +40,9 @@ export abstract class PlantsController {
   @HttpCode(HttpStatus.OK)
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
-    const newPlant = parseNewPlant(await readJsonObject(request, response, this.settings.bodyLimit));
+    const body = await readJsonObject(request, response, this.settings.bodyLimit);
     const key = idempotencyKey(request);
-    const plant = await this.plants.create(newPlant, key, this.settings.createdBy(request));
+    const plant = await this.plants.create(parseNewPlant(body), key, this.settings.createdBy(request));
     sendJson(response, HttpStatus.OK, plant);
   }
 }

@@ -18,13 +18,12 @@ import { PlantsStatistics } from './plants-statistics.js';
 import { otherMethodsControllerAt, plantsControllerAt, refuseOtherMethods } from './plants.controller.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import {
-  PlantsExtras,
-  extrasOf,
   checkAsyncPlantsOptions,
+  extrasOf,
   PLANTS_MODULE_SETTINGS,
+  PlantsExtras,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
-  PlantsModuleOptionsError,
   type PlantsModuleSettings,
   settingsOf,
 } from './plants.options.js';
@@ -46,7 +45,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTIONS } =
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
   const extras = extrasOf(given);
-  const { guards, imports } = extras;
+  const { imports } = extras;
   const controller = plantsControllerAt(extras);
   const otherMethods = otherMethodsControllerAt(extras);
   return {

@@ -3,9 +3,10 @@ import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema
 import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
-import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses } from '../http/openapi.js';
+import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
+import type { PlantsController } from './plants.controller.js';
 import {
   IdempotencyKeyReusedError,
   InvalidPlantError,
@@ -13,7 +14,6 @@ import {
   StorageUnavailableError,
 } from './plants.errors.js';
 import type { PlantsModuleExtras } from './plants.options.js';
-import type { PlantsController } from './plants.controller.js';
 
 /** The classes that stand for a store's schemas in an OpenAPI document. They differ from the DTOs in their names only. */
 interface PlantsSchemas {

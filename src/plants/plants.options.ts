@@ -1,18 +1,3 @@
-import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
-import { type ErrorStatus } from '../errors/error-catalogue.js';
-import {
-  OptionsError,
-  WholeNumber,
-  Choice,
-  FunctionThat,
-  type Given,
-  Text,
-  Should,
-  Nested,
-  optionNames,
-  checkOptions,
-  checkAsyncOptions,
-} from '../util/options.js';
 import {
   type CanActivate,
   type ControllerOptions,
@@ -22,6 +7,21 @@ import {
 } from '@nestjs/common';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
+import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
+import {
+  checkAsyncOptions,
+  checkOptions,
+  Choice,
+  FunctionThat,
+  type Given,
+  Nested,
+  optionNames,
+  OptionsError,
+  Should,
+  Text,
+  WholeNumber,
+} from '../util/options.js';
 
 /** A plant that was created, as `onCreated` gets it. */
 export interface CreatedPlant {

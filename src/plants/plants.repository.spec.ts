@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { BatchWriter } from './batch-writer.js';
 import { FIELD_NAMES } from './new-plant.js';
+import { toRecord } from './plant-sql.js';
 import { PlantsRepository } from './plants.repository.js';
 
-const PLANT = { id: 1n, name: 'Rose', tag: null, idempotencyKey: 'key', createdBy: null };
+const PLANT = toRecord({ id: 1n, name: 'Rose' }, 'key');
 
 describe(PlantsRepository.name, () => {
   function create(write: BatchWriter['create'], plant = PLANT): Promise<boolean> {
@@ -24,7 +25,7 @@ describe(PlantsRepository.name, () => {
     const existingPlant = { ...PLANT, [name]: 'another' };
     const creating = create(() => Promise.resolve({ stored: false, existingPlant }));
     await expect(creating).rejects.toMatchObject({ error: 40902 });
-    await expect(creating).rejects.toThrow('with another name or tag');
+    await expect(creating).rejects.toThrow(`with another ${FIELD_NAMES.join(' or ')}. `);
   });
 
   it.each([
@@ -33,7 +34,7 @@ describe(PlantsRepository.name, () => {
     ['where the plant was created without one', PLANT, { ...PLANT, idempotencyKey: null }],
   ])('should refuse an id that is taken, %s', async (_, plant, existingPlant) => {
     const result = { stored: false, ...(existingPlant && { existingPlant }) };
-    await expect(create(() => Promise.resolve(result), plant as typeof PLANT)).rejects.toMatchObject({ error: 40901 });
+    await expect(create(() => Promise.resolve(result), plant)).rejects.toMatchObject({ error: 40901 });
   });
 
   it.each([

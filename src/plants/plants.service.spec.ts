@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { type PlantRecord, toRecord } from './plant-sql.js';
+import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
-import type { PlantRecord } from './plant-sql.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { PlantsStatistics } from './plants-statistics.js';
 
 const PLANT = { id: 1n, name: 'Rose' };
 
@@ -31,7 +31,8 @@ describe(PlantsService.name, () => {
     const answer = await serviceWith(stored).create(plant, key);
     expect(plant).toMatchObject(answer);
     expect(answer).not.toHaveProperty('id');
-    expect(stored).toEqual([{ tag: null, ...plant, idempotencyKey: key, createdBy: null }]);
+    expect(stored).toEqual([toRecord(plant, key)]);
+    expect(stored).toMatchObject([{ tag: null, ...plant, idempotencyKey: key, createdBy: null }]);
   });
 
   it.each<[unknown, ...messages: string[]]>([

@@ -1,15 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { assertIdempotencyKey } from './idempotency-key.js';
+import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
+import { toRecord } from './plant-sql.js';
+import { PlantsStatistics } from './plants-statistics.js';
 import {
-  type Creator,
   type CreatedPlant,
+  type Creator,
   PLANTS_MODULE_SETTINGS,
   type PlantsModuleSettings,
 } from './plants.options.js';
-import { assertIdempotencyKey } from './idempotency-key.js';
-import { isStorableText, assertPlant, type NewPlant, type Plant, plantOf } from './new-plant.js';
-import { toRecord } from './plant-sql.js';
 import { PlantsRepository } from './plants.repository.js';
-import { PlantsStatistics } from './plants-statistics.js';
 
 const MAX_NAME_LENGTH = 255;
 

@@ -1,6 +1,6 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
-import { ApiError } from '../errors/api-error.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
+import { ApiError } from '../errors/api-error.js';
 import {
   ExistingPlantLookupError,
   StorageOverloadedError,

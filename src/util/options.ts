@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { applyDecorators } from '@nestjs/common';
-import { ValidateBy, type ValidationArguments, validateSync } from 'class-validator';
+import { ValidateBy, validateSync, type ValidationArguments } from 'class-validator';
 import { quote } from './text.js';
 
 /** Settings that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */

@@ -1,5 +1,5 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { RawConnection } from '../support/raw-connection.js';
 import { expectRefusal } from '../support/refusal.js';
 import { postHead } from '../support/request.js';

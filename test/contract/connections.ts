@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { RawConnection } from '../support/raw-connection.js';
 import { expectRefusal } from '../support/refusal.js';
 import { postHead, type RequestHeaders } from '../support/request.js';

@@ -1,5 +1,5 @@
-import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

@@ -1,10 +1,10 @@
-import { METHODS } from 'node:http';
 import { RequestMethod } from '@nestjs/common';
+import { METHODS } from 'node:http';
+import type { Platform } from '../support/platforms.js';
 import { describeBodyBytes } from './body-bytes.js';
 import { describeBodyJson, describeRepeatedKeys } from './body-json.js';
 import { describeBodySize } from './body-size.js';
 import { describeContentEncodings } from './content-encodings.js';
-import type { Platform } from '../support/platforms.js';
 import type { ContractTarget } from './contract-target.js';
 import { describeCredentials } from './credentials.js';
 import { describeFields } from './fields.js';

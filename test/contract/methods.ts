@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { METHODS } from 'node:http';
 import { RawConnection } from '../support/raw-connection.js';
 import { expectRefusal } from '../support/refusal.js';
 import { postHead, requestHead } from '../support/request.js';

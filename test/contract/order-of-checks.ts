@@ -1,5 +1,5 @@
-import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
 import { RawConnection } from '../support/raw-connection.js';
 import { expectRefusal } from '../support/refusal.js';
 import { postHead, type RequestHeaders } from '../support/request.js';

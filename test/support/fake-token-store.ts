@@ -1,5 +1,5 @@
-import { tokenDigest } from '../../src/auth/tokens/token.js';
 import type { TokenRow, TokenStore, TokenUse } from '../../src/auth/tokens/token-store.js';
+import { tokenDigest } from '../../src/auth/tokens/token.js';
 
 /** Tokens in memory, in a store that does what a test says. */
 export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {

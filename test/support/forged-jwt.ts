@@ -1,5 +1,5 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 
 /** What the `aud` of tokens for the store is. */
 export const AUDIENCE = 'https://plants.example';

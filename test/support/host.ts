@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
 import type { BodyReading } from '../contract/describe-guest-contract.js';
-import { configureHost } from '../packed/host/configure-host.js';
 import type { StartedTarget } from '../contract/running-target.js';
+import { configureHost } from '../packed/host/configure-host.js';
 import type { Platform } from './platforms.js';
-import { connectTo } from './store.js';
 import { TOKEN } from './request.js';
+import { connectTo } from './store.js';
 import { createTestDatabase } from './test-database.js';
 
 export interface HostOptions {

@@ -1,5 +1,5 @@
-import { makeToken, tokenDigest } from '../../src/auth/tokens/token.js';
 import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
+import { makeToken, tokenDigest } from '../../src/auth/tokens/token.js';
 import type { TestDatabase } from './test-database.js';
 
 export interface TokenFields {

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Configuration, Provider } from 'oidc-provider';
-import { AUDIENCE, forgeJwt, type SigningKey, signingKey, SUBJECT } from './forged-jwt.js';
+import { AUDIENCE, forgeJwt, signingKey, type SigningKey, SUBJECT } from './forged-jwt.js';
 import { freePort } from './free-port.js';
 
 const SECRET = 'the-secret-of-the-gardener';

@@ -1,7 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-
 import type { DatabaseUrl } from '../../src/database/database-url.js';
 import { withSchemaEngine } from '../../src/database/migrations/schema-engine.js';
 

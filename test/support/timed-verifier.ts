@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { Principal } from '../../src/auth/token-verifier.js';
 import { IssuedTokenVerifier } from '../../src/auth/tokens/issued-token-verifier.js';
 import { makeToken } from '../../src/auth/tokens/token.js';
-import type { Principal } from '../../src/auth/token-verifier.js';
 import { FakeTokenStore } from './fake-token-store.js';
 
 export type Verdict = Principal | Error | undefined;

@@ -1,7 +1,7 @@
-import { AUDIENCE, forgeJwt, type SigningKey, signingKey } from './forged-jwt.js';
+import { AUDIENCE, forgeJwt, signingKey, type SigningKey } from './forged-jwt.js';
 import { KeyServer } from './key-server.js';
 import { OidcIssuer } from './oidc-issuer.js';
-import { type Store, startStore } from './store.js';
+import { startStore, type Store } from './store.js';
 
 /** A store that trusts an issuer, and the issuers and servers that come and go around it. */
 export class TrustingStore implements AsyncDisposable {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { FetchImplementation, JSONWebKeySet } from 'jose';
-import { reasonOf, quote } from '../../util/text.js';
+import { quote, reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
 import { ALGORITHMS, isHttpUrl, type Jose } from './jwt-rules.js';
 

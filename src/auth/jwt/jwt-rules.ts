@@ -1,6 +1,6 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import type { Principal } from '../token-verifier.js';
 import type { JwtOptions } from '../auth.options.js';
+import type { Principal } from '../token-verifier.js';
 
 export type Jose = typeof import('jose');
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { base64url, shortKey, type SigningKey, signingKey, SUBJECT } from '../../../test/support/forged-jwt.js';
+import { base64url, shortKey, signingKey, type SigningKey, SUBJECT } from '../../../test/support/forged-jwt.js';
 import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
 import { json } from '../../../test/support/key-server.js';
 import { JwtVerifier } from './jwt-verifier.js';

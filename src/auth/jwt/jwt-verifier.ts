@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
 import { LogThrottle } from '../../util/timing.js';
+import type { JwtOptions } from '../auth.options.js';
 import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
-import type { JwtOptions } from '../auth.options.js';
 import { endOf, evidentFault, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */

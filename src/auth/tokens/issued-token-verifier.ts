@@ -4,12 +4,12 @@ import { MigrationError } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
-import { type Principal, TokenVerifier } from '../token-verifier.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
+import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
-import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
 import { TokenStore } from './token-store.js';
+import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
 const CONFIRM_EVERY_MS = 500;

@@ -14,7 +14,7 @@ interface Lookup {
   reject(error: Error): void;
 }
 
-export class TooManyLookupsError extends Error {
+class TooManyLookupsError extends Error {
   override readonly name = 'TooManyLookupsError';
 
   constructor() {

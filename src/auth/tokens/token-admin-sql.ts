@@ -26,7 +26,7 @@ const after = (seconds: string): string => `${NOW} + make_interval(secs => ${sec
  * - `past`: the token would have expired already
  * - `unconfirmed`: the database may have made the change, and did not confirm it
  */
-export type TokenAdministrationErrorCode = 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed';
+type TokenAdministrationErrorCode = 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed';
 
 /** A change of access tokens is not possible. The message says why, and what is. */
 export class TokenAdministrationError extends Error {

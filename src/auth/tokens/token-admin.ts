@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { escapeControls, quote } from '../../util/text.js';
-import { makeToken, tokenDigest } from './token.js';
 import { TokenAdministrationError, TokenAdminSql } from './token-admin-sql.js';
 import type { NewToken, TokenExpiry, TokenRecord } from './token-record.js';
+import { makeToken, tokenDigest } from './token.js';
 
 /** One token, or all of a name. */
-export type TokenTarget = { readonly id: string } | { readonly name: string };
+type TokenTarget = { readonly id: string } | { readonly name: string };
 
-export interface TokenRotation {
+interface TokenRotation {
   readonly name: string;
   /** Seconds for which the old ones stay valid, at most; with 0 they are revoked. */
   readonly overlap: number;

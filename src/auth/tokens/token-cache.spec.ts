@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { keyOf } from './token.js';
 import { TokenCache } from './token-cache.js';
 import type { TokenRow } from './token-store.js';
+import { keyOf } from './token.js';
 
 /** The token with this number, as the database returns it. */
 function row(id: number, fields: Partial<TokenRow> = {}): TokenRow {

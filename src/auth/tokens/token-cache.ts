@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '../token-verifier.js';
-import { keyOf } from './token.js';
 import type { TokenRow } from './token-store.js';
+import { keyOf } from './token.js';
 
 /** Known tokens, and as many unknown ones. */
 const MAX_TOKENS = 10_000;

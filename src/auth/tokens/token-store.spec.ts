@@ -5,8 +5,8 @@ import { endTokenSessions, tokenSessions } from '../../../test/support/store-ins
 import { TableLock } from '../../../test/support/table-lock.js';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
-import { makeToken, tokenDigest } from './token.js';
 import { TokenStore } from './token-store.js';
+import { makeToken, tokenDigest } from './token.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection } from '../../database/database.errors.js';
+import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */

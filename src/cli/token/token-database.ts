@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../app/config-error.js';
 import { loadEnvironment } from '../../app/config.js';
-import { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import { TokenAdministrationError } from '../../auth/tokens/token-admin-sql.js';
-import { schemaFaults } from '../../database/database.options.js';
+import { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
+import { schemaFaults } from '../../database/database.options.js';
 import { withConnection } from '../../database/migrations/connection.js';
-import { MigrationError, assertTables } from '../../database/migrations/migration-status.js';
+import { assertTables, MigrationError } from '../../database/migrations/migration-status.js';
 import { readMigrations } from '../../database/migrations/schema-engine.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
 import { reasonOf } from '../../util/text.js';

@@ -1,6 +1,6 @@
-import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { reasonOf, escapeControls } from '../../util/text.js';
+import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
+import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, write } from '../output.js';
 
 interface Remarks {

@@ -1,6 +1,6 @@
-import { tokenNameFault } from '../../auth/tokens/token.js';
-import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
+import type { TokenRecord } from '../../auth/tokens/token-record.js';
+import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';

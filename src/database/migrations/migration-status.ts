@@ -74,7 +74,7 @@ async function readHistory(query: Query, schema: string): Promise<{ name: string
 }
 
 /** A schema, and its name in messages: which schema of which database it is. */
-export interface MigrationPlace {
+interface MigrationPlace {
   readonly schema: string;
   readonly place: string;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../../test/support/configuration-refusal.js';
-import { type MigratorOptions, MigratorOptionsError } from './migrator.options.js';
 import { Migrator } from './migrator.js';
+import { type MigratorOptions, MigratorOptionsError } from './migrator.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 

@@ -1,6 +1,6 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { GracefulClose } from './connection-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Req, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth } from '@nestjs/swagger';
 import { AuthGuard } from '@nestjs/passport';
+import { ApiBearerAuth } from '@nestjs/swagger';
 import { SignedTokenGuard } from './signed-token.guard.js';
 
 /** Routes behind a host's own passport strategy, and behind a guard without passport. */

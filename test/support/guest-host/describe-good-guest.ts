@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Platform } from '../platforms.js';
 import type { GuestHostOptions } from './guest-host.js';
 import { generateHostPrisma, type HostPrisma } from './host-prisma.js';
 import { type Observation, observeHost } from './observe-host.js';
-import type { Platform } from '../platforms.js';
 
 /** The document without all that the store adds to it. */
 function withoutStore(document: OpenAPIObject): OpenAPIObject {

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { endPool } from '../end-pool.js';
 import pg from 'pg';
+import { endPool } from '../end-pool.js';
 import type { HostPrisma, HostPrismaClient } from './host-prisma.js';
 
 /** A host's own Prisma client and pg pool, on the database that the store uses too. */

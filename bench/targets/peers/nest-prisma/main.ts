@@ -1,6 +1,6 @@
+import 'reflect-metadata';
 import { ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import 'reflect-metadata';
 import { AppModule } from './app.module.js';
 
 // As the documentation of Nest and of Prisma teaches it, each in the simplest form.
