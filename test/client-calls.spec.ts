@@ -16,7 +16,7 @@ const LATER: CannedAnswer = {
 };
 
 describe('the request', () => {
-  it('should have every field of the plant, those of a later document too', async () => {
+  it('should have the fields of a plant, and no others', async () => {
     await using server = await AnsweringServer.start(CREATED);
     const plant = { tag: undefined, height: 1.5, ...ROSE, id: 2n ** 53n + 1n };
     await new PlantStoreClient({ baseUrl: server.url, token }).create(plant as object as NewPlant);
@@ -24,7 +24,7 @@ describe('the request', () => {
       {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: '{"id":9007199254740993,"height":1.5,"name":"Rose"}',
+        body: '{"id":9007199254740993,"name":"Rose"}',
       },
     ]);
   });

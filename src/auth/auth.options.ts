@@ -10,7 +10,7 @@ import {
   Rule,
   WholeNumber,
 } from '../util/options.js';
-import { isHttpUrl } from './jwt/jwt-rules.js';
+import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 

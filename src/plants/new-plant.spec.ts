@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
 import fc from 'fast-check';
 import { JsonNumber, type JsonObject, parseExactJson } from '../http/exact-json.js';
 import { INT64_MAX, INT64_MIN, parseInt64 } from './int64.js';
-import { assertPlant, parseNewPlant, plantOf } from './new-plant.js';
+import { assertPlant, NewPlant, parseNewPlant, plantOf } from './new-plant.js';
 
 const EDGES = ['0', '-0', '5.0', '50e-1', '5.5', '1e999999999', String(2n ** 63n), String(2n ** 63n - 1n)];
 const texts = fc.oneof(
@@ -106,6 +108,26 @@ describe(assertPlant.name, () => {
       }),
       { numRuns: 5000 },
     );
+  });
+});
+
+describe(NewPlant.name, () => {
+  it('should have the same faults for class-validator', () => {
+    const plants = [
+      { id: 1n, name: 'Rose' },
+      { id: 1, name: 5, tag: null },
+      {},
+      { id: 2n ** 63n, name: '\0', tag: 'x' },
+    ];
+    for (const plant of plants) {
+      const faults = validateSync(plainToInstance(NewPlant, plant)).flatMap(({ constraints = {} }) =>
+        Object.values(constraints),
+      );
+      const refusal = refusalOf(() => {
+        assertPlant(plant);
+      });
+      expect(faults.length > 0 ? `This is not a plant: ${faults.join('. ')}.` : undefined).toBe(refusal);
+    }
   });
 });
 

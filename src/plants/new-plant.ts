@@ -1,4 +1,7 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { Expose } from 'class-transformer';
+import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { JsonNumber, type JsonObject, JsonStructure, toJsonValue } from '../http/exact-json.js';
 import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
 import { InvalidPlantError } from './plants.errors.js';
@@ -19,10 +22,22 @@ const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\
 
 /** Declares a text field of `NewPlant`. All that checks, stores, compares, answers and describes a plant goes by it. */
 function Text(description: string, example: string, { optional = false } = {}): PropertyDecorator {
-  return (prototype, name) => {
-    textFields.push({ name: name as TextField['name'], isOptional: optional });
-    ApiProperty({ type: String, description, example, pattern: STORABLE_TEXT, required: !optional })(prototype, name);
-  };
+  return applyDecorators(
+    (prototype: object, name: string | symbol) => {
+      textFields.push({ name: name as TextField['name'], isOptional: optional });
+    },
+    ApiProperty({ type: String, description, example, pattern: STORABLE_TEXT, required: !optional }),
+    Follows((value) => isStorableText(value) || (optional && value === undefined), textFault),
+  );
+}
+
+/** The rule of a field for class-validator and class-transformer, with which an application may check a `NewPlant` of its own. */
+function Follows(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
+  const defaultMessage = (args?: ValidationArguments): string => `${args?.property ?? ''} ${faultOf(args?.value)}`;
+  return applyDecorators(
+    Expose(),
+    ValidateBy({ name: 'isPlantField', validator: { validate: isRight, defaultMessage } }),
+  );
 }
 
 /** What a client sends: a plant with its id. */
@@ -34,6 +49,7 @@ export class NewPlant {
     description: 'Identification number of the plant. Every int64 is taken as it is, never rounded.',
     example: 1,
   })
+  @Follows(isInt64, idFault)
   id!: bigint;
 
   @Text('The name of the plant', 'Rose')

@@ -6,7 +6,6 @@ import { ErrorBody } from '../errors/api-error.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses } from '../http/openapi.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
-import type { PlantsController } from './plants.controller.js';
 import {
   IdempotencyKeyReusedError,
   InvalidPlantError,
@@ -104,7 +103,7 @@ type Functions = Record<'create', object>;
  * the inherited method say comes with it: Nest looks for that on the function, and each store has a function of its own.
  */
 export function describeCreatePlant(
-  controller: Type<PlantsController>,
+  controller: Type,
   { version, openApi: { namePrefix = '' } = {} }: PlantsModuleExtras,
   errorStatus: ErrorStatus,
 ): void {

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { FetchImplementation, JSONWebKeySet } from 'jose';
-import { quote, reasonOf } from '../../util/text.js';
+import { isHttpUrl, quote, reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
-import { ALGORITHMS, isHttpUrl, type Jose } from './jwt-rules.js';
+import { ALGORITHMS, type Jose } from './jwt-rules.js';
 
 type Fetch = Parameters<FetchImplementation>[1];
 /** Finds the key that a JWT is signed with, and fetches the keys anew for one that it does not know. */

@@ -3,7 +3,8 @@ import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import { AUDIENCE, signingKey, type SigningKey, SUBJECT } from '../../../test/support/forged-jwt.js';
 import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
 import { json } from '../../../test/support/key-server.js';
-import { isHttpUrl, jwtPrincipal, jwtRules } from './jwt-rules.js';
+
+import { jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
 const ELLIPTIC = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
@@ -144,38 +145,5 @@ describe(jwtPrincipal.name, () => {
     [{ scope: 'plants:create\tx' }, ['plants:create\tx']],
   ])('should have of %j the scopes %j', (claims, scopes) => {
     expect(jwtPrincipal({ sub: 'a', ...claims })?.scopes).toEqual(scopes);
-  });
-});
-
-describe(isHttpUrl.name, () => {
-  it.each([
-    'https://id.example.com',
-    'http://127.0.0.1:8080/',
-    'HTTPS://id.example.com/realms/plants',
-    'http://[::1]/x',
-  ])('should take %s', (text) => {
-    expect(isHttpUrl(text)).toBe(true);
-    expect(isHttpUrl(`${text}?a=b`, { query: true })).toBe(true);
-  });
-
-  it.each([
-    'id.example.com',
-    'ftp://id.example.com',
-    'file:///etc/passwd',
-    'https://',
-    'https://id example.com',
-    'https://id.example.com/\n',
-    'https://id.example.com#keys',
-    'https://id.example.com?',
-    'https://id.example.com?a=b',
-    'https://user@id.example.com',
-    'https://:password@id.example.com',
-    'https://id.example.com:port',
-    '',
-    undefined,
-    5,
-    new URL('https://id.example.com'),
-  ])('should refuse %s', (text) => {
-    expect(isHttpUrl(text)).toBe(false);
   });
 });
