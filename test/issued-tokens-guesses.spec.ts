@@ -144,3 +144,30 @@ describe('Thousands of made-up access tokens from one address', () => {
     expect(service.log.length).toBeLessThan(10 + 5 * seconds);
   });
 });
+
+describe('Guessed access tokens of one address, over its limit', () => {
+  let store: ProxiedStore;
+
+  beforeAll(async () => {
+    store = await ProxiedStore.start({ WRONG_TOKEN_LIMIT: '3', TRUST_PROXY: '1' });
+  });
+  afterAll(() => store.stop());
+
+  it('should not be looked up, and hold up no other address', async () => {
+    const send = async (token: string, address: string): Promise<number> =>
+      errorOf(await store.sendBody(NO_PLANT, { ...bearer(token), 'X-Forwarded-For': address }));
+    const known = await issueToken(store.database, { name: 'known' });
+    const unseen = await issueToken(store.database, { name: 'unseen' });
+    expect(await send(known.token, '10.1.0.1')).toBe(40003);
+    for (let sent = 0; sent < 3; sent++) expect(await send(makeToken(), '10.1.0.1')).toBe(40101);
+
+    const lookups = store.proxy.counting(LOOKUP);
+    for (let sent = 0; sent < 100; sent++) expect(await send(makeToken(), '10.1.0.1')).toBe(42900);
+    // The known token is confirmed meanwhile.
+    expect(lookups.count).toBeLessThan(50);
+    expect(await send(unseen.token, '10.1.0.1')).toBe(42900);
+    expect(await send(known.token, '10.1.0.1')).toBe(40003);
+    expect(await send(unseen.token, '10.1.0.2')).toBe(40003);
+    expect(await send(unseen.token, '10.1.0.1')).toBe(40003);
+  });
+});

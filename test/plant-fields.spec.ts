@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { NEW_PLANT_FIELDS } from '../src/client/generated/openapi.js';
 import type { NewPlant as ClientPlant } from '../src/client/index.js';
 import { type NewPlant, TEXT_FIELDS } from '../src/plants/new-plant.js';
+import { columnOf } from '../src/plants/plant-sql.js';
 import { generateOpenApi } from './support/openapi.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -37,7 +38,7 @@ describe('the fields of NewPlant', () => {
       ([, name = '', type, optional, column = name]) => [column, [type, optional === '']] as const,
     );
     const expected = Object.entries(FIELDS).map(([name, isRequired]) => [
-      name,
+      columnOf(name),
       [name === 'id' ? 'BigInt' : 'String', isRequired],
     ]);
     expect(columns.filter(([column]) => !OWN_COLUMNS.includes(column))).toEqual(expected);
@@ -52,7 +53,7 @@ describe('the fields of NewPlant', () => {
       .filter(({ name }) => !OWN_COLUMNS.includes(name))
       .map(({ name, type, nullable }) => [name, [type, nullable === 'NO']]);
     const expected = Object.entries(FIELDS).map(([name, isRequired]) => [
-      name,
+      columnOf(name),
       [name === 'id' ? 'bigint' : 'text', isRequired],
     ]);
     expect(Object.fromEntries(columns)).toEqual(Object.fromEntries(expected));

@@ -5,6 +5,7 @@ import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
 import { faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
+import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
 import {
   CorsOrigins,
@@ -25,8 +26,6 @@ import {
 const PLANTS = new PlantsSettings();
 const AUTH = new AuthSettings();
 
-// What setTimeout can wait for: a longer time would be taken for 1 ms.
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const WITHOUT_ISSUER = 'is set without JWT_ISSUER: should be left out, or that set';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -179,7 +178,7 @@ export class Environment {
     'REQUEST_TIMEOUT',
     'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading its answer.',
   )
-  @Milliseconds(MAX_TIMEOUT_MS)
+  @Milliseconds(MAX_TIMER_MS)
   requestTimeout = 10_000;
 
   get production(): boolean {

@@ -41,6 +41,18 @@ export class TooManyWrongTokensError extends ApiError {
   }
 }
 
+/** The service does not know the token, and does not look it up: too many wrong ones came from its address. */
+export class UnknownTokenRefusedError extends ApiError {
+  constructor(limit: number, seconds: number) {
+    super(
+      42900,
+      `This service has not seen the access token yet, and ${limit} wrong ones came from this address within a minute. ` +
+        `Nothing was written; send this one again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    );
+  }
+}
+
 /** The token is valid, but was used too often. */
 export class RateLimitedError extends ApiError {
   constructor(limit: number, seconds: number) {

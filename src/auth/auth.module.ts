@@ -14,12 +14,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .build();
 
 /** @throws AuthModuleOptionsError where the options can't work */
-export function verifierOf(options: unknown): TokenVerifier {
+export function verifierOf(options: unknown, limits?: CredentialLimits): TokenVerifier {
   const { accessTokens, issuedTokens, jwt, verifier } = authSettingsOf(options);
   if (verifier) return verifier;
   return new TokenVerifiers([
     ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
-    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens)] : []),
+    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens, undefined, limits)] : []),
     ...(jwt ? [new JwtVerifier(jwt)] : []),
   ]);
 }
@@ -33,7 +33,7 @@ export function verifierOf(options: unknown): TokenVerifier {
   providers: [
     BearerAuthGuard,
     BearerStrategy,
-    { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN] },
+    { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN, CredentialLimits] },
     {
       provide: CredentialLimits,
       useFactory: (options: unknown) => new CredentialLimits(authSettingsOf(options)),

@@ -93,9 +93,8 @@ class IssuedTokens extends DatabaseAddress {
   @SchemaOfUrl()
   schema?: string | undefined;
   /**
-   * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has 750 of
-   * them, whatever is given, so that revocations take effect in time. Where the database does not answer so soon, the next statement has
-   * twice as many, up to all of them, until answers are fast again.
+   * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has one second,
+   * whatever is given, so that revocations take effect in time.
    */
   @Milliseconds()
   timeout = DEFAULT_TIMEOUT;

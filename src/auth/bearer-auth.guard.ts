@@ -92,7 +92,7 @@ export class BearerAuthGuard extends PassportGuard {
   readonly #limits: CredentialLimits;
   readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
-  // Optional, so that a host that forgot AuthModule is told so in its own terms, and not in those of injection.
+  // Optional, so that a host without AuthModule gets a message about that, and not about injection.
   constructor(
     @Optional() @Inject(BearerStrategy) strategy: unknown,
     @Optional() @Inject(CredentialLimits) limits: unknown,

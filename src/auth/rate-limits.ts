@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
-import { RateLimitedError, TooManyWrongTokensError } from './auth.errors.js';
+import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
 import type { CredentialLimitsOptions } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
 import type { Principal } from './token-verifier.js';
@@ -33,6 +33,13 @@ class WindowCounter {
     this.windows = new LRUCache({ max: maxKeys });
   }
 
+  /** How many there are now. */
+  count(key: string): { count: number; seconds: number } {
+    const now = this.clock.now();
+    const { count, end } = this.windows.get(key) ?? { count: 0, end: now };
+    return now < end ? { count, seconds: secondsUntil(end, now) } : { count: 0, seconds: 1 };
+  }
+
   /** Counts one more: how many there are now, and in how many whole seconds the window ends, at least one. */
   add(key: string): { count: number; seconds: number } {
     const now = this.clock.now();
@@ -42,8 +49,12 @@ class WindowCounter {
       this.windows.set(key, window);
     }
     window.count += 1;
-    return { count: window.count, seconds: Math.max(1, Math.ceil((window.end - now) / 1000)) };
+    return { count: window.count, seconds: secondsUntil(window.end, now) };
   }
+}
+
+function secondsUntil(end: number, now: number): number {
+  return Math.max(1, Math.ceil((end - now) / 1000));
 }
 
 /** Counts wrong tokens by address, and requests by token. */
@@ -70,6 +81,17 @@ export class CredentialLimits {
     if (this.wrongTokens === undefined) return;
     const { count, seconds } = this.wrongTokens.add(clientNetwork(request));
     if (count > this.wrongTokenLimit) throw new TooManyWrongTokensError(this.wrongTokenLimit, seconds);
+  }
+
+  /**
+   * To be called before an unknown token is looked up: one address shall not hold up the tokens of others.
+   *
+   * @throws UnknownTokenRefusedError where its address has sent too many wrong tokens
+   */
+  checkLookup(request: PlatformRequest): void {
+    if (this.wrongTokens === undefined) return;
+    const { count, seconds } = this.wrongTokens.count(clientNetwork(request));
+    if (count >= this.wrongTokenLimit) throw new UnknownTokenRefusedError(this.wrongTokenLimit, seconds);
   }
 
   /**

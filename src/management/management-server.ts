@@ -121,7 +121,10 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   private async answerMetrics(): Promise<Answer> {
     // prom-client takes about 30 ms and 12 MB, so it is loaded at the first request only.
     this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.statistics));
-    const registry = await this.metrics;
+    const registry = await this.metrics.catch((error: unknown) => {
+      this.metrics = undefined;
+      throw error;
+    });
     return { status: 200, body: await registry.metrics(), headers: { 'Content-Type': registry.contentType } };
   }
 }

@@ -2,7 +2,7 @@ export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
 const MAX_DIGITS = 19;
-/** What most ids are: as it stands, and within the range for certain. */
+/** Most ids: within the range for certain, as they are written. */
 const PLAIN = /^-?\d{1,18}$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -12,8 +12,8 @@ export function isInt64(value: unknown): value is bigint {
 }
 
 /**
- * The int64 that a JSON number stands for: `5`, `5.0` and `50e-1` are the same one. Returns undefined where the number
- * has a fraction or lies outside of int64. Its size is judged before it is expanded, so `1e999999999` costs nothing.
+ * The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Returns undefined where the number
+ * has a fraction or lies outside of int64. Its size is checked before it is expanded, so `1e999999999` costs nothing.
  */
 export function parseInt64(source: string): bigint | undefined {
   if (PLAIN.test(source)) return BigInt(source);

@@ -6,7 +6,7 @@ import { JsonNumber, type JsonObject, JsonStructure, toJsonValue } from '../http
 import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
 import { InvalidPlantError } from './plants.errors.js';
 
-/** A field of a plant other than its id: a text, in a column of the same name. */
+/** A field of a plant other than its id: a text, in a column of the same name (in snake_case). */
 interface TextField {
   readonly name: Exclude<keyof NewPlant, 'id'>;
   readonly isOptional: boolean;

@@ -93,6 +93,6 @@ export class PlantStatements {
 }
 
 /** As `@map` of the Prisma schema has it. */
-function columnOf(property: string): string {
+export function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

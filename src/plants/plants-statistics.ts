@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Creator } from './plants.options.js';
 
 /** Creators that are counted one by one; those beyond are counted together. */
-const MOST_CREATORS = 1000;
+const MAX_CREATORS = 1000;
 const OTHERS = 'other';
 
 /** What a store has done since it started and has to do now, for the metrics of an application. */
@@ -14,7 +14,7 @@ export class PlantsStatistics {
   statements = 0;
   /** Creates that wait for a statement now. */
   waiting = 0;
-  /** Creates whose statement is under way now. */
+  /** Creates whose statement is in flight now. */
   inFlight = 0;
   private readonly counts = new Map<string, { plants: number }>();
 
@@ -29,7 +29,7 @@ export class PlantsStatistics {
     const label = creator.metricLabel ?? creator.name;
     const count = this.counts.get(label);
     if (count) count.plants += 1;
-    else if (this.counts.size < MOST_CREATORS || label === OTHERS) this.counts.set(label, { plants: 1 });
+    else if (this.counts.size < MAX_CREATORS || label === OTHERS) this.counts.set(label, { plants: 1 });
     else this.countCreated({ name: OTHERS });
   }
 }

@@ -75,7 +75,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
  * the options can't work.
  *
  * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Where there are several stores, keep what `forRoot` returned in a constant, and
- * import that, beside the application's module, in the feature that is to have the service of this one.
+ * import that, in addition to the application's module, in the feature that is to have the service of this one.
  */
 @Module({
   providers: [
@@ -112,11 +112,11 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
 
   /** The store with these options. */
   static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
-    // JavaScript may call it without any, which is told of like every other fault.
+    // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /** The store with the options that a factory returns; what is a PlantsModuleExtras stands beside it. */
+  /** The store with the options that a factory returns; a PlantsModuleExtras is given in addition to it. */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
     checkAsyncPlantsOptions(options);
     return super.forRootAsync(options);

@@ -44,7 +44,7 @@ interface CreatePlantDescription {
   errorStatus: ErrorStatus;
 }
 
-/** How `POST /plants` stands in the OpenAPI document. */
+/** Describes `POST /plants` in the OpenAPI document. */
 function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDescription): MethodDecorator {
   const schemas = plantsSchemas(namePrefix);
   const failures = failureResponses(

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 const MAX_KINDS = 100;
 
-/** The longest that a timer of Node's can wait: it takes a longer time for none. */
+/** A timer of Node.js cannot wait longer: it would run at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Settles as the work does. If that takes longer, it rejects with an error made then; the work goes on, and its result is lost. */

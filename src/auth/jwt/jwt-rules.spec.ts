@@ -3,7 +3,6 @@ import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import { AUDIENCE, signingKey, type SigningKey, SUBJECT } from '../../../test/support/forged-jwt.js';
 import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
 import { json } from '../../../test/support/key-server.js';
-
 import { jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];

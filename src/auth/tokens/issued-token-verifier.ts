@@ -2,9 +2,11 @@ import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/c
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import { MigrationError } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
+import type { PlatformRequest } from '../../http/platform.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
+import type { CredentialLimits } from '../rate-limits.js';
 import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
@@ -55,18 +57,20 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   constructor(
     private readonly options: IssuedTokensOptions,
     private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
+    private readonly limits?: CredentialLimits,
   ) {
     super();
     this.timeout = options.timeout ?? DEFAULT_TIMEOUT;
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!resemblesToken(token)) return undefined;
     const key = tokenKey(token);
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
       if (!isWellFormedToken(token) || this.cache.isUnknown(key)) return undefined;
+      if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
       return this.lookUp(key);
     }
     const now = performance.now();
@@ -123,7 +127,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
-      if (token?.wasConfirmedWithin(TRUST_MS, now)) return token.use(now);
+      if (this.isAway(now) && token?.wasConfirmedWithin(TRUST_MS, now)) return token.use(now);
       throw error;
     }
   }

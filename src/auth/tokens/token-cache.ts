@@ -5,9 +5,13 @@ import { keyOf } from './token.js';
 
 /** Known tokens, and as many unknown ones. */
 const MAX_TOKENS = 10_000;
-/** How long a token is valid after the database confirmed it, without being asked again. */
+/**
+ * A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. A token in use is
+ * confirmed every 500 ms (issued-token-verifier.ts), by a statement that may take 1 s (token-store.ts), so 1.5 s pass at most
+ * between two confirmations while the database answers.
+ */
 export const FRESH_MS = 2000;
-/** How long it is, where the database cannot be asked. */
+/** How long a token is valid after its last confirmation while the database is away. */
 export const TRUST_MS = 300_000;
 /** How long a token that the database did not know is refused without a query. */
 const UNKNOWN_MS = 1000;

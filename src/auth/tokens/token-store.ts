@@ -50,6 +50,7 @@ export class TokenStore {
       connectionString,
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
+      // On the server too: a statement that waits for a lock would outlive its connection.
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: STATEMENT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
