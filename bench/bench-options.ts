@@ -18,7 +18,7 @@ export const BENCH_USAGE = `npm run bench -- [options]
 
   --targets a,b          what to measure; everything unless given
   --connections 1,8,64   how many connections; 1,8,64,256 unless given
-  --rounds N             3 unless given; medians are told
+  --rounds N             3 unless given; medians are reported
   --seconds N            how long one round of one target is measured; 4 unless given
   --warm-up N            seconds of load before that; 2 unless given
   --build DIR            a build of the store; several are compared; dist unless given

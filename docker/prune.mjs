@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const UNLOADED = /\.(map|ts|mts|cts|md|spec\.[cm]?js)$/i;
 const LICENCE = /^(licen[cs]e|notice|copying)/i;
 
-/** What packages have for browsers and bundlers, beside the build that Node takes. */
+/** What packages have for browsers and bundlers, in addition to the build that Node takes. */
 const OTHER_BUILDS = {
   'class-transformer': ['bundles', 'esm2015', 'esm5'],
   'class-validator': ['bundles', 'esm2015', 'esm5'],

@@ -33,7 +33,7 @@ quietly() { "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; fail "$*"
 up() { quietly docker compose up --detach --wait "$@"; }
 url() { echo "http://$(docker compose port api 3000)${1-}"; }
 in_api() { docker compose exec -T api "$@"; }
-new_token() { in_api plant-store token create --name "$1" 2>"$folder/told"; }
+new_token() { in_api plant-store token create --name "$1" 2>"$folder/stderr"; }
 hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create --name NAME' || true; }
 # Prints "<status> <error number, if any>".
 send() { # plant's id, curl options
@@ -76,7 +76,7 @@ is 'and refuses plants' "$(create_with nobody-has-made-this-one 1)" '400 40101'
 eventually 'and its log says how to create a token' 1 hints
 token=$(new_token try)
 is 'a token is created, and printed alone' "$(sed -E 's/^plant_[0-9A-Za-z]{38}$/token/' <<<"$token")" token
-is 'and the rest told beside it' "$(head -1 "$folder/told" | sed 's/\. It expires.*//')" 'Access token try, with the id 1, for plants:create'
+is 'and the rest on stderr' "$(head -1 "$folder/stderr" | sed 's/\. It expires.*//')" 'Access token try, with the id 1, for plants:create'
 is 'a plant is created' "$(create 1)" 200
 is 'not twice' "$(create 1)" '400 40901'
 is 'not without a token' "$(send 1)" '400 40100'
@@ -152,7 +152,7 @@ chmod a+rX "$folder" "$folder/token"
 own=$(cat "$folder/token")
 ACCESS_TOKENS_FILE=$folder/token up --force-recreate
 is 'a static token of your own is accepted' "$(create_with "$own" 5)" 200
-is 'beside those in the database' "$(create 5)" '400 40901'
+is 'in addition to those in the database' "$(create 5)" '400 40901'
 is 'the database server cannot read it' "$(docker compose exec -T db sh -c 'cat /run/plant-store/access-tokens 2>/dev/null || echo no')" no
 up
 is 'when it is taken out, it is valid no longer' "$(create_with "$own" 5)" '400 40101'

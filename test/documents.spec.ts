@@ -5,9 +5,13 @@ import { Test } from '@nestjs/testing';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { describeVariables } from '../src/app/config-values.js';
 import { Environment } from '../src/app/config.js';
+import { AuthSettings } from '../src/auth/auth.options.js';
 import { PlantStoreClient } from '../src/client/index.js';
+import { MigratorSettings } from '../src/database/migrations/migrator.options.js';
 import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 import { AuthModule, Migrator, PlantsModule } from '../src/index.js';
+import { PlantsExtras, PlantsSettings } from '../src/plants/plants.options.js';
+import { describeOptions } from './support/describe-options.js';
 import { startStore } from './support/store.js';
 
 const ROOT = new URL('../', import.meta.url);
@@ -105,6 +109,26 @@ describe('documents', () => {
     ['PlantStoreClient', '| Option |', 'docs/client.md', (options) => new PlantStoreClient(options)],
   ])('should list every option of %s', async (_, header, document, use) => {
     expect(names(document, header).sort()).toEqual(await optionsOf(use));
+  });
+
+  it.each([
+    { owner: 'PlantsModule', classes: [PlantsSettings, PlantsExtras] },
+    { owner: 'AuthModule', classes: [AuthSettings] },
+    { owner: 'Migrator', classes: [MigratorSettings] },
+  ])('should list the defaults of the options of $owner', ({ owner, classes }) => {
+    const rows = table('docs/embedding.md', `| Option of ${owner} |`).map((row) =>
+      row.map((cell) => cell.replaceAll('`', '')),
+    );
+    const listed = new Map(rows.map(([name = '', value = '']) => [name, value]));
+    const defaults = classes
+      .flatMap((Options) => describeOptions(Options))
+      .filter(
+        // A folder of this machine is described in words.
+        (option) => option.default !== '' && !option.default.startsWith('/'),
+      );
+    expect(defaults).not.toEqual([]);
+    for (const option of defaults)
+      expect([option.name, listed.get(option.name)]).toEqual([option.name, option.default]);
   });
 
   it('should list every metric of the service', async () => {

@@ -9,7 +9,7 @@ import { BenchmarkDatabase } from './benchmark-database.js';
 
 const run = promisify(execFile);
 
-/** The one setting that is not PostgreSQL's default: pgbench needs a connection for each of its clients, beside those of the servers. */
+/** The one setting that is not PostgreSQL's default: pgbench needs a connection for each of its clients, in addition to those of the servers. */
 const MAX_CONNECTIONS = 500;
 
 /** A PostgreSQL of the benchmark's own, gone with all of its data afterwards. */

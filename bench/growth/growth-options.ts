@@ -18,7 +18,7 @@ export const GROWTH_USAGE = `npm run bench:growth -- [options]
   --sizes 0,1000000      how many plants are stored before; 0,1000000,10000000 unless given
   --targets a,b          what to measure; plant-store unless given
   --connections N        64 unless given
-  --rounds N             5 unless given; medians are told
+  --rounds N             5 unless given; medians are reported
   --seconds N            how long one round is measured; 4 unless given
   --warm-up N            seconds of load before that; 2 unless given
   --build DIR            a build of the store; several are compared; dist unless given`;

@@ -38,7 +38,7 @@ export async function measureGrowth(
     await alternate([...measurements.keys()], {
       ...options,
       signal,
-      // What rounds add to a full table stays, as it is little beside what was there.
+      // What rounds add to a full table stays, as it is little compared with what was there.
       prepare: (contender) =>
         measurements.get(contender)?.size === 0 ? contender.database.empty() : contender.database.settle(),
       onRound: (contender, outcome) => {

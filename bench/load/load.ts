@@ -23,7 +23,7 @@ export interface HttpLoadRun extends LoadRun {
   readonly token: string;
 }
 
-/** Sends creates over HTTP, each of a plant of its own, as many connections as told, each as fast as it is answered. */
+/** Sends creates over HTTP, each of a plant of its own, on the given number of connections, each as fast as it is answered. */
 export interface LoadGenerator {
   /** With its version, where it tells. */
   readonly name: string;

@@ -36,7 +36,7 @@ async function startTime(target: ServerTarget, databaseUrl: string): Promise<num
     await using server = await TargetServer.start(target, databaseUrl);
     return server.startTime;
   } catch {
-    // Told where it was to be measured.
+    // Reported if it was to be measured.
     return undefined;
   }
 }

@@ -18,7 +18,7 @@ export interface TargetsOptions extends MeasuringTime {
   readonly log: (line: string) => void;
 }
 
-/** Measures every target at every number of connections. Servers are started anew for each number: so memory is told apart. */
+/** Measures every target at every number of connections. Servers are started anew for each number: so the memory is that of this number. */
 export async function measureTargets(
   databases: ReadonlyMap<string, BenchmarkDatabase>,
   options: TargetsOptions,

@@ -4,7 +4,7 @@ import type { Part } from './part.js';
 const SMALL = '{"id":9007199254740993,"name":"Rose","tag":"flower"}';
 const LARGE = JSON.stringify({ id: 1, name: 'Rose', tag: 'flower', notes: Array.from({ length: 500 }, describeLeaf) });
 
-/** The exact JSON parser, beside the one of JavaScript, which rounds numbers and takes repeated keys. */
+/** The exact JSON parser, compared with the one of JavaScript, which rounds numbers and takes repeated keys. */
 export async function parserParts(): Promise<Part[]> {
   const { parseExactJson } = await loadBuild<typeof import('../../src/http/exact-json.js')>('http/exact-json.js');
   return [

@@ -2,7 +2,7 @@ import { figureOf, type Measurement } from '../measure/measurement.js';
 import { numberText } from './number-text.js';
 import type { Report } from './report.js';
 
-/** At which the targets are told apart best; the next lower one where that was not measured. */
+/** At which the targets differ best; the next lower one where that was not measured. */
 const CONNECTIONS = 64;
 
 const ROW = 28;
@@ -10,7 +10,7 @@ const TOP = 64;
 const LABELS = 220;
 const BARS = 230;
 const GAP = 90;
-// Each is told apart from a white background as well as from a black one.
+// Each can be distinguished from a white background as well as from a black one.
 const [TEXT, OURS, OTHERS] = ['#7d8590', '#2da44e', '#8c959f'];
 /** They do less than the others: drawn hollow. */
 const LIMITS = ['echo', 'pgbench'];

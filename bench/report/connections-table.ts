@@ -36,6 +36,6 @@ export function connectionsTable(connections: number, measurements: readonly Mea
       (fault) => `- ${title}, ${rounds.length === 0 ? 'not measured' : 'a round that does not count'}: ${fault}`,
     ),
   );
-  const told = table([`${connections} connection${connections === 1 ? '' : 's'}`, ...HEADER], rows);
-  return faults.length === 0 ? told : `${told}\n\n${faults.join('\n')}`;
+  const text = table([`${connections} connection${connections === 1 ? '' : 's'}`, ...HEADER], rows);
+  return faults.length === 0 ? text : `${text}\n\n${faults.join('\n')}`;
 }

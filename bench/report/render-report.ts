@@ -31,23 +31,23 @@ export function renderReport(report: Report): string {
 
 /** Whether the machine had time for it. */
 function disturbance({ measurements }: Report, connections: readonly number[]): string {
-  const told = connections.map((count) => {
+  const lines = connections.map((count) => {
     const rounds = measurements.filter((one) => one.connections === count).flatMap((one) => one.rounds);
     const load = median(rounds.map(({ otherLoad }) => otherLoad));
     return load === undefined ? undefined : `${Math.round(load * 100)} % at ${count}`;
   });
-  const known = told.filter((one) => one !== undefined);
+  const known = lines.filter((one) => one !== undefined);
   return known.length === 0 ? '' : `Meanwhile other programs took of the machine: ${known.join('; ')}.`;
 }
 
 /** Whether the generator could have asked for more. */
 function againstEcho(report: Report, connections: readonly number[]): string {
-  const told = connections.map((count) => {
+  const lines = connections.map((count) => {
     const rate = figure(report, 'echo', count, 'createsPerSecond');
     const load = figure(report, 'echo', count, 'generatorLoad');
     const busy = load === undefined ? '' : `, busy for ${Math.round(load * 100)} % of the time`;
     return rate === undefined ? undefined : `${numberText(rate)}/s at ${count}${busy}`;
   });
-  const known = told.filter((one) => one !== undefined);
+  const known = lines.filter((one) => one !== undefined);
   return known.length === 0 ? '' : ` Against the echo it reaches ${known.join('; ')}.`;
 }

@@ -6,14 +6,14 @@ export interface TargetOptions {
   readonly builds: readonly string[];
 }
 
-/** Everything that can be measured, in the order in which it is told. */
+/** Everything that can be measured, in the order of the report. */
 export function allTargets({ builds }: TargetOptions): Target[] {
   const [build = '', ...others] = builds;
   return [
     storeTarget('plant-store', 'plant store', build),
     ...others.map((other, index) => storeTarget(`plant-store-${index + 2}`, `plant store, ${nameOf(other)}`, other)),
     { ...storeTarget('plant-store-issued-token', 'plant store, with an issued token', build), issuesToken: true },
-    // In one process: two of them differ by more than what is to be told.
+    // In one process: two of them differ by more than what is measured.
     {
       ...storeTarget('plant-store-static-token', 'the same process, with a static token', build),
       runsIn: 'plant-store-issued-token',

@@ -3,7 +3,7 @@ import type { Target } from './target.js';
 const OTHER_BUILD = /^plant-store-\d+$/;
 
 /**
- * Those with the names given, in their own order, and what runs in their processes; "plant-store" stands for all of its
+ * Those with the names given, in their own order, and what runs in their processes; "plant-store" means all of its
  * builds.
  */
 export function chosenTargets(names: readonly string[], all: readonly Target[]): Target[] {

@@ -1,6 +1,6 @@
 import { createCatalogue } from './create-catalogue.js';
 
 const app = await createCatalogue();
-// Fastify listens on localhost alone unless told otherwise.
+// Fastify listens on localhost alone by default.
 await app.listen(process.env.PORT ?? 3001, '0.0.0.0');
 console.log(`Listening on ${await app.getUrl()}`);
