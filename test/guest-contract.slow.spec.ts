@@ -7,6 +7,8 @@ import type { Platform } from './support/platforms.js';
 const HOSTS: { platform: Platform; body: BodyReading }[] = [
   { platform: 'express', body: 'exempt' },
   { platform: 'express', body: 'rawBody' },
+  { platform: 'express', body: 'parsed' },
+  { platform: 'fastify', body: 'exempt' },
   { platform: 'fastify', body: 'rawBody' },
   { platform: 'fastify', body: 'parsed' },
 ];

@@ -1,0 +1,3 @@
+import { describeStandalone } from './contract/describe-standalone.js';
+
+describeStandalone('semantic');

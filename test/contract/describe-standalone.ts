@@ -1,0 +1,41 @@
+import { describe } from '@jest/globals';
+import { describeBodySize } from './body-size.js';
+import { contractStore } from './contract-store.js';
+import { describeCors } from './cors.js';
+import { describeSeveralTokens } from './credentials.js';
+import { describeContract } from './describe-contract.js';
+import { describePaths } from './paths.js';
+import { describeTimeouts } from './timeouts.js';
+import { TOKEN } from '../support/request.js';
+
+const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';
+const ORIGIN = 'https://garden.example';
+
+/** The contract, as the service on its own keeps it with this ERROR_STATUS. */
+export function describeStandalone(ERROR_STATUS: 'contract' | 'semantic'): void {
+  describe(`POST /plants with ERROR_STATUS=${ERROR_STATUS}`, () => {
+    describe('and otherwise as it comes', () => {
+      const target = contractStore({ ERROR_STATUS });
+      describeContract(target);
+      describeBodySize(target, 1_048_576);
+    });
+
+    describe('and everything else configured', () => {
+      const target = contractStore({
+        ERROR_STATUS,
+        BASE_PATH: '/api/v1',
+        BODY_LIMIT: '100',
+        CORS_ORIGINS: `https://first.example,${ORIGIN}`,
+        ACCESS_TOKENS: `${OTHER_TOKEN}, ${TOKEN}`,
+      });
+      describePaths(target);
+      describeBodySize(target, 100);
+      describeCors(target, ORIGIN);
+      describeSeveralTokens(target, [TOKEN, OTHER_TOKEN]);
+    });
+
+    describe('and a short REQUEST_TIMEOUT', () => {
+      describeTimeouts(contractStore({ ERROR_STATUS, REQUEST_TIMEOUT: '300' }), 300);
+    });
+  });
+}
