@@ -44,6 +44,12 @@ describe(CredentialLimits.name, () => {
       expect(send(5)).toEqual([undefined, undefined, undefined, '60', '60']);
     });
 
+    it('should never ask to wait longer than the window', () => {
+      // With this fraction, now + 60000 - now is more than 60000.
+      now = 77928.61873896995;
+      expect(send(5).slice(3)).toEqual(['60', '60']);
+    });
+
     it('should count each address for itself', () => {
       send(5);
       expect(send(4, '192.0.2.2')).toEqual([undefined, undefined, undefined, '60']);

@@ -54,7 +54,8 @@ class WindowCounter {
 }
 
 function secondsUntil(end: number, now: number): number {
-  return Math.max(1, Math.ceil((end - now) / 1000));
+  // At most the window: what is added to a fraction and taken away again may come out larger.
+  return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((end - now) / 1000)));
 }
 
 /** Counts wrong tokens by address, and requests by token. */
