@@ -54,6 +54,7 @@ function Audience(): PropertyDecorator {
   });
 }
 
+export const DEFAULT_WRONG_TOKEN_LIMIT = 100;
 export const MAX_RATE_LIMIT = 1_000_000_000;
 
 /** Tokens, of which messages give the position only. There have to be some where nothing else says which tokens are valid. */
@@ -137,7 +138,7 @@ export class AuthSettings {
    * An address is `request.ip`, as the application's platform has it.
    */
   @WholeNumber(0, MAX_RATE_LIMIT)
-  wrongTokenLimit = 100;
+  wrongTokenLimit = DEFAULT_WRONG_TOKEN_LIMIT;
   /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
   @WholeNumber(0, MAX_RATE_LIMIT)
   rateLimit = 0;

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
-import type { CredentialLimitsOptions } from './auth.options.js';
+import { type CredentialLimitsOptions, DEFAULT_WRONG_TOKEN_LIMIT } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
 import type { Principal } from './token-verifier.js';
 
-const DEFAULT_WRONG_TOKEN_LIMIT = 100;
 const WINDOW_MS = 60_000;
 /**
  * No way around the limit for a client that has more addresses: before one is forgotten, 10,000 others have sent a wrong token, and

@@ -27,7 +27,7 @@ function Text(description: string, example: string, { optional = false } = {}): 
       textFields.push({ name: name as TextField['name'], isOptional: optional });
     },
     ApiProperty({ type: String, description, example, pattern: STORABLE_TEXT, required: !optional }),
-    Follows((value) => isStorableText(value) || (optional && value === undefined), textFault),
+    Follows((value) => isRight({ isOptional: optional }, value), textFault),
   );
 }
 
@@ -112,7 +112,7 @@ function isPlant(fields: Fields): fields is NewPlant {
   return true;
 }
 
-function isRight({ isOptional }: TextField, value: unknown): boolean {
+function isRight({ isOptional }: Pick<TextField, 'isOptional'>, value: unknown): boolean {
   return isStorableText(value) || (isOptional && value === undefined);
 }
 
