@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createTogether } from './support/pipelined.js';
 import { PlantStoreProcess } from './support/process.js';
-import type { RawResponse } from './support/raw-connection.js';
+import { errorOf } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
@@ -38,10 +38,7 @@ describe('The log of failures in numbers', () => {
       headers: { 'X-Request-Id': `${ONCE}-${id}` },
     }));
     const answers = await Promise.all([1, 2, 3, 4].map(() => createTogether(service.port, creates)));
-    const numbers = answers
-      .flat()
-      .map((answer) => (JSON.parse((answer as RawResponse).body) as { error: number }).error);
-    return { numbers, seconds: Math.ceil((performance.now() - start) / 1000) };
+    return { numbers: answers.flat().map(errorOf), seconds: Math.ceil((performance.now() - start) / 1000) };
   }
 
   const failures = (): Entry[] => service.log.filter(({ error }) => Number(error) >= 50000);

@@ -14,30 +14,24 @@ const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'Rout
 const WINDOW_MS = 1000;
 /** Lines of one kind in a window. */
 const MAX_LINES = 10;
-/** The same for 50000: its answer says only where the log has more. */
+/** The same for 50000: its answer has no more than the request id under which the log says what failed. */
 const MAX_UNFORESEEN_LINES = 100;
-/** Kinds in a window. Others are one kind for each level. */
+/** Kinds in a window; all others are one for each level. */
 const MAX_KINDS = 100;
-/** What differs between messages of one kind. */
+/** What differs between lines of one kind. */
 const VARIABLE_PARTS = /"[^"]*"|\d+/g;
-const MAX_KIND_LENGTH = 200;
+const MAX_PART_LENGTH = 200;
 
 /** What Nest prints a line from: messages, context, level, stream, stack and fields. */
 type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
-
-/** The lines of one kind in this window. */
-interface Kind {
-  printed: number;
-  held: number;
-  last?: Line;
-}
 
 /**
  * Nest's console logger with the level and format of the configuration. Of one kind it prints ten lines a second. Of more, it prints the
  * last one when the second is over, with the number of the others.
  */
 export class ServiceLogger extends ConsoleLogger {
-  private readonly kinds = new Map<string, Kind>();
+  /** The lines of this window, how many and the last one that was not printed, by kind. */
+  private readonly kinds = new Map<string, { count: number; suppressed: number; last?: Line }>();
   private windowEnd = 0;
   private timer: NodeJS.Timeout | undefined;
   private isPrinting = true;
@@ -67,15 +61,17 @@ export class ServiceLogger extends ConsoleLogger {
   protected override printMessages(...line: Line): void {
     const now = performance.now();
     if (now >= this.windowEnd) this.endWindow();
-    const kind = this.kindOf(line);
-    const limit = line[5]?.error === 50000 ? MAX_UNFORESEEN_LINES : MAX_LINES;
-    this.isPrinting = kind.printed < limit;
+    const name = kindOf(line);
+    const key = this.kinds.has(name) || this.kinds.size < MAX_KINDS ? name : String(line[2]);
+    const kind = this.kinds.get(key) ?? { count: 0, suppressed: 0 };
+    this.kinds.set(key, kind);
+    kind.count += 1;
+    this.isPrinting = kind.count <= (line[5]?.error === 50000 ? MAX_UNFORESEEN_LINES : MAX_LINES);
     if (this.isPrinting) {
-      kind.printed += 1;
       super.printMessages(...line);
       return;
     }
-    kind.held += 1;
+    if (kind.last !== undefined) kind.suppressed += 1;
     kind.last = line;
     if (this.timer !== undefined) return;
     this.timer = setTimeout(this.endWindow, this.windowEnd - now).unref();
@@ -96,25 +92,19 @@ export class ServiceLogger extends ConsoleLogger {
     this.timer = undefined;
     process.off('exit', this.endWindow);
     this.windowEnd = performance.now() + WINDOW_MS;
-    for (const [name, { held, last }] of [...this.kinds]) {
-      this.kinds.delete(name);
+    const ended = [...this.kinds];
+    this.kinds.clear();
+    for (const [key, { last, suppressed }] of ended) {
       if (last === undefined) continue;
-      const [messages, context, level, stream, stack, params] = last;
-      this.kinds.set(name, { printed: 1, held: 0 });
-      const fields = held > 1 ? { ...params, suppressed: held - 1 } : params;
-      super.printMessages(messages, context, level, stream, stack, fields);
+      this.kinds.set(key, { count: 1, suppressed: 0 });
+      const [messages, context, level, stream, stack, fields] = last;
+      super.printMessages(messages, context, level, stream, stack, suppressed > 0 ? { ...fields, suppressed } : fields);
     }
   };
+}
 
-  private kindOf([[message], context = '', level = 'log', , stack]: Line): Kind {
-    const text = message instanceof Error ? message.message : typeof message === 'string' ? message : '';
-    const [cause = ''] = typeof stack === 'string' ? stack.split('\n', 1) : [];
-    const [what, why] = [text, cause].map((part) => part.slice(0, MAX_KIND_LENGTH).replace(VARIABLE_PARTS, ''));
-    const name = `${level} ${context} ${what} ${why}`;
-    const isNew = !this.kinds.has(name);
-    const key = isNew && this.kinds.size >= MAX_KINDS ? level : name;
-    const kind = this.kinds.get(key) ?? { printed: 0, held: 0 };
-    this.kinds.set(key, kind);
-    return kind;
-  }
+function kindOf([[message], context, level, , stack]: Line): string {
+  const [cause] = String(stack).split('\n', 1);
+  const parts = [level, context, message, cause].map((part) => String(part).slice(0, MAX_PART_LENGTH));
+  return parts.join(' ').replace(VARIABLE_PARTS, '');
 }

@@ -42,16 +42,16 @@ class LogWriter {
         else this.waiting.shift();
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.retry();
-      // Nobody reads any more, or the disk is full.
-      else this.dropAll();
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') {
+        this.timer = setTimeout(this.flush, RETRY_MS).unref();
+        process.off('exit', this.flushAtExit).once('exit', this.flushAtExit);
+      } else {
+        // Nobody reads any more, or the disk is full.
+        this.drop(this.waiting.splice(0).length);
+        this.waitingBytes = 0;
+      }
     }
   };
-
-  private retry(): void {
-    this.timer = setTimeout(this.flush, RETRY_MS).unref();
-    process.off('exit', this.flushAtExit).once('exit', this.flushAtExit);
-  }
 
   private readonly flushAtExit = (): void => {
     const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -62,12 +62,6 @@ class LogWriter {
       this.flush();
     }
   };
-
-  private dropAll(): void {
-    this.drop(this.waiting.length);
-    this.waiting.length = 0;
-    this.waitingBytes = 0;
-  }
 
   private drop(lines: number): void {
     this.dropped += lines;
