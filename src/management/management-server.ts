@@ -16,7 +16,7 @@ export interface ListenerAddress {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Names that it may be asked by, in addition to `localhost`. */
+  /** Names that it may be asked by, in addition to its host and `localhost`. */
   readonly names?: readonly string[];
 }
 
@@ -114,15 +114,12 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
-  /**
-   * A name that is not known may lead here from a web page elsewhere, by DNS rebinding, and the browser would let that page read the answer.
-   * Browsers always send a Host.
-   */
-  private isAskedFor(host: string | undefined): boolean {
-    if (host === undefined) return true;
-    const name = host.replace(/:\d*$/, '').toLowerCase();
-    const names = ['localhost', ...(this.listener.names ?? []).map((known) => known.toLowerCase())];
-    return names.includes(name) || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  /** By DNS rebinding a web page could ask by a name of its own, and read the answer. Only a browser matters, which always sends a Host. */
+  private isAskedFor(asked = 'localhost'): boolean {
+    const name = asked.replace(/:\d*$/, '').toLowerCase();
+    if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
+    const { host, names = [] } = this.listener;
+    return ['localhost', host, ...names].some((known) => known.toLowerCase() === name);
   }
 
   private answerLiveness(): Answer {

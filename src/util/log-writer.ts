@@ -12,20 +12,21 @@ const MAX_EXIT_MS = 1000;
 class LogWriter {
   /** Lines that were dropped since the start of the process. */
   dropped = 0;
-  /** Those of them that no line has mentioned. */
-  private unmentioned = 0;
+  /** How many of them lines have mentioned. */
+  private mentioned = 0;
   private readonly waiting: Buffer[] = [];
   private waitingBytes = 0;
   private timer: NodeJS.Timeout | undefined;
 
   write(line: string): void {
-    const text = this.unmentioned === 0 ? line : `${line.slice(0, -1)},"dropped":${this.unmentioned}}`;
+    const dropped = this.dropped - this.mentioned;
+    const text = dropped === 0 ? line : `${line.slice(0, -1)},"dropped":${dropped}}`;
     const bytes = Buffer.from(`${text}\n`);
     if (this.waitingBytes + bytes.length > MAX_WAITING_BYTES) {
-      this.drop(1);
+      this.dropped += 1;
       return;
     }
-    this.unmentioned = 0;
+    this.mentioned = this.dropped;
     this.waiting.push(bytes);
     this.waitingBytes += bytes.length;
     if (this.timer === undefined) this.flush();
@@ -47,7 +48,7 @@ class LogWriter {
         process.off('exit', this.flushAtExit).once('exit', this.flushAtExit);
       } else {
         // Nobody reads any more, or the disk is full.
-        this.drop(this.waiting.splice(0).length);
+        this.dropped += this.waiting.splice(0).length;
         this.waitingBytes = 0;
       }
     }
@@ -62,11 +63,6 @@ class LogWriter {
       this.flush();
     }
   };
-
-  private drop(lines: number): void {
-    this.dropped += lines;
-    this.unmentioned += lines;
-  }
 }
 
 /** One for the process, as standard output is. */
