@@ -170,8 +170,8 @@ describe('Readiness', () => {
 });
 
 /** For the server of the tests, which may run as another user. */
-async function mountSmallDisk(folder: string, { query }: TestDatabase): Promise<void> {
-  const [row] = await query<{ data: string }>(`SELECT current_setting('data_directory') AS data`);
+async function mountSmallDisk(folder: string, database: TestDatabase): Promise<void> {
+  const [row] = await database.query<{ data: string }>(`SELECT current_setting('data_directory') AS data`);
   const { uid, gid } = await stat(row?.data ?? '');
   await run('mount', ['-t', 'tmpfs', '-o', `size=2m,uid=${uid},gid=${gid},mode=700`, 'tmpfs', folder]);
   await chown(folder, uid, gid);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Migrator } from '../src/index.js';
 import { PostgresServer } from './faults/postgres-server.js';
 import { CreatingClients } from './support/creating-clients.js';
@@ -83,14 +83,11 @@ describe('A store whose connections fall silent', () => {
     try {
       await using clients = CreatingClients.start(store.port, CLIENTS);
       await until(() => clients.created.length > CLIENTS);
-      const others = await store.database.query('SELECT count(*)::int AS count FROM pg_stat_activity WHERE false');
-      expect(others).toHaveLength(1);
       store.proxy.freezeOpen();
       const before = performance.now();
-      let created = clients.created.length;
-      // What was answered before came through.
+      // Until the first ones have waited long enough, some may come through on connections that are just being made.
       await until(() => clients.refusals.length > 0);
-      created = clients.created.length;
+      const created = clients.created.length;
       await until(() => clients.created.length > created + 3 * CLIENTS);
       expect(performance.now() - before).toBeLessThan(2 * STORAGE_TIMEOUT + 1000);
       const open = await store.database.query(

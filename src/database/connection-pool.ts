@@ -24,11 +24,8 @@ const COMMIT_DURABLY = `SELECT set_config('synchronous_commit',
 const FIND_WORKING_SESSIONS = `SELECT pg_backend_pid() AS own,
   ARRAY(SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
 
-/** What pg's types leave out of a client: the process of the server that the session has, and the socket. */
-interface Session {
-  readonly processID: number;
-  readonly connection: { readonly stream: Duplex };
-}
+/** What pg's types leave out of a client: the process of the server that works for it, and the socket. */
+type Session = Readonly<{ processID: number; connection: { stream: Duplex } }>;
 
 /**
  * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be
@@ -81,19 +78,11 @@ export class ConnectionPool extends pg.Pool {
     this.spare.on('error', () => undefined);
     this.on('connect', (client) => {
       this.opened.add(client);
-      client.on('error', (error) => {
-        this.failures.set(client, error);
-      });
+      client.on('error', (error) => this.failures.set(client, error));
     });
-    this.on('remove', (client) => {
-      this.opened.delete(client);
-    });
-    this.on('acquire', (client) => {
-      this.inUse.add(client);
-    });
-    this.on('release', (_, client) => {
-      this.inUse.delete(client);
-    });
+    this.on('remove', (client) => this.opened.delete(client));
+    this.on('acquire', (client) => this.inUse.add(client));
+    this.on('release', (_, client) => this.inUse.delete(client));
     // The pool replaces an idle connection that the server closes.
     this.on('error', (error, client) => {
       if (this.opened.has(client)) this.logger.warn(`An idle database connection was lost: ${error.message}`);
@@ -183,7 +172,7 @@ export class ConnectionPool extends pg.Pool {
       try {
         // It keeps its place in the pool meanwhile.
         inspector ??= await (this.isBusy() ? this.spare : this).connect();
-        await this.endDead(inspector);
+        if (!(await this.endDead(inspector))) break;
       } catch {
         inspector?.release(true);
         inspector = undefined;
@@ -196,21 +185,20 @@ export class ConnectionPool extends pg.Pool {
 
   /**
    * A connection is dead if the server has no session for it, or an idle one: the statement did not arrive, or its answer was lost.
-   * Behind a pooler the sessions are others than the clients know, and nothing can be told.
+   * Returns false behind a pooler: there the sessions have other numbers than the clients know.
    */
-  private async endDead(inspector: pg.PoolClient): Promise<void> {
+  private async endDead(inspector: pg.PoolClient): Promise<boolean> {
     const asked = [...this.overdue];
     const pids = asked.map((client) => sessionOf(client).processID);
     const answer = inspector.query<{ own: number; working: number[] }>(FIND_WORKING_SESSIONS, [pids]);
     const [row] = (await withinTime(answer, this.timeout, () => this.timeUp())).rows;
-    if (row?.own !== sessionOf(inspector).processID) return;
-    const dead = asked.filter((client, i) => this.overdue.has(client) && !row.working.includes(pids[i] ?? 0));
-    if (dead.length === 0) return;
-    this.logger.warn(`Database connections that were lost without a sign are replaced: ${dead.length}`);
-    for (const client of dead) {
-      this.overdue.delete(client);
+    if (row?.own !== sessionOf(inspector).processID) return false;
+    for (const [i, client] of asked.entries()) {
+      if (row.working.includes(pids[i] ?? 0) || !this.overdue.delete(client)) continue;
+      this.logger.warn('A database connection was lost without a sign; another one replaces it');
       destroy(client);
     }
+    return true;
   }
 
   private destroyIdle(): void {
@@ -222,9 +210,7 @@ export class ConnectionPool extends pg.Pool {
   }
 }
 
-function sessionOf(client: pg.PoolClient): Session {
-  return client as unknown as Session;
-}
+const sessionOf = (client: pg.PoolClient): Session => client as unknown as Session;
 
 /** Ends a connection at once, in the midst of a statement too; its pool then removes it. */
 function destroy(client: pg.PoolClient): void {
