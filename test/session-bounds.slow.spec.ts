@@ -31,10 +31,11 @@ describe('Sessions of a store', () => {
   });
   afterAll(() => server.remove());
   beforeEach(async () => {
-    const database = { url: server.url(), query: (sql: string) => server.query(sql) };
-    store = await startStoreOn(database as unknown as TestDatabase, VARIABLES);
+    store = await start();
   });
   afterEach(() => store.stop());
+
+  const start = (): Promise<Store> => startStoreOn({ url: server.url() } as TestDatabase, VARIABLES);
 
   const sessions = (): Promise<Session[]> => server.query<Session>(SESSIONS);
 
@@ -58,6 +59,22 @@ describe('Sessions of a store', () => {
     await server.query('SELECT pg_reload_conf()');
     await until(() => clients.created.length > created + CLIENTS);
     await clients.stop();
+  });
+
+  it('should not hold up a stop', async () => {
+    await server.query(`ALTER SYSTEM SET synchronous_standby_names TO 'nobody'`);
+    await server.query('SELECT pg_reload_conf()');
+    const answers = Array.from({ length: POOL_SIZE }, (_, id) => store.post(`{"id":${-1 - id},"name":"Rose"}`));
+    const errors = (await Promise.all(answers)).map(({ body }) => body);
+    expect(errors.filter((body) => body.includes('50400')).length).toBeGreaterThan(0);
+    const before = performance.now();
+    await store.stop();
+    expect(performance.now() - before).toBeLessThan(2 * STORAGE_TIMEOUT);
+    await until(async () => (await sessions()).every(({ wait_event }) => wait_event === 'SyncRep'));
+    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await server.query('SELECT pg_reload_conf()');
+    await until(async () => (await sessions()).length === 0);
+    store = await start();
   });
 
   it('should be the same after the server was stopped for longer than the time limit', async () => {

@@ -90,13 +90,9 @@ export class PlantsHealth {
     if (state === undefined) return UNREACHABLE;
     const { query, schema } = this.database;
     const lacks =
-      state === MISSING_RIGHT
-        ? await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined)
-        : undefined;
-    return (
-      lacks ??
-      REASONS[state] ??
-      (/^(?:08|28|57)/.test(state) ? UNREACHABLE : `the database refuses creates (SQLSTATE ${state})`)
-    );
+      state === MISSING_RIGHT && (await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined));
+    if (lacks) return lacks;
+    if (/^(?:08|28|57)/.test(state)) return UNREACHABLE;
+    return REASONS[state] ?? `the database refuses creates (SQLSTATE ${state})`;
   }
 }
