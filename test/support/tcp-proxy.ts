@@ -23,7 +23,7 @@ export class TcpProxy {
 
   private constructor(
     private readonly listener: Server,
-    private readonly target: URL,
+    private target: URL,
   ) {
     listener.on('connection', (client) => {
       this.open(client);
@@ -43,6 +43,11 @@ export class TcpProxy {
     url.hostname = '127.0.0.1';
     url.port = String((this.listener.address() as AddressInfo).port);
     return url.href;
+  }
+
+  /** Leads new connections to another server from now on; those that there are stay. */
+  leadTo(url: string): void {
+    this.target = new URL(url);
   }
 
   /** How many connections go through at this moment. */
