@@ -18,9 +18,9 @@ export interface CloseTimes {
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
 const SWEEP_MS = 50;
-/** The listener closes once no connection has come for this long; in a burst without a pause it closes all the same. */
-const QUIET_MS = 50;
-const MAX_QUIET_WAIT_MS = 500;
+/** The listener closes once no connection has come for this long; where they come without a pause it closes all the same. */
+const QUIET_MS = 200;
+const MAX_QUIET_WAIT_MS = 1000;
 
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. */
 export class GracefulClose {
@@ -50,15 +50,16 @@ export class GracefulClose {
     const { drainDelay, shutdownTimeout, storageTimeout } = this.times;
     const end = performance.now() + shutdownTimeout;
     const left = (): number => Math.max(0, end - performance.now());
-    this.closing = true;
-    for (const [socket, response] of this.connections) endWith(socket, response);
-
+    const quiet = this.connections.size > 0 || drainDelay > 0 ? QUIET_MS : 0;
+    // Where the listener closes at once it does so first: a client whose connection ends may open another.
+    if (drainDelay > 0 || !this.acceptFirst.isQuiet(quiet)) this.endConnections();
     if (drainDelay > 0) await sleep(drainDelay);
-    // Not HTTP's own close() yet: it stops the check that ends the requests that never arrive in full.
     const closed = new Promise((resolve) => this.server.once('close', resolve));
     // The system resets the connections that the listener has not accepted when it closes.
-    await this.acceptFirst.whenQuiet(this.quietTime(), Math.min(MAX_QUIET_WAIT_MS, left()), () => {
+    await this.acceptFirst.whenQuiet(quiet, Math.min(MAX_QUIET_WAIT_MS, left()), () => {
+      // Not HTTP's own close() yet: it stops the check that ends the requests that never arrive in full.
       NetServer.prototype.close.call(this.server);
+      this.endConnections();
     });
 
     const graceEnd = performance.now() + Math.min(GRACE_MS, left() / 2);
@@ -79,8 +80,10 @@ export class GracefulClose {
     this.server.close();
   }
 
-  private quietTime(): number {
-    return this.connections.size > 0 ? QUIET_MS : 0;
+  /** From now on each answer ends its connection. */
+  private endConnections(): void {
+    this.closing = true;
+    for (const [socket, response] of this.connections) endWith(socket, response);
   }
 
   private onRequest(socket: Socket, response: ServerResponse): void {
