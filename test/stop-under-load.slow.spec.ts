@@ -30,7 +30,6 @@ describe('Stop under load', () => {
         expect(await service.ended).toBe(0);
         await clients.stop();
 
-        console.log(service.stderr);
         expect(clients.failures).toEqual([]);
         // Those that were waiting at the signal, or were sent since.
         expect(clients.closings).toBeGreaterThanOrEqual(CLIENTS);
