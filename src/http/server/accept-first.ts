@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-/** How long requests wait at most while connections come in; as long again, they then do not. */
+/** How long requests wait while connections come in; as long again, they then do not. */
 const MAX_HOLD_MS = 50;
 /** But so many turns in any case: those in which many answers arrive from the storage are long. */
 const MIN_TURNS = 64;
