@@ -19,6 +19,13 @@ describe(`${Environment.name}, explaining faults`, () => {
     },
   );
 
+  it('should refuse a drain delay that is longer than the whole stop may take', () => {
+    expect(() => loadEnvironment({ DRAIN_DELAY: '10001' })).toThrow(
+      refusal('DRAIN_DELAY: is 10001, more than SHUTDOWN_TIMEOUT (10000): should be at most that, which includes it'),
+    );
+    expect(loadEnvironment({ DRAIN_DELAY: '20000', SHUTDOWN_TIMEOUT: '20000' })).toMatchObject({ drainDelay: 20_000 });
+  });
+
   it('should name each proxy that is none', () => {
     expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
       refusal(expect.stringMatching(/^TRUST_PROXY: holds "caddy", "1", should be how many proxies/)),

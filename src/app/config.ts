@@ -4,7 +4,7 @@ import { accessTokensFault } from '../auth/static-tokens.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
-import { faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
+import { DAY_MS, faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
 import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
 import {
@@ -27,6 +27,7 @@ import {
 const PLANTS = new PlantsSettings();
 const AUTH = new AuthSettings();
 
+const MAX_CONNECTIONS = 1_000_000;
 const WITHOUT_ISSUER = 'is set without JWT_ISSUER: should be left out, or that set';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -170,6 +171,32 @@ export class Environment {
   )
   @HostNames()
   managementHosts: string[] = [];
+
+  @Variable(
+    'SHUTDOWN_TIMEOUT',
+    'Milliseconds that a stop may take, DRAIN_DELAY included; what is open then is cut off.',
+  )
+  @Milliseconds()
+  shutdownTimeout = 10_000;
+
+  @Variable(
+    'DRAIN_DELAY',
+    'Milliseconds to go on accepting connections after the signal to stop, for load balancers to notice that /readyz is 503.',
+  )
+  @Rule<Environment>((delay, { shutdownTimeout }) =>
+    Number(delay) > shutdownTimeout
+      ? `is ${String(delay)}, more than SHUTDOWN_TIMEOUT (${shutdownTimeout}): should be at most that, which includes it`
+      : undefined,
+  )
+  @WholeNumber(0, DAY_MS, 'a whole number of milliseconds')
+  drainDelay = 0;
+
+  @Variable(
+    'MAX_CONNECTIONS',
+    'Maximum number of open client connections; beyond it the newest is closed at once. Lowered to what the descriptor limit allows.',
+  )
+  @WholeNumber(1, MAX_CONNECTIONS)
+  maxConnections = 10_000;
 
   @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
   @LogLevelName()

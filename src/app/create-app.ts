@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -6,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
-import { ManagementListenError } from '../management/management-server.js';
+import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError } from '../management/management-server.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
@@ -27,10 +28,9 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
 
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { errorStatus, requestTimeout } = options;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter({ errorStatus, requestTimeout, closeTimeout: closeTimeout(options) }),
+    new PlantStoreAdapter(options, connectionLimit(options)),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
   );
@@ -40,9 +40,28 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   return app;
 }
 
-/** Milliseconds that a stop waits for requests in flight: a request arrives, waits for the database, and is answered. */
-function closeTimeout({ requestTimeout, storageTimeout }: Environment): number {
-  return requestTimeout + 2 * storageTimeout;
+/** Descriptors that the process needs besides connections: standard streams, listeners, files, look-ups of names. */
+const OWN_DESCRIPTORS = 64;
+
+/** How many client connections may be open, so that the database and the management listener always have descriptors left. */
+function connectionLimit({ maxConnections, databasePoolSize }: Environment): number {
+  // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
+  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
+  const descriptors = descriptorLimit();
+  if (maxConnections + reserved <= descriptors) return maxConnections;
+  const limit = Math.max(1, descriptors - reserved);
+  new Logger('PlantStore').warn(
+    `MAX_CONNECTIONS is lowered from ${maxConnections} to ${limit}: the process may open ${descriptors} descriptors (ulimit -n), and ` +
+      `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`,
+  );
+  return limit;
+}
+
+/** Infinity where there is no limit, as on Windows. */
+function descriptorLimit(): number {
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  const limit = Number(userLimits?.open_files?.soft);
+  return Number.isNaN(limit) ? Infinity : limit;
 }
 
 /** Lets pages of these origins call the service. An OPTIONS request that is no preflight stays a method like any other. */

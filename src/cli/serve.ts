@@ -6,7 +6,9 @@ import { reasonOf } from '../util/text.js';
 import { localToken, startLocalDatabase } from './local.js';
 
 /** Time that a stop gives the query for valid access tokens. */
-const SHUTDOWN_TIMEOUT_MS = 1000;
+const HINT_TIMEOUT_MS = 1000;
+/** Time to disconnect from the database when SHUTDOWN_TIMEOUT is over. */
+const DISCONNECT_MS = 250;
 /** One Ctrl-C can arrive twice: npm passes on to its child the signal that the terminal has sent to both. */
 const REPEATED_SIGNAL_MS = 200;
 const CREATE_TOKEN_ADVICE =
@@ -53,8 +55,14 @@ async function run(environment: Environment, databaseUrl: string, stopped: Promi
   logger.log('Stopping; requests in flight are answered first');
   setTimeout(() => {
     stopping.abort();
-  }, SHUTDOWN_TIMEOUT_MS).unref();
+  }, HINT_TIMEOUT_MS).unref();
+  // Statements of requests that were cut off may wait longer for their database.
+  const forced = setTimeout(() => {
+    logger.warn('The database did not answer in time; the process ends nevertheless');
+    process.exit(1);
+  }, environment.shutdownTimeout + DISCONNECT_MS);
   await app.close();
+  clearTimeout(forced);
 }
 
 /** Resolves at the first SIGINT or SIGTERM. The second one ends the process at once. */

@@ -10,8 +10,10 @@ export class MalformedRequestError extends ApiError {
 }
 
 export class RequestTimeoutError extends ApiError {
-  constructor(milliseconds: number) {
-    const message = `The request did not arrive within ${milliseconds} ms. Send it again, without pauses.`;
+  /** @param milliseconds the time limit; without one, the service stops */
+  constructor(milliseconds?: number) {
+    const limit = milliseconds === undefined ? 'before the service stopped' : `within ${milliseconds} ms`;
+    const message = `The request did not arrive ${limit}. Send it again, without pauses.`;
     super(40800, message, { headers: CLOSE });
   }
 }

@@ -8,6 +8,8 @@ import { quote } from '../util/text.js';
 import { Readiness } from './readiness.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Beyond as many, the newest is closed at once: probes need few, and the others leave descriptors to clients. */
+export const MAX_MANAGEMENT_CONNECTIONS = 64;
 
 /** Injection token of the address of the management listener. */
 export const MANAGEMENT_ADDRESS = Symbol('MANAGEMENT_ADDRESS');
@@ -61,6 +63,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    this.server.maxConnections = MAX_MANAGEMENT_CONNECTIONS;
     try {
       this.server.listen(this.listener);
       await once(this.server, 'listening');

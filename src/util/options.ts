@@ -67,7 +67,7 @@ export function WholeNumber(min: number, max: number, what = 'a whole number'): 
   return Should(`${what} from ${min} to ${max}`, holds);
 }
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** A time to wait. */
 export function Milliseconds(max = DAY_MS): PropertyDecorator {

@@ -1,5 +1,5 @@
 import { freePort } from './free-port.js';
-import { PlantStoreProcess } from './process.js';
+import { type ProcessOptions, PlantStoreProcess } from './process.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 /** A service in a process of its own, on a database of its own, that can be asked how it is. */
@@ -10,13 +10,11 @@ export class ManagedService implements AsyncDisposable {
     private readonly managementPort: number,
   ) {}
 
-  static async start(variables: Record<string, string>): Promise<ManagedService> {
+  static async start(variables: Record<string, string>, options: ProcessOptions = {}): Promise<ManagedService> {
     const database = await createTestDatabase();
     const managementPort = await freePort();
-    const service = await PlantStoreProcess.serve(database.url, {
-      MANAGEMENT_PORT: String(managementPort),
-      ...variables,
-    });
+    const own = { MANAGEMENT_PORT: String(managementPort) };
+    const service = await PlantStoreProcess.serve(database.url, { ...own, ...variables }, options);
     return new ManagedService(service, database, managementPort);
   }
 

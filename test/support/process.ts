@@ -16,6 +16,8 @@ export interface ProcessOptions {
   script?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;
+  /** How many descriptors it may have (`ulimit -n`). */
+  descriptors?: number;
 }
 
 /** A `plant-store`, or a host of it, in a process of its own. Nothing of this process's configuration reaches it. */
@@ -32,10 +34,13 @@ export class PlantStoreProcess implements AsyncDisposable {
 
   constructor(
     args: string[],
-    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false }: ProcessOptions = {},
+    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false, descriptors }: ProcessOptions = {},
   ) {
     const { PATH, HOME } = process.env;
-    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables }, detached });
+    const command = [process.execPath, script, ...args];
+    if (descriptors !== undefined) command.unshift('sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`);
+    const [file = '', ...rest] = command;
+    this.child = spawn(file, rest, { cwd, env: { PATH, HOME, ...variables }, detached });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.wake();

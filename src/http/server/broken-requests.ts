@@ -1,6 +1,6 @@
 import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ApiError } from '../../errors/api-error.js';
+import { ApiError } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import {
   ConnectNotOfferedError,
@@ -72,6 +72,7 @@ export function refuseBrokenRequests(
 }
 
 function describe(cause: NodeJS.ErrnoException & { reason?: unknown }, requestTimeout: number): ApiError {
+  if (cause instanceof ApiError) return cause;
   switch (cause.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new RequestTimeoutError(requestTimeout);

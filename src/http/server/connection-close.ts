@@ -1,6 +1,5 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
-import { MAX_TIMER_MS } from '../../util/timing.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 const LINGER_MS = 5000;
 
@@ -75,47 +74,4 @@ export function deferContinue(request: IncomingMessage): void {
 /** Lets a client send the body, where it waits for permission. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
   if (awaitingContinue.delete(request)) response.writeContinue();
-}
-
-const SWEEP_MS = 50;
-
-/** Ends an HTTP server: requests in flight are answered if that is possible in time, and nothing else delays it. */
-export class GracefulClose {
-  private readonly sockets = new Set<Socket>();
-
-  /** @param limit milliseconds to wait for the answers to requests in flight */
-  constructor(
-    private readonly server: Server,
-    private readonly limit: number,
-  ) {
-    server.on('connection', (socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
-  }
-
-  async close(): Promise<void> {
-    // Not HTTP's own close() yet: it stops the check that ends the requests that never arrive in full.
-    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.server, resolve));
-    this.closeIdle();
-    const sweep = setInterval(() => {
-      this.closeIdle();
-    }, SWEEP_MS);
-    const dropAll = (): void => {
-      for (const socket of this.sockets) socket.destroy();
-    };
-    const deadline = setTimeout(dropAll, Math.min(this.limit, MAX_TIMER_MS));
-    await closed;
-    clearInterval(sweep);
-    clearTimeout(deadline);
-    this.server.close();
-  }
-
-  private closeIdle(): void {
-    this.server.closeIdleConnections();
-    // To Node, a connection that has not sent anything is in the middle of its first request.
-    for (const socket of this.sockets) {
-      if (socket.bytesRead === 0) socket.destroy();
-    }
-  }
 }

@@ -1,27 +1,30 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { GracefulClose } from './connection-close.js';
+import { AcceptFirst } from './accept-first.js';
+import { type CloseTimes, GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
-
-interface PlantStoreAdapterOptions extends HttpServerOptions {
-  /** Milliseconds that a stop waits for the answers to requests in flight: longer than any good one takes. */
-  closeTimeout: number;
-}
 
 /** Express with exact paths and a server that answers even what Node would refuse by itself. */
 export class PlantStoreAdapter extends ExpressAdapter {
   private gracefulClose: GracefulClose | undefined;
 
-  constructor(private readonly serverOptions: PlantStoreAdapterOptions) {
+  /** @param maxConnections beyond as many open connections, the newest is closed at once */
+  constructor(
+    private readonly serverOptions: HttpServerOptions & CloseTimes,
+    private readonly maxConnections: number,
+  ) {
     // Before the base class uses the application: its router takes these settings only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
   }
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const server = createHttpServer(app, this.serverOptions, expressClasses(app));
-    this.gracefulClose = new GracefulClose(server, this.serverOptions.closeTimeout);
+    const acceptFirst = new AcceptFirst(app);
+    const server = createHttpServer(acceptFirst.handle, this.serverOptions, expressClasses(app));
+    server.maxConnections = this.maxConnections;
+    acceptFirst.watch(server);
+    this.gracefulClose = new GracefulClose(server, acceptFirst, this.serverOptions);
     this.httpServer = server;
   }
 

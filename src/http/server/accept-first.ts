@@ -1,0 +1,72 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+
+/** How long requests wait while connections come in; as long again, they then do not. */
+const MAX_HOLD_MS = 50;
+/** But so many turns in any case: those in which many answers arrive from the storage are long. */
+const MIN_TURNS = 64;
+
+/**
+ * Node.js accepts one connection in each turn of its event loop, and with many busy connections a turn is long: a hundred new
+ * clients would wait for a hundred turns. So, while connections come in, no request begins; such turns are short.
+ */
+export class AcceptFirst {
+  private readonly waiting: [IncomingMessage, ServerResponse][] = [];
+  /** When the last connection was accepted. */
+  private last = 0;
+  private holding = false;
+  private held = Promise.resolve();
+  private freeUntil = 0;
+
+  constructor(private readonly listener: RequestListener) {}
+
+  readonly handle: RequestListener = (request, response) => {
+    if (this.holding) this.waiting.push([request, response]);
+    else this.listener(request, response);
+  };
+
+  watch(server: Server): void {
+    server.on('connection', () => {
+      this.last = performance.now();
+      if (!this.holding && this.last >= this.freeUntil) this.held = this.hold(0, MAX_HOLD_MS);
+    });
+  }
+
+  /** Whether no connection came for so long. */
+  isQuiet(milliseconds: number): boolean {
+    return performance.now() - this.last >= milliseconds;
+  }
+
+  /**
+   * Calls back right after a turn in which no connection came, and none for `quiet` milliseconds before; but in time. No request
+   * begins meanwhile, so clients that wait for an answer open no connection.
+   */
+  async whenQuiet(quiet: number, limit: number, callback: () => void): Promise<void> {
+    this.freeUntil = Infinity;
+    await this.held;
+    await this.hold(quiet, limit, callback);
+  }
+
+  private async hold(quiet: number, limit: number, callback?: () => void): Promise<void> {
+    this.holding = true;
+    const begin = performance.now();
+    // What is left of this turn shows nothing: it has accepted already.
+    await setImmediate();
+    for (let turns = 1; ; turns++) {
+      const { last } = this;
+      // Leaves the processor to clients on the same machine.
+      if (!this.isQuiet(quiet)) await setTimeout(1);
+      await setImmediate();
+      if (this.last === last && this.isQuiet(quiet)) break;
+      if (turns >= MIN_TURNS && performance.now() - begin >= limit) break;
+    }
+    callback?.();
+    this.holding = false;
+    const end = performance.now();
+    this.freeUntil = Math.max(this.freeUntil, end + (end - begin));
+    for (const [request, response] of this.waiting.splice(0)) {
+      // A client that is gone by now asked for nothing yet.
+      if (!request.socket.destroyed) this.listener(request, response);
+    }
+  }
+}

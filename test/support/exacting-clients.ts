@@ -1,0 +1,82 @@
+import { setTimeout } from 'node:timers/promises';
+import { RawConnection } from './raw-connection.js';
+import { postHead } from './request.js';
+
+/** While nobody listens. */
+const RETRY_MS = 10;
+
+/** Clients that create plants one after the other, each on a connection that it keeps as long as it may. They repeat nothing but refused connections. */
+export class ExactingClients implements AsyncDisposable {
+  /** The ids of the plants that were answered with 200. */
+  readonly created: number[] = [];
+  /** Requests without an answer, and answers other than 200: why. */
+  readonly failures: string[] = [];
+  /** Answers with `Connection: close`. */
+  closings = 0;
+  /** Answers without it, to requests that were sent after one of the others had arrived. */
+  lateKeepAlives = 0;
+  private next: number;
+  private stopping = false;
+  private readonly running: Promise<unknown>;
+
+  /** @param firstId ids count up from here */
+  constructor(
+    private readonly port: number,
+    count: number,
+    firstId = 1,
+  ) {
+    this.next = firstId;
+    this.running = Promise.all(Array.from({ length: count }, () => this.run()));
+  }
+
+  /** Resolves when every request in flight is answered or lost. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      const connection = await this.connect();
+      if (!connection) continue;
+      using used = connection;
+      while (await this.create(used));
+    }
+  }
+
+  private async connect(): Promise<RawConnection | undefined> {
+    try {
+      return await RawConnection.open(this.port);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ECONNREFUSED') this.failures.push(`connecting: ${String(code)}`);
+      await setTimeout(RETRY_MS);
+      return undefined;
+    }
+  }
+
+  /** Whether the connection can be used again, and is to be. */
+  private async create(connection: RawConnection): Promise<boolean> {
+    const id = this.next++;
+    const body = `{"id":${id},"name":"Rose"}`;
+    const late = this.closings > 0;
+    let reason = 'closed';
+    connection.socket.once('error', (error: NodeJS.ErrnoException) => (reason = String(error.code)));
+    connection.send(postHead('', body), body);
+    const response = await connection.response().catch(() => undefined);
+    if (!response) {
+      this.failures.push(`no answer: ${reason}`);
+      return false;
+    }
+    if (response.status === 200) this.created.push(id);
+    else this.failures.push(response.body);
+    const closes = response.headers.connection === 'close';
+    if (closes) this.closings += 1;
+    else if (late) this.lateKeepAlives += 1;
+    return !closes && !this.stopping;
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, it } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { accepts } from './accepts.js';
+import { until } from './until.js';
+
+const CONFIGURATION = fileURLToPath(new URL('../../deploy/haproxy/haproxy.cfg', import.meta.url));
+const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy'].find((path) =>
+  existsSync(path),
+);
+const MISSING = 'there is no HAProxy in the usual places. Install it (on Debian: apt-get install haproxy).';
+
+/** A suite that needs HAProxy: skipped, with one line on why, where there is none; but on CI it fails. */
+export function describeWithHaproxy(name: string, suite: () => void): void {
+  if (EXECUTABLE !== undefined) {
+    describe(name, suite);
+  } else if (/^(?:true|1)$/.test(process.env.CI ?? '')) {
+    describe(name, () => {
+      it('should have HAProxy', () => {
+        throw new Error(`On CI the suites with HAProxy must run, but ${MISSING}`);
+      });
+    });
+  } else {
+    process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
+    describe.skip(name, suite);
+  }
+}
+
+/** HAProxy with the configuration of `deploy/haproxy`. */
+export class Haproxy implements AsyncDisposable {
+  output = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    const add = (chunk: Buffer): void => void (this.output += chunk.toString());
+    child.stdout?.on('data', add);
+    child.stderr?.on('data', add);
+  }
+
+  static async start(port: number, variables: Record<string, string>): Promise<Haproxy> {
+    const env = { ...variables, LISTEN: `127.0.0.1:${port}` };
+    const proxy = new Haproxy(spawn(EXECUTABLE ?? '', ['-db', '-f', CONFIGURATION], { env }));
+    await until(() => accepts(port));
+    return proxy;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.kill('SIGKILL');
+    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
+  }
+}
