@@ -51,6 +51,7 @@ export class ConnectionPool extends pg.Pool {
     this.on('error', (error) => {
       this.logger.warn(`An idle database connection was lost: ${error.message}`);
     });
+    this.on('connect', failUnreplicated);
     this.on('acquire', () => {
       this.inUse += 1;
     });
@@ -113,4 +114,13 @@ export class ConnectionPool extends pg.Pool {
 /** pg.Pool.query() gives up a connection for any error; after a mere rejection of a statement it is as good as before. */
 function wasRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && isRejection(error);
+}
+
+/** Makes a statement fail whose transaction PostgreSQL has committed without its synchronous standby: a cancelled wait is a warning. */
+function failUnreplicated(client: pg.PoolClient): void {
+  client.on('notice', ({ code, routine }) => {
+    // Functions of the database can warn with the same code.
+    if (code !== '01000' || routine !== 'SyncRepWaitForLSN') return;
+    client.emit('error', new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby'));
+  });
 }
