@@ -97,7 +97,7 @@ describe('A create whose session is ended in the commit', () => {
 
   beforeEach(async () => {
     store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', ERROR_STATUS: 'semantic' });
-    // A deferred trigger runs in the midst of the commit, whoever issues that.
+    // A deferred trigger runs in the midst of the commit.
     await store.database.query(`
       CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

@@ -108,7 +108,7 @@ export class PlantStatements {
     return this.database.query(this.insertManySql, values);
   }
 
-  /** The stored plants that have these ids, by id: durable by the time they are returned, whoever stored them. */
+  /** The stored plants that have these ids, by id: durable by the time they are returned, even if another stored them. */
   async findExisting(ids: readonly bigint[]): Promise<Map<bigint, StoredPlant>> {
     type Row = Omit<StoredPlant, 'id' | 'writeId'> & StoredId & { writeId: string | null };
     const rows = await this.prisma.$queryRaw<Row[]>`
