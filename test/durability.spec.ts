@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { endPool } from './support/end-pool.js';
+import { Guest } from './support/guest.js';
 import { PlantStoreProcess } from './support/process.js';
 import { RawConnection } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
@@ -45,6 +47,29 @@ describe('What was answered with 200', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await database.query('SHOW synchronous_commit')).toEqual([{ synchronous_commit: setting }]);
     expect(await database.query('SELECT DISTINCT name FROM plants')).toEqual([{ name: expected }]);
+  });
+
+  it.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])('should be on the disk, though sessions that others set up have %s', async (session, expected) => {
+    await database.query(`
+      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        NEW.tag := current_setting('synchronous_commit');
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
+    const options = `-c synchronous_commit=${session}`;
+    const pool = new pg.Pool({ connectionString: database.url, options, max: 2 });
+    const guest = await Guest.start({ pool });
+    await guest.expectCreated(0);
+    await Promise.all([1, 2, 3, 4, 5].map((id) => guest.expectCreated(id)));
+    await guest.stop();
+    expect((await pool.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: session }]);
+    await endPool(pool);
+    expect(await database.query('SELECT DISTINCT tag FROM plants')).toEqual([{ tag: expected }]);
   });
 
   it.each([1, 2, 8])(

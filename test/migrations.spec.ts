@@ -65,6 +65,7 @@ describe(Migrator.name, () => {
         column_default: 'CURRENT_TIMESTAMP',
       },
       { ...plain, column_name: 'created_by', data_type: 'text', is_nullable: 'YES' },
+      { ...plain, column_name: 'write_id', data_type: 'bigint', is_nullable: 'YES' },
     ]);
     expect(
       await rowsOf(`SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint
@@ -73,6 +74,15 @@ describe(Migrator.name, () => {
     expect(await rowsOf(`SELECT indexname FROM pg_indexes WHERE tablename = 'plants'`)).toEqual([
       { indexname: 'plants_pkey' },
     ]);
+  });
+
+  it('should have 64 bits for the id of an access token', async () => {
+    await new Migrator({ url }).migrate();
+    expect(
+      await rowsOf(`SELECT data_type FROM information_schema.columns
+                    WHERE table_name = 'access_tokens' AND column_name = 'id'
+                    UNION ALL SELECT data_type FROM information_schema.sequences`),
+    ).toEqual([{ data_type: 'bigint' }, { data_type: 'bigint' }]);
   });
 
   it('should keep the history where and as `prisma migrate` does', async () => {

@@ -5,7 +5,7 @@ describe('What PostgreSQL itself rejects', () => {
   let store: ProxiedStore;
 
   beforeAll(async () => {
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', ERROR_STATUS: 'semantic' });
+    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: '2000', ERROR_STATUS: 'semantic' });
     await store.database.query(`
       CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -46,6 +46,21 @@ describe('What PostgreSQL itself rejects', () => {
     expect(response.headers['retry-after']).toEqual(error === 50300 ? '1' : undefined);
     expect(await sessions()).toEqual(before);
     await store.database.query('DELETE FROM plants');
+  });
+
+  it('should be no failure where it is a warning', async () => {
+    await store.database.query(`
+      CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE WARNING 'the wait for synchronous replication';
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER warn AFTER INSERT ON plants FOR EACH ROW EXECUTE FUNCTION warn()`);
+    await store.expectCreated(7);
+    const before = await sessions();
+    await store.expectCreated(8);
+    expect(await sessions()).toEqual(before);
+    await store.database.query('DROP FUNCTION warn CASCADE; DELETE FROM plants');
   });
 
   it('should keep the connection where an id is taken', async () => {

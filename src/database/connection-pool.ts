@@ -18,9 +18,6 @@ const KEEP_ALIVE_DELAY_MS = 5000;
 /** From one inspection of overdue connections to the next. */
 const INSPECT_EVERY_MS = 1000;
 
-/** What is answered with 200 is on disk, whatever the server's or the role's default; on the standby, where that is the default. */
-const COMMIT_DURABLY = `SELECT set_config('synchronous_commit',
-  CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`;
 const FIND_WORKING_SESSIONS = `SELECT pg_backend_pid() AS own,
   ARRAY(SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
 
@@ -65,11 +62,6 @@ export class ConnectionPool extends pg.Pool {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       application_name: 'plant-store',
-      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool awaits it; its types do not say so
-      onConnect: async (client) => {
-        if (isPooled) return;
-        await withinTime(client.query(COMMIT_DURABLY), timeout, () => this.timeUp());
-      },
     });
     this.schema = schema;
     this.keepsStatements = keepsStatements;
@@ -79,6 +71,11 @@ export class ConnectionPool extends pg.Pool {
     this.on('connect', (client) => {
       this.opened.add(client);
       client.on('error', (error) => this.failures.set(client, error));
+      client.on('notice', ({ code, routine }) => {
+        // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
+        if (code !== '01000' || routine !== 'SyncRepWaitForLSN') return;
+        this.failures.set(client, new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby'));
+      });
     });
     this.on('remove', (client) => this.opened.delete(client));
     this.on('acquire', (client) => this.inUse.add(client));

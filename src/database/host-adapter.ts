@@ -12,9 +12,8 @@ import { GRACE_MS } from './database.options.js';
 import { escapeSchema } from './prisma-adapter.js';
 
 /**
- * An adapter over connections that are borrowed from the host. Each statement is a transaction, with settings that end with it:
- * that a commit waits for the disk, and a statement timeout. The session is returned unchanged. As with ConnectionPool, errors
- * tell whether a statement was sent at all.
+ * An adapter over connections that are borrowed from the host. Each statement is a transaction, with a statement timeout that ends
+ * with it. The session is returned unchanged. As with ConnectionPool, errors tell whether a statement was sent at all.
  */
 export class TransactionalAdapter implements SqlDriverAdapter {
   readonly provider: SqlDriverAdapter['provider'];
@@ -89,9 +88,8 @@ export class TransactionalAdapter implements SqlDriverAdapter {
   private async beginWithSettings(deadline: number, isolationLevel?: IsolationLevel): Promise<Transaction> {
     const transaction = await this.inner.startTransaction(isolationLevel);
     const left = Math.ceil(Math.max(1, deadline - performance.now()));
-    const settings = `set_config('synchronous_commit', 'on', true), set_config('statement_timeout', '${left}', true)`;
     return orRollBack(transaction, async () => {
-      await transaction.queryRaw(plainQuery(`SELECT ${settings}`));
+      await transaction.queryRaw(plainQuery(`SELECT set_config('statement_timeout', '${left}', true)`));
       return transaction;
     });
   }

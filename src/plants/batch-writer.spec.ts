@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import {
+  ConnectionPoolExhaustedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+} from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
-import { type PlantRecord, type PlantStatements, toRecord } from './plant-sql.js';
+import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
@@ -11,13 +15,21 @@ import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
 const LIMIT = 3;
+/** More than the pause before a statement is sent again. */
+const PAUSE = 200;
 
 const plant = (id: number, idempotencyKey?: string): PlantRecord =>
   toRecord({ id: BigInt(id), name: 'Rose' }, idempotencyKey);
 
+const storedPlant = (writeId: bigint | undefined, record: PlantRecord): StoredPlant => ({
+  ...record,
+  writeId: writeId ?? null,
+});
+
 /** A statement that was sent, to be answered by the test. */
 interface Sent {
   ids: number[];
+  writeId: bigint;
   answer(...stored: number[]): void;
   fail(error: unknown): void;
 }
@@ -26,7 +38,7 @@ describe(BatchWriter.name, () => {
   let sent: Sent[];
   let statistics: PlantsStatistics;
   let writer: BatchWriter;
-  let findExisting: (ids: readonly bigint[]) => Promise<Map<bigint, PlantRecord>>;
+  let findExisting: (ids: readonly bigint[]) => Promise<Map<bigint, StoredPlant>>;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'performance'] });
@@ -34,12 +46,12 @@ describe(BatchWriter.name, () => {
     statistics = new PlantsStatistics();
     findExisting = () => Promise.reject(new Error('no look-up was to be made'));
     const statements = {
-      insert: (plants: readonly PlantRecord[]) =>
+      insert: (plants: readonly PlantRecord[], writeId: bigint) =>
         new Promise<string[]>((resolve, reject) => {
           const answer = (...stored: number[]): void => {
             resolve(stored.map(String));
           };
-          sent.push({ ids: plants.map(({ id }) => Number(id)), answer, fail: reject });
+          sent.push({ ids: plants.map(({ id }) => Number(id)), writeId, answer, fail: reject });
         }),
       findExisting: (ids: readonly bigint[]) => findExisting(ids),
     } as unknown as PlantStatements;
@@ -61,6 +73,7 @@ describe(BatchWriter.name, () => {
   const turn = (): Promise<void> => jest.advanceTimersByTimeAsync(0);
   const rejected = (originalCode: string): Error =>
     new DriverAdapterError({ originalCode, severity: 'ERROR' } as never);
+  const lost = new Error('Connection terminated unexpectedly');
   const stored = { stored: true };
 
   it('should send a lone create at once', async () => {
@@ -136,7 +149,7 @@ describe(BatchWriter.name, () => {
   });
 
   it('should look up together the existing plants for creates with a key, and make nobody else wait for it', async () => {
-    let found: (plants: Map<bigint, PlantRecord>) => void = () => undefined;
+    let found: (plants: Map<bigint, StoredPlant>) => void = () => undefined;
     const lookedUp = jest.fn();
     findExisting = (ids) => {
       lookedUp(ids);
@@ -152,18 +165,40 @@ describe(BatchWriter.name, () => {
     await create(plant(5));
     expect(sent[1]).toMatchObject({ ids: [5] });
 
-    found(new Map([[1n, plant(1, 'a')]]));
-    await expect(first).resolves.toEqual({ stored: false, existingPlant: plant(1, 'a') });
+    const existingPlant = storedPlant(1n, plant(1, 'a'));
+    found(new Map([[1n, existingPlant]]));
+    await expect(first).resolves.toEqual({ stored: false, existingPlant });
     await expect(second).rejects.toThrow(ExistingPlantLookupError);
   });
 
-  it('should tell those who know that nothing was written of a look-up that fails or takes too long', async () => {
-    findExisting = (ids) => (ids[0] === 1n ? Promise.reject(new Error('lost')) : new Promise(() => undefined));
+  it('should look up again what could not be looked up, as long as there is time', async () => {
+    findExisting = () => Promise.reject(new Error('lost'));
+    const {
+      results: [first],
+    } = await create(plant(1, 'a'));
+    sent[0]?.answer();
+    await turn();
+    const existing = storedPlant(1n, plant(1, 'a'));
+    findExisting = () => Promise.resolve(new Map([[1n, existing]]));
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    await expect(first).resolves.toEqual({ stored: false, existingPlant: existing });
+
+    findExisting = () => Promise.reject(new Error('lost'));
+    const {
+      results: [late],
+    } = await create(plant(2, 'b'));
+    sent[1]?.answer();
+    await jest.advanceTimersByTimeAsync(2 * TIMEOUT);
+    await expect(late).rejects.toMatchObject({ name: 'ExistingPlantLookupError', cause: new Error('lost') });
+  });
+
+  it('should tell those who know that nothing was written of a look-up that is refused or takes too long', async () => {
+    findExisting = (ids) => (ids[0] === 1n ? Promise.reject(rejected('42501')) : new Promise(() => undefined));
     const {
       results: [failing],
     } = await create(plant(1, 'a'));
     sent[0]?.answer();
-    await expect(failing).rejects.toMatchObject({ name: 'ExistingPlantLookupError', cause: new Error('lost') });
+    await expect(failing).rejects.toMatchObject({ name: 'ExistingPlantLookupError', cause: rejected('42501') });
     const {
       results: [late],
     } = await create(plant(2, 'b'));
@@ -188,28 +223,80 @@ describe(BatchWriter.name, () => {
     await expect(results[2]).resolves.toEqual({ stored: false });
   });
 
-  it('should not repeat what failed in any other way', async () => {
-    const lost = new Error('Connection terminated unexpectedly');
+  it('should not repeat what was not sent', async () => {
+    const away = new DatabaseUnreachableError();
     const { results } = await create(plant(1), plant(2));
-    sent[0]?.fail(lost);
-    for (const result of results) await expect(result).rejects.toBe(lost);
+    sent[0]?.fail(away);
+    for (const result of results) await expect(result).rejects.toBe(away);
+    await jest.advanceTimersByTimeAsync(PAUSE);
     expect(sent).toHaveLength(1);
   });
 
-  it('should not tell of a taken id, or that nothing was written, where an earlier statement may have stored the plant', async () => {
-    findExisting = () => Promise.resolve(new Map([[4n, plant(4, 'key')]]));
-    const { results } = await create(plant(1), plant(2), plant(3), plant(4, 'key'));
+  it('should send again what may have been carried out, and recognise its own plants', async () => {
+    const [own, other, keyed, fresh] = [plant(1), plant(2), plant(3, 'key'), plant(4)];
+    const { results } = await create(own, other, keyed, fresh);
+    sent[0]?.fail(lost);
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    sent[1]?.fail(new DatabaseUnreachableError());
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    // The first statement has stored it.
+    const existing = [storedPlant(sent[0]?.writeId, own), storedPlant(1n, other), storedPlant(undefined, keyed)];
+    findExisting = () => Promise.resolve(new Map(existing.map((found) => [found.id, found])));
+    expect(sent.map(({ ids }) => ids)).toEqual([
+      [1, 2, 3, 4],
+      [1, 2, 3, 4],
+      [1, 2, 3, 4],
+    ]);
+    sent[2]?.answer(4);
+    await expect(results[0]).resolves.toEqual(stored);
+    await expect(results[1]).resolves.toEqual({ stored: false, existingPlant: existing[1] });
+    await expect(results[2]).resolves.toEqual({ stored: false, existingPlant: existing[2] });
+    await expect(results[3]).resolves.toEqual(stored);
+    expect(statistics).toMatchObject({ created: 2, statements: 3, inFlight: 0 });
+  });
+
+  it('should know which of several creates of one id has stored it', async () => {
+    const { results } = await create(plant(2), plant(1), plant(1));
+    const existingPlant = storedPlant((sent[0]?.writeId ?? 0n) + 1n, plant(1));
+    findExisting = () => Promise.resolve(new Map([[1n, existingPlant]]));
+    sent[0]?.fail(lost);
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    sent[1]?.answer(2);
+    await expect(Promise.all(results)).resolves.toEqual([stored, stored, { stored: false, existingPlant }]);
+  });
+
+  it('should send nothing again when the time is up, or for a cause that will not pass', async () => {
+    const { results } = await create(plant(1), plant(2));
+    sent[0]?.fail(lost);
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    sent[1]?.fail(rejected('42501'));
+    for (const result of results)
+      await expect(result).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: lost });
+    const {
+      results: [late],
+    } = await create(plant(3));
+    await jest.advanceTimersByTimeAsync(TIMEOUT);
+    sent[2]?.fail(lost);
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    await expect(late).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: lost });
+    expect(sent).toHaveLength(3);
+  });
+
+  it('should never tell that nothing was written where an earlier statement may have stored the plant', async () => {
+    findExisting = () => Promise.resolve(new Map<bigint, StoredPlant>());
+    const { results } = await create(plant(1), plant(2), plant(3));
     sent[0]?.fail(rejected('57014'));
     await turn();
-    const [, taken, failing, storing, keyed] = sent;
-    taken?.answer();
+    const [, gone, failing, storing] = sent;
+    gone?.answer();
     failing?.fail(rejected('53100'));
     storing?.answer(3);
-    keyed?.answer();
-    await expect(results[0]).rejects.toThrow(DatabaseTimeoutError);
-    await expect(results[1]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('53100') });
+    await expect(results[0]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('57014') });
     await expect(results[2]).resolves.toEqual(stored);
-    await expect(results[3]).resolves.toEqual({ stored: false, existingPlant: plant(4, 'key') });
+    await jest.advanceTimersByTimeAsync(PAUSE);
+    sent[4]?.fail(new ConnectionPoolExhaustedError());
+    await jest.advanceTimersByTimeAsync(2 * TIMEOUT);
+    await expect(results[1]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('57014') });
   });
 
   it('should refuse more than may wait, and lose none of those that wait', async () => {

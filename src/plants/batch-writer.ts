@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
-import { type PlantRecord, PlantStatements } from './plant-sql.js';
+import { type PlantRecord, PlantStatements, randomWriteId, type StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
-import { isPlantRejected, isUndecided } from './storage-failure.js';
+import { isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
 import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** Statements in flight, slow ones included, unless that left too few connections for all else. */
@@ -17,6 +17,8 @@ const OTHER_CONNECTIONS = 1;
 const MIN_SINGLE_INSERTS = 100;
 /** Plants of a rejected statement that are tried again at a time. */
 const MAX_SINGLE_WRITES = 4;
+/** Before a statement is sent again: the database may be back by then. */
+const REPEAT_MS = 50;
 
 /**
  * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once;
@@ -75,23 +77,33 @@ export class BatchWriter {
   };
 
   private async write(batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
+    const writeId = randomWriteId();
+    let taken: PendingCreate[];
     try {
-      const taken = await this.insert(batch, onAnswer);
-      if (taken.length > 0) await this.resolveConflicts(taken);
+      taken = await this.insert(batch, writeId, onAnswer);
     } catch (error) {
+      if (isUndecided(error)) for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
       // Each by itself, so that the rejected one fails alone.
-      if (batch.length > 1 && isPlantRejected(error)) await this.writeEach(batch, isUndecided(error));
-      else for (const pending of batch) pending.fail(error);
+      if (batch.length > 1 && isPlantRejected(error)) return this.writeEach(batch);
+      for (const pending of batch) if (!pending.doubts) pending.fail(error);
+      // PostgreSQL waits for a transaction that holds an id: each is then inserted, or its id is taken, perhaps by itself.
+      return this.repeat(batch, error, (again) => this.write(again));
     }
+    if (taken.length > 0) await this.resolveConflicts(taken);
   }
 
   /** Returns the creates whose ids were taken; the others are stored, and have their result. */
-  private async insert(batch: readonly PendingCreate[], onAnswer?: () => void): Promise<PendingCreate[]> {
+  private async insert(
+    batch: readonly PendingCreate[],
+    writeId: bigint,
+    onAnswer?: () => void,
+  ): Promise<PendingCreate[]> {
     this.statistics.statements += 1;
     this.statistics.inFlight += batch.length;
+    const plants = batch.map(({ plant }) => plant);
     let stored: Set<string>;
     try {
-      stored = new Set(await this.statements.insert(batch.map(({ plant }) => plant)));
+      stored = new Set(await this.statements.insert(plants, writeId));
     } finally {
       this.statistics.inFlight -= batch.length;
       onAnswer?.();
@@ -104,8 +116,7 @@ export class BatchWriter {
     });
   }
 
-  private async writeEach(batch: readonly PendingCreate[], isUncertain: boolean): Promise<void> {
-    for (const pending of batch) pending.isUncertain = isUncertain;
+  private async writeEach(batch: readonly PendingCreate[]): Promise<void> {
     const waiting = batch.values();
     const writeNext = async (): Promise<void> => {
       for (const pending of waiting) if (!pending.settled) await this.write([pending]);
@@ -113,26 +124,53 @@ export class BatchWriter {
     await Promise.all(Array.from({ length: MAX_SINGLE_WRITES }, writeNext));
   }
 
-  /** An id may have been taken by the same request, sent before: its key tells, so these creates need the stored plant. */
+  /**
+   * An id may have been taken by the same request, sent before, whose key tells; or by this very create, whose first statement
+   * failed. These need the stored plant.
+   */
   private async resolveConflicts(taken: readonly PendingCreate[]): Promise<void> {
-    const keyed = [];
+    const unclear = [];
     for (const pending of taken) {
-      if (pending.plant.idempotencyKey !== null) keyed.push(pending);
-      else if (pending.isUncertain) pending.fail(new Error('the id is taken, perhaps by this plant'));
+      if (pending.plant.idempotencyKey !== null || pending.doubts) unclear.push(pending);
       else pending.succeed({ stored: false });
     }
-    if (keyed.length === 0) return;
-    for (const pending of keyed) pending.isTaken = true;
+    if (unclear.length === 0) return;
+    for (const pending of unclear) pending.isTaken = true;
+    let plants: Map<bigint, StoredPlant>;
     try {
-      const plants = await this.statements.findExisting(keyed.map(({ plant }) => plant.id));
-      for (const pending of keyed) {
-        const existingPlant = plants.get(pending.plant.id);
-        if (existingPlant) pending.succeed({ stored: false, existingPlant });
-        else pending.fail(new ExistingPlantLookupError('the plant that had the id is gone'));
-      }
+      plants = await this.statements.findExisting(unclear.map(({ plant }) => plant.id));
     } catch (cause) {
-      for (const pending of keyed) pending.fail(new ExistingPlantLookupError('the look-up failed', { cause }));
+      const error = new ExistingPlantLookupError('the look-up failed', { cause });
+      return this.repeat(unclear, error, (again) => this.resolveConflicts(again));
     }
+    for (const pending of unclear) {
+      const existingPlant = plants.get(pending.plant.id);
+      if (!existingPlant) {
+        pending.fail(new ExistingPlantLookupError('the plant that had the id is gone'));
+      } else if (existingPlant.writeId !== null && pending.doubts?.has(existingPlant.writeId)) {
+        this.statistics.created += 1;
+        pending.succeed({ stored: true });
+      } else {
+        pending.succeed({ stored: false, existingPlant });
+      }
+    }
+  }
+
+  /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */
+  private async repeat(
+    batch: readonly PendingCreate[],
+    error: unknown,
+    work: (batch: readonly PendingCreate[]) => Promise<void>,
+  ): Promise<void> {
+    const isPassing = mayPass(error);
+    if (isPassing && batch.some(({ settled }) => !settled)) await new Promise((done) => setTimeout(done, REPEAT_MS));
+    const again: PendingCreate[] = [];
+    for (const pending of batch) {
+      if (pending.settled) continue;
+      if (isPassing && !pending.isLate) again.push(pending);
+      else pending.fail(error);
+    }
+    if (again.length > 0) await work(again);
   }
 
   private timeUp(pending: PendingCreate): void {
@@ -142,6 +180,7 @@ export class BatchWriter {
       pending.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${timeout} ms`));
       return;
     }
+    pending.isLate = true;
     // Where the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
       const message = `the database did not answer within ${timeout} ms`;

@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
 import { Database, PrismaService, type QueryValue } from '../database/database.js';
 import { type Plant, Prisma } from '../database/generated/client.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
 
 /** What a plant is stored with besides its id: its fields, the `Idempotency-Key`, and the name of its creator. */
-type TextColumn = Exclude<keyof Plant, 'id' | 'createdAt'>;
+type TextColumn = Exclude<keyof Plant, 'id' | 'createdAt' | 'writeId'>;
 
-/** A plant as it is stored. */
+/** What is written of a plant. */
 export type PlantRecord = Readonly<{ id: bigint } & Record<TextColumn, string | null>>;
+
+/** A plant as it is stored. Its write id is null if a version without wrote it. */
+export type StoredPlant = PlantRecord & { readonly writeId: bigint | null };
 
 /** In the order of the parameters of a statement. */
 export const TEXT_COLUMNS: readonly TextColumn[] = [...FIELD_NAMES, 'idempotencyKey', 'createdBy'];
@@ -23,8 +27,19 @@ export function toRecord(plant: NewPlant, idempotencyKey?: string, createdBy?: s
   return record as PlantRecord;
 }
 
+/** A number for the plants of one statement, small enough to count them from there within 64 bits. */
+export function randomWriteId(): bigint {
+  return randomBytes(8).readBigInt64BE() >> 1n;
+}
+
 /** The part of the time that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
+/**
+ * Lets the commit of the statement that it is in wait for the disk. Neither a pooler nor a host can be relied on to keep a
+ * setting of the session. What waits for more stays.
+ */
+const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+  THEN set_config('synchronous_commit', 'on', true) END`;
 
 interface StoredId {
   id: string;
@@ -44,51 +59,66 @@ export class PlantStatements {
   ) {
     const table = `"${escapeSchema(database.schema)}"."plants"`;
     const columns = TEXT_COLUMNS.map((property) => `"${columnOf(property)}"`).join(', ');
-    const values = TEXT_COLUMNS.map((_, index) => `$${index + 2}`).join(', ');
-    const arrays = TEXT_COLUMNS.map((_, index) => `$${index + 3}::text[]`).join(', ');
-    const insert = `INSERT INTO ${table} (id, ${columns})`;
+    const values = TEXT_COLUMNS.map((_, index) => `$${index + 3}::text`).join(', ');
+    const arrays = TEXT_COLUMNS.map((_, index) => `$${index + 4}::text[]`).join(', ');
+    const insert = `INSERT INTO ${table} (id, write_id, ${columns})`;
     const returning = 'ON CONFLICT (id) DO NOTHING RETURNING id::text';
-    this.insertOneSql = `${insert} VALUES ($1::bigint, ${values}) ${returning}`;
-    // In the order of their ids, or two statements could each wait for a row of the other. The lock timeout is set before
-    // the first row goes in, and for this statement alone.
+    // The settings are made before the first row goes in, and for this statement alone.
+    this.insertOneSql = `${insert}
+      SELECT $1::bigint, $2::bigint, ${values}
+      FROM (SELECT ${WAIT_FOR_DISK}) AS setting
+      ${returning}`;
+    // In the order of their ids, or two statements could each wait for a row of the other.
     this.insertManySql = `${insert}
-      SELECT id, ${columns}
-      FROM (SELECT set_config('lock_timeout', $1, true)) AS setting,
+      SELECT id, $3::bigint + position - 1, ${columns}
+      FROM (SELECT set_config('lock_timeout', $1, true), ${WAIT_FOR_DISK}) AS setting,
         unnest($2::bigint[], ${arrays}) WITH ORDINALITY AS plant (id, ${columns}, position)
       ORDER BY id, position
       ${returning}`;
     const properties = TEXT_COLUMNS.map((property) => `"${columnOf(property)}" AS "${property}"`).join(', ');
-    this.select = Prisma.raw(`SELECT id::text, ${properties} FROM ${table}`);
+    // The message gives the transaction something to commit. As it commits after those whose rows it sees, they are then as
+    // durable as this one: a row can be visible before, after a crash or a wait for a standby that was cancelled.
+    this.select = Prisma.raw(`
+      SELECT id::text, write_id::text AS "writeId", ${properties}
+      FROM (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
     this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
   }
 
   /**
    * Inserts plants in one statement: all of them or, where it fails, none. Returns the ids that were not taken; of several
    * plants with one id the first is inserted.
+   *
+   * @param writeId stored with the first plant; those of the others count on from there
    */
-  async insert(plants: readonly PlantRecord[]): Promise<string[]> {
+  async insert(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
     const [only, ...others] = plants;
-    const rows = await (only && others.length === 0 ? this.insertOne(only) : this.insertMany(plants));
+    const rows = await (only && others.length === 0 ? this.insertOne(only, writeId) : this.insertMany(plants, writeId));
     return rows.map(({ id }) => id);
   }
 
-  private insertOne(plant: PlantRecord): Promise<StoredId[]> {
-    const values: QueryValue[] = [String(plant.id)];
+  private insertOne(plant: PlantRecord, writeId: bigint): Promise<StoredId[]> {
+    const values: QueryValue[] = [String(plant.id), String(writeId)];
     for (const column of TEXT_COLUMNS) values.push(plant[column]);
     return this.database.query(this.insertOneSql, values);
   }
 
-  private insertMany(plants: readonly PlantRecord[]): Promise<StoredId[]> {
-    const values: QueryValue[] = [this.lockTimeout, plants.map(({ id }) => String(id))];
+  private insertMany(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
+    const values: QueryValue[] = [this.lockTimeout, plants.map(({ id }) => String(id)), String(writeId)];
     for (const column of TEXT_COLUMNS) values.push(plants.map((plant) => plant[column]));
     return this.database.query(this.insertManySql, values);
   }
 
-  /** The stored plants that have these ids, by id. */
-  async findExisting(ids: readonly bigint[]): Promise<Map<bigint, PlantRecord>> {
-    const rows = await this.prisma.$queryRaw<(Omit<PlantRecord, 'id'> & StoredId)[]>`
+  /** The stored plants that have these ids, by id: durable by the time they are returned, even if another stored them. */
+  async findExisting(ids: readonly bigint[]): Promise<Map<bigint, StoredPlant>> {
+    type Row = Omit<StoredPlant, 'id' | 'writeId'> & StoredId & { writeId: string | null };
+    const rows = await this.prisma.$queryRaw<Row[]>`
       ${this.select} WHERE id = ANY(${ids.map(String)}::bigint[])`;
-    return new Map(rows.map((row) => [BigInt(row.id), { ...row, id: BigInt(row.id) }]));
+    return new Map(
+      rows.map(({ id, writeId, ...texts }) => [
+        BigInt(id),
+        { ...texts, id: BigInt(id), writeId: writeId === null ? null : BigInt(writeId) },
+      ]),
+    );
   }
 }
 

@@ -21,7 +21,8 @@ export class PlantsRepository {
   async create(plant: PlantRecord): Promise<boolean> {
     const { stored, existingPlant } = await this.write(plant);
     if (stored) return true;
-    if (existingPlant?.idempotencyKey !== plant.idempotencyKey) throw new PlantExistsError(plant.id);
+    if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
+      throw new PlantExistsError(plant.id);
     if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return false;
     throw new IdempotencyKeyReusedError(plant.id, FIELD_NAMES);
   }

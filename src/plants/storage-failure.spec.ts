@@ -6,12 +6,15 @@ import {
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
-import { isPlantRejected, isUndecided, storageError } from './storage-failure.js';
+import { isPlantRejected, isUndecided, mayPass, storageError } from './storage-failure.js';
 
 const SECRET = 'INSERT INTO plants';
 
 const adapterError = (cause: object): Error => new DriverAdapterError(cause as never);
 const rejected = (originalCode: string, severity?: string): Error => adapterError({ originalCode, severity });
+
+const ofClient = (driverAdapterError: Error): Error => Object.assign(new Error(), { meta: { driverAdapterError } });
+const lookup = (cause: Error): Error => new ExistingPlantLookupError('', { cause });
 
 describe(storageError.name, () => {
   it.each([
@@ -87,7 +90,23 @@ describe(isUndecided.name, () => {
     [false, 'a plain rejection', rejected('23514', 'ERROR')],
     [true, 'a rejection that leaves the outcome open', rejected('57014', 'ERROR')],
     [true, 'whatever is no rejection', new Error('Connection terminated unexpectedly')],
+    [false, 'a connection that was never made', new DatabaseUnreachableError()],
+    [false, 'a statement that got no connection', new ConnectionPoolExhaustedError()],
   ])('should be %s for %s', (expected, _, error) => {
     expect(isUndecided(error)).toBe(expected);
+  });
+});
+
+describe(mayPass.name, () => {
+  it.each([
+    [true, 'a lost connection', adapterError({ kind: 'ConnectionClosed' })],
+    [true, 'a connection that was never made', new DatabaseUnreachableError()],
+    [true, 'a lack of resources', rejected('53100', 'ERROR')],
+    [true, 'a look-up whose connection was lost', lookup(adapterError({ kind: 'ConnectionClosed' }))],
+    [false, 'a privilege that is missing', rejected('42501', 'ERROR')],
+    [false, "a privilege that is missing, in an error of Prisma's client", ofClient(rejected('42501', 'ERROR'))],
+    [false, 'a look-up without a privilege', lookup(ofClient(rejected('42501', 'ERROR')))],
+  ])('should be %s for %s', (expected, _, error) => {
+    expect(mayPass(error)).toBe(expected);
   });
 });

@@ -47,10 +47,16 @@ export function isPlantRejected(error: unknown): boolean {
   return state !== undefined && !NO_PLANTS_FAULT.test(state);
 }
 
-/** Whether a statement may have been carried out although it failed: nothing but a plain rejection says that it was not. */
+/** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
+  if (error instanceof DatabaseUnreachableError || isOverload(error)) return false;
   const state = rejection(error);
   return state === undefined || UNDECIDED.test(state);
+}
+
+/** Whether what failed may succeed when it is tried again. */
+export function mayPass(error: unknown): boolean {
+  return storageError(error instanceof ExistingPlantLookupError ? error.cause : error).error !== 50000;
 }
 
 function isOverload(error: unknown): boolean {
@@ -59,7 +65,9 @@ function isOverload(error: unknown): boolean {
 
 /** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
 function rejection(error: unknown): string | undefined {
-  if (!(error instanceof Error && isDriverAdapterError(error))) return undefined;
-  const { originalCode: code, severity } = error.cause as ServerError;
+  // Prisma's client has it in an error of its own.
+  const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
+  if (!(failure instanceof Error && isDriverAdapterError(failure))) return undefined;
+  const { originalCode: code, severity } = failure.cause as ServerError;
   return isRejection({ code, severity }) ? code : undefined;
 }

@@ -16,10 +16,12 @@ export class PendingCreate {
   readonly size: number;
   /** Ends the wait. */
   timer: NodeJS.Timeout | undefined;
-  /** Whether its id is known to be taken, so that nothing was written. */
+  /** Whether its id is known to be taken, so that its last statement wrote nothing. */
   isTaken = false;
-  /** Whether a statement with it failed that may have been carried out all the same. */
-  isUncertain = false;
+  /** The failures of statements with it that may have been carried out all the same, by its write ids in them. */
+  doubts?: Map<bigint, unknown>;
+  /** Whether its time is up, so that no further statement is sent for it. */
+  isLate = false;
   settled = false;
   private resolve!: (result: CreateResult) => void;
   private reject!: (error: unknown) => void;
@@ -34,16 +36,21 @@ export class PendingCreate {
     });
   }
 
+  /** A statement with it has failed, and may have been carried out all the same. */
+  doubt(writeId: bigint, error: unknown): void {
+    this.doubts ??= new Map<bigint, unknown>();
+    this.doubts.set(writeId, error);
+  }
+
   succeed(result: CreateResult): void {
     this.settle();
     this.resolve(result);
   }
 
-  fail(cause: unknown): void {
+  fail(error: unknown): void {
     this.settle();
-    this.reject(
-      this.isUncertain ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : cause,
-    );
+    const [cause] = this.doubts?.values() ?? [];
+    this.reject(this.doubts ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
   }
 
   private settle(): void {

@@ -113,7 +113,7 @@ export class TokenAdminSql {
   /** Returns those that were valid until now. */
   revoke(ids: readonly number[]): Promise<TokenRecord[]> {
     return this.changed(
-      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::int[]) AND ${VALID} RETURNING ${ROW}`,
+      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::bigint[]) AND ${VALID} RETURNING ${ROW}`,
       [ids],
     );
   }
@@ -122,7 +122,7 @@ export class TokenAdminSql {
   shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
     return this.changed(
       `UPDATE ${this.table} SET expires_at = LEAST(expires_at, ${after('$2::float8')})
-       WHERE id = ANY($1::int[]) RETURNING ${ROW}`,
+       WHERE id = ANY($1::bigint[]) RETURNING ${ROW}`,
       [ids, seconds],
     );
   }

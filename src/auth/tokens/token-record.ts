@@ -37,8 +37,8 @@ const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <
 /** In seconds, whatever form the session gives to dates, and whether or not Date has them; whole milliseconds, as Date has. */
 const moment = (column: string): string => `EXTRACT(EPOCH FROM date_trunc('milliseconds', ${column}))::float8`;
 
-/** The columns of a row. A row that was written by hand may have no scopes. */
-export const ROW = `id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
+/** The columns of a row. The id as a number: pg makes a text of a bigint. A row that was written by hand may have no scopes. */
+export const ROW = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
   ${moment('expires_at')} AS "expiresAt", ${moment('last_used_at')} AS "lastUsedAt", ${moment('revoked_at')} AS "revokedAt",
   ${STATE} AS state`;
 

@@ -71,7 +71,7 @@ export class TokenStore {
   async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
     // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
     // transaction, which may have waited for a lock.
-    const sql = `SELECT id, digest, name, COALESCE(scopes, '{}') AS scopes,
+    const sql = `SELECT id::float8 AS id, digest, name, COALESCE(scopes, '{}') AS scopes,
         ((EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp())) * 1000)::float8 AS remaining
       FROM ${this.table} WHERE digest = ANY($1::bytea[]) AND revoked_at IS NULL`;
     const { isConnected } = this;
@@ -95,7 +95,7 @@ export class TokenStore {
       SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (
         SELECT token.id, latest.at
-        FROM unnest('{${ids}}'::int[], '{${ages}}'::float8[]) AS given(id, age)
+        FROM unnest('{${ids}}'::bigint[], '{${ages}}'::float8[]) AS given(id, age)
         CROSS JOIN LATERAL (SELECT clock_timestamp() - given.age * interval '1 millisecond') AS latest(at)
         JOIN ${this.table} AS token ON token.id = given.id
         WHERE token.last_used_at IS NULL OR token.last_used_at <= latest.at - interval '1 minute'
