@@ -18,32 +18,47 @@ const SLICE_BYTES = 1024;
 const MAX_WAITING = 20_000;
 let allWaiting = 0;
 
+/** The connections that have begun a request in this turn of the event loop. */
+const begun = new Set<Socket>();
+
 /**
  * Begins a request when the one before it on its connection is answered, and reads nothing more until then. A request whose
  * connection goes away meanwhile is never begun.
  */
 export function inTurn(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
-  if (response.socket) {
-    begin();
+  const { socket } = request;
+  // Node gives all others a turn only when it has parsed what it has read: thousands of requests that may be answered by then.
+  if (response.socket && !begun.has(socket)) {
+    start(socket, begin);
     return;
   }
-  const { socket } = request;
   const pipeline = pipelines.get(socket) ?? takeOver(socket);
   pipeline.waiting += 1;
   allWaiting += 1;
   if (allWaiting > MAX_WAITING) socket.destroy();
-  response.once('socket', () => {
-    // Between two requests of one connection all others have a turn.
+  const startNext = (): void => {
     setImmediate(() => {
       if (socket.destroyed) return;
       pipeline.waiting -= 1;
       allWaiting -= 1;
-      begin();
+      start(socket, begin);
       if (pipeline.waiting > 0) return;
       pipeline.resumedAt = performance.now();
       socket.resume();
     });
-  });
+  };
+  if (response.socket) startNext();
+  else response.once('socket', startNext);
+}
+
+function start(socket: Socket, begin: () => void): void {
+  if (begun.size === 0) {
+    setImmediate(() => {
+      begun.clear();
+    });
+  }
+  begun.add(socket);
+  begin();
 }
 
 /** Milliseconds for which the connection has been read without a pause: 0 while it is not read. */
