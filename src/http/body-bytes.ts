@@ -19,6 +19,9 @@ const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
 type ContentCoding = (typeof CODINGS)[number];
 type Compression = Exclude<ContentCoding, 'identity'>;
 
+/** The time that Node takes to parse a media type grows with the square of its length. */
+const MAX_MEDIA_TYPE_LENGTH = 256;
+
 /** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
 export function checkMediaType(request: IncomingMessage): ContentCoding {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
@@ -37,6 +40,10 @@ export function checkMediaType(request: IncomingMessage): ContentCoding {
 function checkJson(type: string | undefined): void {
   if (type === undefined) {
     throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
+  }
+  if (type.length > MAX_MEDIA_TYPE_LENGTH) {
+    const found = `The Content-Type header has ${type.length} characters`;
+    throw new UnsupportedMediaError(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
   }
   const parsed = parseMediaType(type);
   if (parsed?.essence !== 'application/json') {
@@ -59,7 +66,11 @@ function parseMediaType(type: string): MIMEType | undefined {
 /** What compression may add to a body that does not compress. */
 const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
 
-/** Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. */
+/**
+ * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes.
+ *
+ * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
+ */
 export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -69,23 +80,34 @@ export async function readBytes(
   const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
-  const bytes = await collect(request, wireLimit, limit);
-  return coding === 'identity' || bytes.length === 0 ? bytes : decompress(bytes, coding, limit);
+  const memory = new BodyMemory(request, response);
+  const bytes = await collect(request, memory, wireLimit, limit);
+  if (coding === 'identity' || bytes.length === 0) return bytes;
+  const decompressed = await decompress(bytes, coding, limit);
+  memory.hold(decompressed.length);
+  return decompressed;
 }
 
-function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
+function collect(request: IncomingMessage, memory: BodyMemory, wireLimit: number, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
     if (request.destroyed) throw closedEarly();
-    const received = new ReceivedBytes();
+    const received = new ReceivedBytes(memory, wireLimit);
     const settle = (failure?: Error): void => {
       request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
       if (failure) reject(failure);
       else resolve(received.bytes());
     };
     const onData = (chunk: Buffer): void => {
-      if (received.length + chunk.length > wireLimit) settle(new BodyTooLargeError(limit));
-      else received.add(chunk);
+      if (received.length + chunk.length > wireLimit) {
+        settle(new BodyTooLargeError(limit));
+        return;
+      }
+      try {
+        received.add(chunk);
+      } catch (failure) {
+        settle(failure as Error);
+      }
     };
     const onClose = (cause?: Error): void => {
       settle(closedEarly(cause));
@@ -107,12 +129,21 @@ class ReceivedBytes {
   private buffer: Buffer = Buffer.alloc(0);
   length = 0;
 
+  constructor(
+    private readonly memory: BodyMemory,
+    private readonly limit: number,
+  ) {}
+
   add(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (this.length === 0) this.buffer = chunk;
-    else {
+    if (this.length === 0) {
+      this.memory.hold(length);
+      this.buffer = chunk;
+    } else {
       if (length > this.buffer.length) {
-        const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.buffer.length));
+        const capacity = Math.min(this.limit, Math.max(length, 2 * this.buffer.length));
+        this.memory.hold(capacity);
+        const larger = Buffer.allocUnsafe(capacity);
         this.buffer.copy(larger);
         this.buffer = larger;
       }
@@ -151,26 +182,40 @@ function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<
 }
 
 const MAX_BODIES_BYTES = 256 * 1024 * 1024;
+/** A smaller body need not be counted: all that can wait take little. */
+export const MIN_COUNTED_BYTES = 16 * 1024;
+/** The memory of all bodies in this process. */
+let allBytes = 0;
 
-/** The memory of the bodies of requests in flight: a body stays in memory until its request is answered. */
-export class BodyMemoryBudget {
-  /** A smaller body need not be counted: all that can wait take little. */
-  static readonly MIN_COUNTED_BYTES = 16 * 1024;
-
+/** The memory of one body, counted from its first bytes until its request is answered or its connection is gone. */
+export class BodyMemory {
   private bytes = 0;
 
-  /**
-   * Counts a body until its request is answered.
-   *
-   * @throws TooManyBodiesError where all would be too large together, unless it is the only one
-   */
-  hold(bytes: number, response: ServerResponse): void {
-    if (this.bytes > 0 && this.bytes + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
-    this.bytes += bytes;
-    response.once('close', () => {
-      this.bytes -= bytes;
-    });
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+  ) {}
+
+  /** @throws TooManyBodiesError where all bodies would be too large together, unless this is the only one */
+  hold(bytes: number): void {
+    if (bytes < MIN_COUNTED_BYTES || bytes <= this.bytes) return;
+    const others = allBytes - this.bytes;
+    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
+    if (this.bytes === 0) {
+      // An answer that never came to its connection, as others were before it, does not close.
+      this.response.once('close', this.release);
+      this.request.socket.once('close', this.release);
+    }
+    allBytes = others + bytes;
+    this.bytes = bytes;
   }
+
+  private readonly release = (): void => {
+    allBytes -= this.bytes;
+    this.bytes = 0;
+    this.response.off('close', this.release);
+    this.request.socket.off('close', this.release);
+  };
 }
 
 /** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
