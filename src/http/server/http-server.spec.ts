@@ -185,14 +185,9 @@ describe(createHttpServer.name, () => {
       const client = await open(() => undefined, 100 * REQUEST_TIMEOUT);
       const { port } = server.address() as AddressInfo;
       const clients = [client, ...Array.from({ length: 30 }, () => connect(port, '127.0.0.1'))];
-      const closed = Promise.race(
-        clients.map((each) =>
-          once(
-            each.on('error', () => undefined),
-            'close',
-          ),
-        ),
-      );
+      const closed = new Promise((resolve) => {
+        for (const each of clients) each.on('error', () => undefined).once('close', resolve);
+      });
       for (const each of clients) each.write('GET / HTTP/1.1\r\nHost:\r\n\r\n'.repeat(3000));
       await closed;
       for (const each of clients) each.destroy();

@@ -59,12 +59,15 @@ export function createHttpServer(
   };
 
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
-    server.on(event, (request, response) => {
-      if (isIgnored(request)) return;
-      inTurn(request, response, () => {
-        begin(request, response);
-      });
-    });
+    server.on(
+      event,
+      (request: IncomingMessage, response: ServerResponse<IncomingMessage> & { req: IncomingMessage }) => {
+        if (isIgnored(request)) return;
+        inTurn(request, response, () => {
+          begin(request, response);
+        });
+      },
+    );
   };
   on('request', answer);
   // The body reader sends the 100 after the credential was checked.
