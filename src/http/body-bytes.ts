@@ -67,44 +67,45 @@ function parseMediaType(type: string): MIMEType | undefined {
 const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
 
 /**
- * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes.
+ * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. Returns what
+ * `parse` makes of it; the bytes do not outlive that.
  *
  * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
  */
-export async function readBytes(
+export async function readBytes<Result>(
   request: IncomingMessage,
   response: ServerResponse,
-  coding: ContentCoding,
-  limit: number,
-): Promise<Buffer> {
+  { coding, limit, parse }: { coding: ContentCoding; limit: number; parse: (bytes: Buffer) => Result },
+): Promise<Result> {
   const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
   const memory = new BodyMemory(request, response);
-  const bytes = await collect(request, memory, wireLimit, limit);
-  if (coding === 'identity' || bytes.length === 0) return bytes;
-  const decompressed = await decompress(bytes, coding, limit);
-  memory.hold(decompressed.length);
-  return decompressed;
+  const received = new ReceivedBytes(memory, wireLimit);
+  try {
+    await collect(request, received, limit);
+    const bytes = received.bytes();
+    if (coding === 'identity' || bytes.length === 0) return parse(bytes);
+    const decompressed = await decompress(bytes, coding, limit);
+    memory.hold(decompressed.length);
+    return parse(decompressed);
+  } finally {
+    received.free();
+  }
 }
 
-function collect(request: IncomingMessage, memory: BodyMemory, wireLimit: number, limit: number): Promise<Buffer> {
+function collect(request: IncomingMessage, received: ReceivedBytes, limit: number): Promise<void> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
     if (request.destroyed) throw closedEarly();
-    const received = new ReceivedBytes(memory, wireLimit);
     const settle = (failure?: Error): void => {
       request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
       if (failure) reject(failure);
-      else resolve(received.bytes());
+      else resolve();
     };
     const onData = (chunk: Buffer): void => {
-      if (received.length + chunk.length > wireLimit) {
-        settle(new BodyTooLargeError(limit));
-        return;
-      }
       try {
-        received.add(chunk);
+        if (!received.add(chunk)) settle(new BodyTooLargeError(limit));
       } catch (failure) {
         settle(failure as Error);
       }
@@ -123,37 +124,49 @@ function closedEarly(cause?: Error): MalformedRequestError {
 
 /**
  * Chunks in one buffer: a million chunks of one byte, each an object of its own, would take hundreds of times their size. A body
- * of one chunk is not copied.
+ * of one chunk is not copied. The memory of others is given back at once: else it would wait for a garbage collection, which an
+ * idle process does not make.
  */
 class ReceivedBytes {
   private buffer: Buffer = Buffer.alloc(0);
-  length = 0;
+  private pages: ArrayBuffer | undefined;
+  private length = 0;
 
   constructor(
     private readonly memory: BodyMemory,
     private readonly limit: number,
   ) {}
 
-  add(chunk: Buffer): void {
+  /** Returns whether the chunk is within the limit. */
+  add(chunk: Buffer): boolean {
     const length = this.length + chunk.length;
+    if (length > this.limit) return false;
     if (this.length === 0) {
       this.memory.hold(length);
       this.buffer = chunk;
     } else {
-      if (length > this.buffer.length) {
-        const capacity = Math.min(this.limit, Math.max(length, 2 * this.buffer.length));
-        this.memory.hold(capacity);
-        const larger = Buffer.allocUnsafe(capacity);
-        this.buffer.copy(larger);
-        this.buffer = larger;
-      }
+      if (length > this.buffer.length) this.grow(Math.min(this.limit, Math.max(length, 2 * this.buffer.length)));
       chunk.copy(this.buffer, this.length);
     }
     this.length = length;
+    return true;
   }
 
   bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
+  }
+
+  free(): void {
+    this.pages?.resize(0);
+  }
+
+  private grow(capacity: number): void {
+    this.memory.hold(capacity);
+    const first = this.pages ? undefined : this.buffer;
+    this.pages ??= new ArrayBuffer(0, { maxByteLength: this.limit });
+    this.pages.resize(capacity);
+    this.buffer = Buffer.from(this.pages, 0, capacity);
+    first?.copy(this.buffer);
   }
 }
 

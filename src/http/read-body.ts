@@ -34,9 +34,11 @@ export async function readJsonObject(
   }
   const coding = checkMediaType(request);
   if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
-  const bytes = await readBytes(request, response, coding, limit);
-  const object = parseObject(bytes, names);
-  return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
+  const parse = (bytes: Buffer): JsonObject => {
+    const object = parseObject(bytes, names);
+    return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
+  };
+  return readBytes(request, response, { coding, limit, parse });
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

@@ -59,15 +59,12 @@ export function createHttpServer(
   };
 
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
-    server.on(
-      event,
-      (request: IncomingMessage, response: ServerResponse<IncomingMessage> & { req: IncomingMessage }) => {
-        if (isIgnored(request)) return;
-        inTurn(request, response, () => {
-          begin(request, response);
-        });
-      },
-    );
+    server.on(event, (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
+      if (isIgnored(request)) return;
+      inTurn(request, response, () => {
+        begin(request, response);
+      });
+    });
   };
   on('request', answer);
   // The body reader sends the 100 after the credential was checked.
