@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTogether, type PipelinedCreate } from './support/pipelined.js';
+import { createTogether, type TogetherCreate } from './support/create-together.js';
 import { ProxiedStore } from './support/proxied-store.js';
 import { TableLock } from './support/table-lock.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -9,7 +9,7 @@ import { until } from './support/until.js';
 const STORAGE_TIMEOUT = 2000;
 const NEIGHBOURS = [1, 2, 3, 4, 5, 6, 7, 8];
 
-const create = (id: number, tag?: string, key?: string): PipelinedCreate => ({
+const create = (id: number, tag?: string, key?: string): TogetherCreate => ({
   body: JSON.stringify({ id, name: 'Rose', tag }),
   ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTogether } from './support/pipelined.js';
+import { createTogether } from './support/create-together.js';
 import type { RawResponse } from './support/raw-connection.js';
 import { expectRefusal } from './support/refusal.js';
 import { startStore, type Store } from './support/store.js';

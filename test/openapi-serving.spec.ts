@@ -77,6 +77,34 @@ describe('GET /openapi.json and /docs', () => {
     }
   });
 
+  it('should serve the parts of the page compressed as the client accepts, and once only to the same client', async () => {
+    store = await startStore();
+    const path = '/docs/swagger-ui-bundle.js';
+    const whole = Number((await get(path)).headers['content-length']);
+    expect(whole).toBeGreaterThan(1_000_000);
+    for (const coding of ['gzip', 'br']) {
+      const url = `http://127.0.0.1:${store.port}${path}`;
+      const response = await fetch(url, { headers: { 'Accept-Encoding': coding } });
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-encoding': coding,
+        'cache-control': 'no-cache',
+        vary: 'Accept-Encoding',
+      });
+      expect(Number(response.headers.get('content-length'))).toBeLessThan(whole / 3);
+      expect((await response.arrayBuffer()).byteLength).toBe(whole);
+      expect(await get(path, `If-None-Match: ${response.headers.get('etag') ?? ''}\r\n`)).toMatchObject({
+        status: 304,
+      });
+    }
+  });
+
+  it('should serve no file that the page does not need', async () => {
+    store = await startStore();
+    for (const name of ['swagger-ui.js', 'swagger-ui-bundle.js.map', 'package.json', 'index.css', 'LICENSE']) {
+      expectRefusal(await get(`/docs/${name}`, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+
   it('should lead from /docs/index.html to the page', async () => {
     store = await startStore();
     expect(await get('/docs/index.html')).toMatchObject({ status: 302, headers: { location: './' } });

@@ -1,32 +1,61 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { BodyMemoryBudget, copyStrings } from './body-bytes.js';
+import { BodyMemory, copyStrings } from './body-bytes.js';
 import { type JsonObject, parseExactJson } from './exact-json.js';
 import { TooManyBodiesError } from './http.errors.js';
 
 const MEBIBYTE = 1_048_576;
 
-describe(BodyMemoryBudget.name, () => {
-  const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
+describe(BodyMemory.name, () => {
+  const exchanges: ServerResponse[] = [];
+  function memory(): [BodyMemory, ServerResponse] {
+    const request = new IncomingMessage(new Socket());
+    const response = new ServerResponse(request);
+    exchanges.push(response);
+    return [new BodyMemory(request, response), response];
+  }
+  const hold = (bytes: number): void => {
+    memory()[0].hold(bytes);
+  };
+  afterEach(() => {
+    for (const response of exchanges.splice(0)) response.emit('close');
+  });
 
   it('should refuse what is too much together, until one of them is answered', () => {
-    const budget = new BodyMemoryBudget();
-    const first = response();
-    budget.hold(200 * MEBIBYTE, first);
-    budget.hold(56 * MEBIBYTE, response());
+    const [first, response] = memory();
+    first.hold(200 * MEBIBYTE);
+    hold(56 * MEBIBYTE);
     expect(() => {
-      budget.hold(MEBIBYTE, response());
+      hold(MEBIBYTE);
     }).toThrow(TooManyBodiesError);
-    first.emit('close');
-    budget.hold(200 * MEBIBYTE, response());
+    response.emit('close');
+    hold(200 * MEBIBYTE);
+  });
+
+  it('should count a body that grows once, and not what it cannot have', () => {
+    const [growing] = memory();
+    for (const size of [1, 100, 200]) growing.hold(size * MEBIBYTE);
+    const [other] = memory();
+    other.hold(50 * MEBIBYTE);
+    expect(() => {
+      other.hold(60 * MEBIBYTE);
+    }).toThrow(TooManyBodiesError);
+    hold(6 * MEBIBYTE);
+  });
+
+  it('should forget a body whose connection goes before the answer has reached it', () => {
+    const request = new IncomingMessage(new Socket());
+    new BodyMemory(request, new ServerResponse(request)).hold(256 * MEBIBYTE);
+    request.socket.emit('close');
+    hold(MEBIBYTE);
+    hold(255 * MEBIBYTE);
   });
 
   it('should take the only one, however large', () => {
-    const budget = new BodyMemoryBudget();
-    budget.hold(500 * MEBIBYTE, response());
+    hold(500 * MEBIBYTE);
     expect(() => {
-      budget.hold(MEBIBYTE, response());
+      hold(MEBIBYTE);
     }).toThrow(TooManyBodiesError);
   });
 });

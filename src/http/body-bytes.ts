@@ -19,6 +19,9 @@ const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
 type ContentCoding = (typeof CODINGS)[number];
 type Compression = Exclude<ContentCoding, 'identity'>;
 
+/** The time that Node takes to parse a media type grows with the square of its length. */
+const MAX_MEDIA_TYPE_LENGTH = 256;
+
 /** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
 export function checkMediaType(request: IncomingMessage): ContentCoding {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
@@ -37,6 +40,10 @@ export function checkMediaType(request: IncomingMessage): ContentCoding {
 function checkJson(type: string | undefined): void {
   if (type === undefined) {
     throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
+  }
+  if (type.length > MAX_MEDIA_TYPE_LENGTH) {
+    const found = `The Content-Type header has ${type.length} characters`;
+    throw new UnsupportedMediaError(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
   }
   const parsed = parseMediaType(type);
   if (parsed?.essence !== 'application/json') {
@@ -59,33 +66,49 @@ function parseMediaType(type: string): MIMEType | undefined {
 /** What compression may add to a body that does not compress. */
 const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
 
-/** Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. */
-export async function readBytes(
+/**
+ * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. Returns what
+ * `parse` makes of it; the bytes do not outlive that.
+ *
+ * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
+ */
+export async function readBytes<Result>(
   request: IncomingMessage,
   response: ServerResponse,
-  coding: ContentCoding,
-  limit: number,
-): Promise<Buffer> {
+  { coding, limit, parse }: { coding: ContentCoding; limit: number; parse: (bytes: Buffer) => Result },
+): Promise<Result> {
   const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
-  const bytes = await collect(request, wireLimit, limit);
-  return coding === 'identity' || bytes.length === 0 ? bytes : decompress(bytes, coding, limit);
+  const memory = new BodyMemory(request, response);
+  const received = new ReceivedBytes(memory, wireLimit);
+  try {
+    await collect(request, received, limit);
+    const bytes = received.bytes();
+    if (coding === 'identity' || bytes.length === 0) return parse(bytes);
+    const decompressed = await decompress(bytes, coding, limit);
+    memory.hold(decompressed.length);
+    return parse(decompressed);
+  } finally {
+    received.free();
+  }
 }
 
-function collect(request: IncomingMessage, wireLimit: number, limit: number): Promise<Buffer> {
+function collect(request: IncomingMessage, received: ReceivedBytes, limit: number): Promise<void> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
     if (request.destroyed) throw closedEarly();
-    const received = new ReceivedBytes();
     const settle = (failure?: Error): void => {
       request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
       if (failure) reject(failure);
-      else resolve(received.bytes());
+      else resolve();
     };
     const onData = (chunk: Buffer): void => {
-      if (received.length + chunk.length > wireLimit) settle(new BodyTooLargeError(limit));
-      else received.add(chunk);
+      try {
+        if (!received.add(chunk)) settle(new BodyTooLargeError(limit));
+      } catch (failure) {
+        settle(failure as Error);
+      }
     };
     const onClose = (cause?: Error): void => {
       settle(closedEarly(cause));
@@ -101,28 +124,49 @@ function closedEarly(cause?: Error): MalformedRequestError {
 
 /**
  * Chunks in one buffer: a million chunks of one byte, each an object of its own, would take hundreds of times their size. A body
- * of one chunk is not copied.
+ * of one chunk is not copied. The memory of others is given back at once: else it would wait for a garbage collection, which an
+ * idle process does not make.
  */
 class ReceivedBytes {
   private buffer: Buffer = Buffer.alloc(0);
-  length = 0;
+  private pages: ArrayBuffer | undefined;
+  private length = 0;
 
-  add(chunk: Buffer): void {
+  constructor(
+    private readonly memory: BodyMemory,
+    private readonly limit: number,
+  ) {}
+
+  /** Returns whether the chunk is within the limit. */
+  add(chunk: Buffer): boolean {
     const length = this.length + chunk.length;
-    if (this.length === 0) this.buffer = chunk;
-    else {
-      if (length > this.buffer.length) {
-        const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.buffer.length));
-        this.buffer.copy(larger);
-        this.buffer = larger;
-      }
+    if (length > this.limit) return false;
+    if (this.length === 0) {
+      this.memory.hold(length);
+      this.buffer = chunk;
+    } else {
+      if (length > this.buffer.length) this.grow(Math.min(this.limit, Math.max(length, 2 * this.buffer.length)));
       chunk.copy(this.buffer, this.length);
     }
     this.length = length;
+    return true;
   }
 
   bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
+  }
+
+  free(): void {
+    this.pages?.resize(0);
+  }
+
+  private grow(capacity: number): void {
+    this.memory.hold(capacity);
+    const first = this.pages ? undefined : this.buffer;
+    this.pages ??= new ArrayBuffer(0, { maxByteLength: this.limit });
+    this.pages.resize(capacity);
+    this.buffer = Buffer.from(this.pages, 0, capacity);
+    first?.copy(this.buffer);
   }
 }
 
@@ -151,26 +195,40 @@ function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<
 }
 
 const MAX_BODIES_BYTES = 256 * 1024 * 1024;
+/** A smaller body need not be counted: all that can wait take little. */
+export const MIN_COUNTED_BYTES = 16 * 1024;
+/** The memory of all bodies in this process. */
+let allBytes = 0;
 
-/** The memory of the bodies of requests in flight: a body stays in memory until its request is answered. */
-export class BodyMemoryBudget {
-  /** A smaller body need not be counted: all that can wait take little. */
-  static readonly MIN_COUNTED_BYTES = 16 * 1024;
-
+/** The memory of one body, counted from its first bytes until its request is answered or its connection is gone. */
+export class BodyMemory {
   private bytes = 0;
 
-  /**
-   * Counts a body until its request is answered.
-   *
-   * @throws TooManyBodiesError where all would be too large together, unless it is the only one
-   */
-  hold(bytes: number, response: ServerResponse): void {
-    if (this.bytes > 0 && this.bytes + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
-    this.bytes += bytes;
-    response.once('close', () => {
-      this.bytes -= bytes;
-    });
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+  ) {}
+
+  /** @throws TooManyBodiesError where all bodies would be too large together, unless this is the only one */
+  hold(bytes: number): void {
+    if (bytes < MIN_COUNTED_BYTES || bytes <= this.bytes) return;
+    const others = allBytes - this.bytes;
+    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
+    if (this.bytes === 0) {
+      // An answer that never came to its connection, as others were before it, does not close.
+      this.response.once('close', this.release);
+      this.request.socket.once('close', this.release);
+    }
+    allBytes = others + bytes;
+    this.bytes = bytes;
   }
+
+  private readonly release = (): void => {
+    allBytes -= this.bytes;
+    this.bytes = 0;
+    this.response.off('close', this.release);
+    this.request.socket.off('close', this.release);
+  };
 }
 
 /** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */

@@ -47,10 +47,11 @@ export function toJsonValue(value: unknown): JsonValue {
  * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or the
  * value that the text holds instead. Depth costs memory but no stack, so no nesting overflows it.
  *
+ * @param names the members to return, all if absent; others are only checked, as keeping thousands of them would take long
  * @throws JsonSyntaxError where the text is not JSON or repeats a key, at any depth
  */
-export function parseExactJson(text: string): JsonValue | JsonObject {
-  return new ExactJsonParser(text).parse();
+export function parseExactJson(text: string, names?: readonly string[]): JsonValue | JsonObject {
+  return new ExactJsonParser(text, names).parse();
 }
 
 /** The keys of one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
@@ -63,9 +64,14 @@ class ExactJsonParser {
   private readonly open: OpenContainer[] = [];
   private readonly members: JsonObject = {};
   private member = '';
+  /** Whether the value that comes next is returned. */
+  private isKept = true;
   private position = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly names: readonly string[] | undefined,
+  ) {}
 
   parse(): JsonValue | JsonObject {
     for (;;) {
@@ -74,19 +80,24 @@ class ExactJsonParser {
       if (value === undefined) continue;
       // A value has ended; it may end any number of containers around it.
       for (;;) {
-        if (this.open.length === 1 && this.open[0]) define(this.members, this.member, value);
+        const depth = this.open.length;
+        if (depth === 1 && this.isKept) define(this.members, this.member, value);
         this.skipWhitespace();
-        const container = this.open.at(-1);
-        if (container === undefined) return this.end(value);
-        const next = this.text[this.position];
-        if (next === ',') {
+        if (depth === 0) return this.end(value);
+        const container = this.open[depth - 1];
+        const next = this.code();
+        if (next === COMMA) {
           this.position++;
           if (container) this.readKey(container);
           break;
         }
-        if (next !== (container ? '}' : ']')) this.fail(`expected "," or "${container ? '}' : ']'}"`);
+        if (next !== (container ? CLOSING_BRACE : CLOSING_BRACKET)) {
+          this.fail(`expected "," or "${container ? '}' : ']'}"`);
+        }
         this.position++;
         this.open.pop();
+        // Of what is inside the value of a member, nothing was kept.
+        if (depth === 2) this.isKept = this.isMemberKept();
         value = container ? OBJECT : ARRAY;
       }
     }
@@ -99,16 +110,17 @@ class ExactJsonParser {
 
   /** Reads a scalar or an empty container; opens any other container, up to its first value, and returns undefined. */
   private readValue(): JsonValue | undefined {
-    const start = this.text[this.position];
-    if (start !== '{' && start !== '[') return this.readScalar();
-    const container = start === '{' ? { keys: undefined } : null;
+    const start = this.code();
+    if (start !== BRACE && start !== BRACKET) return this.readScalar(start);
+    const container = start === BRACE ? { keys: undefined } : null;
     this.position++;
     this.skipWhitespace();
-    if (this.text[this.position] === (container ? '}' : ']')) {
+    if (this.code() === (container ? CLOSING_BRACE : CLOSING_BRACKET)) {
       this.position++;
       return container ? OBJECT : ARRAY;
     }
     this.open.push(container);
+    this.isKept = false;
     if (container) this.readKey(container);
     return undefined;
   }
@@ -116,8 +128,8 @@ class ExactJsonParser {
   private readKey(container: NonNullable<OpenContainer>): void {
     this.skipWhitespace();
     const start = this.position;
-    if (this.text[start] !== '"') this.fail('expected a key in double quotes');
-    const key = this.readString();
+    if (this.code() !== QUOTE) this.fail('expected a key in double quotes');
+    const key = this.readString(true);
     if (container.keys === undefined) container.keys = key;
     else {
       if (typeof container.keys === 'string') container.keys = new Set([container.keys]);
@@ -125,54 +137,70 @@ class ExactJsonParser {
       container.keys.add(key);
     }
     this.skipWhitespace();
-    if (this.text[this.position] !== ':') this.fail('expected ":"');
+    if (this.code() !== COLON) this.fail('expected ":"');
     this.position++;
-    if (this.open.length === 1) this.member = key;
+    if (this.open.length > 1) return;
+    this.member = key;
+    this.isKept = this.isMemberKept();
   }
 
-  private readScalar(): JsonValue {
-    if (this.text[this.position] === '"') return this.readString();
-    const number = this.match(NUMBER);
-    if (number) return new JsonNumber(number);
-    switch (this.match(LITERAL)) {
-      case 'true':
-        return true;
-      case 'false':
-        return false;
-      case 'null':
-        return null;
-      default:
-        return this.fail('expected a value');
-    }
+  private isMemberKept(): boolean {
+    return this.open[0] !== null && (this.names?.includes(this.member) ?? true);
   }
 
-  private readString(): string {
-    const start = this.position;
-    this.position++;
-    this.match(PLAIN);
-    if (this.text[this.position] === '"') return this.text.slice(start + 1, this.position++);
-    while (this.text[this.position] === '\\') {
-      this.position += 2;
-      this.match(PLAIN);
+  private readScalar(start: number): JsonValue {
+    if (start === QUOTE) return this.readString(this.isKept);
+    const from = this.position;
+    if (this.skip(NUMBER)) return this.isKept ? new JsonNumber(this.text.slice(from, this.position)) : null;
+    for (const [literal, value] of LITERALS) {
+      if (!this.text.startsWith(literal, from)) continue;
+      this.position += literal.length;
+      return value;
     }
-    if (this.position >= this.text.length) this.fail('the string is not closed', start);
-    if (this.text[this.position] !== '"') this.fail('a control character in a string must be escaped');
-    this.position++;
-    try {
-      return JSON.parse(this.text.slice(start, this.position)) as string;
-    } catch {
-      return this.fail('the string holds an escape that JSON does not know', start);
+    return this.fail('expected a value');
+  }
+
+  /** Reads a string; one that is not kept is only checked, and returned empty. */
+  private readString(isKept: boolean): string {
+    const { text, position: start } = this;
+    let end = start + 1;
+    let isPlain = true;
+    let isRight = true;
+    let code = text.charCodeAt(end);
+    for (; code !== QUOTE; code = text.charCodeAt(end)) {
+      if (code === BACKSLASH) {
+        isPlain = false;
+        ESCAPE.lastIndex = end;
+        isRight &&= ESCAPE.test(text);
+        end += 2;
+      } else if (code >= SPACE) {
+        PLAIN.lastIndex = end;
+        PLAIN.test(text);
+        end = PLAIN.lastIndex;
+      } else break;
     }
+    this.position = end;
+    if (end >= text.length) this.fail('the string is not closed', start);
+    if (code !== QUOTE) this.fail('a control character in a string must be escaped');
+    this.position = end + 1;
+    if (!isRight) this.fail('the string holds an escape that JSON does not know', start);
+    if (!isKept) return '';
+    return isPlain ? text.slice(start + 1, end) : (JSON.parse(text.slice(start, end + 1)) as string);
   }
 
   private skipWhitespace(): void {
-    while (WHITESPACE.includes(this.text[this.position] ?? 'x')) this.position++;
+    if (this.code() <= SPACE) this.skip(WHITESPACE);
   }
 
-  private match(pattern: RegExp): string {
+  /** The UTF-16 code unit that comes next, NaN at the end. */
+  private code(): number {
+    return this.text.charCodeAt(this.position);
+  }
+
+  private skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.position;
-    const found = pattern.exec(this.text)?.[0] ?? '';
-    this.position += found.length;
+    const found = pattern.test(this.text);
+    if (found) this.position = pattern.lastIndex;
     return found;
   }
 
@@ -181,11 +209,19 @@ class ExactJsonParser {
   }
 }
 
-const WHITESPACE = ' \t\n\r';
+const [SPACE, QUOTE, COMMA, COLON, BRACKET, BACKSLASH, CLOSING_BRACKET, BRACE, CLOSING_BRACE] = [
+  0x20, 0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
+] as const;
+const WHITESPACE = /[ \t\n\r]+/y;
 // eslint-disable-next-line no-control-regex -- JSON forbids these characters in a string
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const PLAIN = /[^"\\\u0000-\u001f]+/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const LITERAL = /true|false|null/y;
+const LITERALS = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+] as const;
 
 /** Assignment would call the setter of `__proto__`. */
 function define(target: JsonObject, key: string, value: JsonValue): void {

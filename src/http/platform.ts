@@ -33,6 +33,13 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
 }
 
+/** No answer is for a cache, or to be taken for anything but JSON. */
+const ANSWER_HEADERS = {
+  'Content-Type': 'application/json',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+};
+
 /**
  * Answers with JSON, byte for byte the same on every platform. Does nothing where an answer was sent already, for example by a
  * timeout interceptor of a host.
@@ -45,7 +52,7 @@ export function sendJson(
 ): void {
   if ('raw' in response ? response.sent : response.headersSent) return;
   const body = JSON.stringify(value);
-  const fields = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers };
+  const fields = { ...ANSWER_HEADERS, 'Content-Length': Buffer.byteLength(body), ...headers };
   // Bytes for Fastify, which may serialize a string. A string for Node, which sends it in one write with the headers.
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
   else response.writeHead(status, fields).end(body);

@@ -26,7 +26,7 @@ describe(readJsonObject.name, () => {
   }
 
   const read = (request: IncomingMessage): ReturnType<typeof readJsonObject> =>
-    readJsonObject(request, new ServerResponse(request), LIMIT);
+    readJsonObject(request, new ServerResponse(request), LIMIT, ['id', 'name']);
 
   it.each([1, 2, 3, 7, PLANT.length])('should put together chunks of %d bytes', async (size) => {
     const request = requestOf(PLANT.length);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { BodyMemoryBudget, checkMediaType, copyStrings, readBytes } from './body-bytes.js';
+import { checkMediaType, copyStrings, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import {
   exactObject,
@@ -13,20 +13,19 @@ import {
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './http.errors.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 
-/** One for all requests of the process, whose memory it is. */
-const budget = new BodyMemoryBudget();
-
 /**
  * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. If the application's
  * own parser came first, it takes what that kept: the raw body, or else its values, as far as they are exact.
  *
  * @param limit bytes that the decoded body may have
- * @throws ApiError 40001, 40002, 40010, 40800, 41300 or 41500
+ * @param names the members that are returned; of others, only the syntax is checked
+ * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301
  */
 export async function readJsonObject(
   received: PlatformRequest,
   reply: PlatformResponse,
   limit: number,
+  names: readonly string[],
 ): Promise<JsonObject> {
   const [request, response] = [nodeRequest(received), nodeResponse(reply)];
   revealMediaType(request);
@@ -34,11 +33,12 @@ export async function readJsonObject(
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit);
-  const bytes = await readBytes(request, response, coding, limit);
-  if (bytes.length < BodyMemoryBudget.MIN_COUNTED_BYTES) return parseObject(bytes);
-  budget.hold(bytes.length, response);
-  return copyStrings(parseObject(bytes));
+  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
+  const parse = (bytes: Buffer): JsonObject => {
+    const object = parseObject(bytes, names);
+    return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
+  };
+  return readBytes(request, response, { coding, limit, parse });
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
@@ -48,40 +48,50 @@ function announcesBody({ headers }: IncomingMessage): boolean {
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
 
-function alreadyRead(request: IncomingMessage, { body, rawBody }: PlatformRequest, limit: number): JsonObject {
+function alreadyRead(
+  request: IncomingMessage,
+  { body, rawBody }: PlatformRequest,
+  limit: number,
+  names: readonly string[],
+): JsonObject {
   if (!request.readableDidRead) throw new MissingBodyError('The body is empty');
   // A parser for every media type leaves the bytes as the body.
   const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
   if (bytes !== undefined) {
     if (bytes.length > limit) throw new BodyTooLargeError(limit);
-    return parseObject(bytes);
+    return parseObject(bytes, names);
   }
   if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
   if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');
   return exactObject(body);
 }
 
-function parseObject(bytes: Buffer): JsonObject {
+function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   if (bytes.length === 0) throw new MissingBodyError('The body is empty');
   if (!isUtf8(bytes)) throw new UnreadableBodyError('The body is not valid UTF-8. JSON is always sent as UTF-8.');
   const text = bytes.toString('utf8');
   if (text.startsWith('\uFEFF')) {
     throw new UnreadableBodyError('The body begins with a byte order mark. JSON is sent without one.');
   }
-  const value = parseText(text);
+  const value = parseText(text, names);
   if (value instanceof JsonNumber || value instanceof JsonStructure || typeof value !== 'object' || value === null) {
     throw new MissingBodyError('The body is JSON, but not an object');
   }
   return value;
 }
 
-function parseText(text: string): ReturnType<typeof parseExactJson> {
+function parseText(text: string, names: readonly string[]): ReturnType<typeof parseExactJson> {
   try {
-    return parseExactJson(text);
+    return parseExactJson(text, names);
   } catch (cause) {
     if (!(cause instanceof JsonSyntaxError)) throw cause;
-    const lines = text.slice(0, cause.position).split('\n');
-    const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+    let line = 1;
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0 && end < cause.position; end = text.indexOf('\n', start)) {
+      line += 1;
+      start = end + 1;
+    }
+    const place = `line ${line}, column ${cause.position - start + 1}`;
     throw new UnreadableBodyError(`The body is not JSON: ${cause.message}, at ${place}.`, { cause });
   }
 }

@@ -1,6 +1,14 @@
 import { HttpStatus, type INestApplication } from '@nestjs/common';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { ApiError } from '../errors/api-error.js';
+import { discardBody } from './server/connection-close.js';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
@@ -28,10 +36,20 @@ const STYLE = `
   .swagger-ui .opblock-body .body-param__text:nth-child(n) { min-height: 120px }
 `;
 
+/** What the page names, of all that its package has. */
+const FILES = [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'favicon-32x32.png',
+  'favicon-16x16.png',
+];
+
 /** Serves Swagger UI at `/docs` and the document at `/openapi.json`, both without a credential: a browser must open them. */
 export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): void {
-  app.use([PAGE, DOCUMENT], (_request: IncomingMessage, response: ServerResponse, next: () => void) => {
+  app.use([PAGE, DOCUMENT], (request: IncomingMessage, response: ServerResponse, next: () => void) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    discardBody(request, response);
     next();
   });
   // Nest would serve a page there that looks for its parts in the wrong folder.
@@ -39,7 +57,12 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
   adapter.get(`${PAGE}/index.html`, (_request: IncomingMessage, response: ServerResponse) => {
     adapter.redirect(response, HttpStatus.FOUND, './');
   });
-  SwaggerModule.setup(PAGE, app, document, {
+  // In place of the files themselves: each request would open one.
+  const useStaticAssets = (folder: string): void => {
+    for (const name of FILES) adapter.get(`${PAGE}/${name}`, serveFromMemory(readFileSync(join(folder, name)), name));
+  };
+  const setup = Object.create(app, { useStaticAssets: { value: useStaticAssets } }) as INestApplication;
+  SwaggerModule.setup(PAGE, setup, document, {
     jsonDocumentUrl: DOCUMENT,
     raw: ['json'],
     customSiteTitle: 'Plant Store',
@@ -51,4 +74,26 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
       docExpansion: 'full',
     },
   });
+}
+
+const COMPRESSED = {
+  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
+  identity: (bytes: Buffer) => Promise.resolve(bytes),
+};
+type Coding = keyof typeof COMPRESSED;
+
+function serveFromMemory(bytes: Buffer, name: string): (request: Request, response: Response) => Promise<void> {
+  const etag = `W/"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  const encoded: Partial<Record<Coding, Promise<Buffer>>> = {};
+  return async (request, response) => {
+    if (request.headers.range !== undefined || request.headers['if-match'] !== undefined) {
+      throw new ApiError(40010, 'This file is sent whole, or not at all: it takes no Range and no If-Match.');
+    }
+    const coding = (request.acceptsEncodings(['br', 'gzip']) || 'identity') as Coding;
+    const body = await (encoded[coding] ??= COMPRESSED[coding](bytes));
+    response.type(name).set({ ETag: etag, Vary: 'Accept-Encoding' });
+    if (coding !== 'identity') response.set('Content-Encoding', coding);
+    response.send(body);
+  };
 }

@@ -62,6 +62,9 @@ export class NewPlant {
 /** The names of the text fields, in the order of their declaration. */
 export const FIELD_NAMES: readonly TextField['name'][] = TEXT_FIELDS.map(({ name }) => name);
 
+/** All that is taken of a request's body. */
+export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', ...FIELD_NAMES];
+
 /** What a create is answered with. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
 

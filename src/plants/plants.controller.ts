@@ -22,7 +22,7 @@ import { MethodNotAllowedError } from '../http/http.errors.js';
 import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
 import { idempotencyKey } from './idempotency-key.js';
-import { parseNewPlant } from './new-plant.js';
+import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
@@ -40,7 +40,7 @@ export abstract class PlantsController {
   @HttpCode(HttpStatus.OK)
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
-    const body = await readJsonObject(request, response, this.settings.bodyLimit);
+    const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
     const plant = await this.plants.create(parseNewPlant(body), key, this.settings.createdBy(request));
     sendJson(response, HttpStatus.OK, plant);

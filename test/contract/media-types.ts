@@ -83,6 +83,15 @@ export function describeMediaTypes(target: () => ContractTarget): void {
       expect(message.length).toBeLessThan(300);
     });
 
+    it('should not be longer than 256 characters', async () => {
+      const parameters = (length: number): string => 'application/json; x='.padEnd(length, 'x');
+      for (const type of [parameters(257), 'application/json'.padEnd(15_000) + 'x']) {
+        const response = await target().post(PLANT, { 'Content-Type': type });
+        expect(await expectNothingWritten(target(), response, 41500)).toMatch(/256.*application\/json/);
+      }
+      expectCreated(await target().post(PLANT, { 'Content-Type': parameters(256) }), { name: 'Rose' });
+    });
+
     it('should make no difference where a form holds a token', async () => {
       const form = `access_token=${'x'.repeat(30)}&id=1&name=Rose`;
       const response = await target().post(form, { 'Content-Type': 'application/x-www-form-urlencoded' });

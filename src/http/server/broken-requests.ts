@@ -10,6 +10,7 @@ import {
 } from '../http.errors.js';
 import { sendError } from '../platform.js';
 import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
+import { readingMs } from './pipelining.js';
 
 /** Answers what Node gives no response for: what its parser rejects, what arrives too slowly, and CONNECT. */
 export function refuseBrokenRequests(
@@ -17,12 +18,32 @@ export function refuseBrokenRequests(
   { errorStatus, requestTimeout }: { errorStatus: ErrorStatus; requestTimeout: number },
 ): void {
   // Pipelined requests are answered in order, so the last one of a connection comes after all others.
-  const last = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
+  const last = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse; number: number }>();
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
-      last.set(request.socket, { request, response });
+      const number = (last.get(request.socket)?.number ?? 0) + 1;
+      last.set(request.socket, { request, response, number });
     });
   }
+  /** The number, on its connection, of the request that has not arrived in full; it may not have begun. */
+  const arriving = (socket: Socket): number => {
+    const { request, number = 0 } = last.get(socket) ?? {};
+    return request?.complete === false ? number : number + 1;
+  };
+
+  // Node counts the time in which the connection is not read too, and reports a request once only.
+  const failWhenLate = (socket: Socket, number: number, fail: () => void): void => {
+    const left = requestTimeout - readingMs(socket);
+    if (left <= 0) fail();
+    else {
+      const timer = setTimeout(() => {
+        if (arriving(socket) === number) failWhenLate(socket, number, fail);
+      }, left);
+      socket.once('close', () => {
+        clearTimeout(timer);
+      });
+    }
+  };
 
   // Answers to the good requests before this one are in flight; an error in their place would be taken for theirs.
   const answerLast = (socket: Socket, failure: ApiError): void => {
@@ -46,8 +67,7 @@ export function refuseBrokenRequests(
   });
 
   const broken = new WeakSet<Socket>();
-  server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
-    const socket = duplex as Socket;
+  const fail = (cause: NodeJS.ErrnoException, socket: Socket): void => {
     // A request that never ends is no failure of a connection that is closing all the same.
     if (broken.has(socket) || (isLingering(socket) && !socket.writable)) return;
     broken.add(socket);
@@ -68,6 +88,16 @@ export function refuseBrokenRequests(
       socket.destroySoon();
     });
     abortRequest(request, failure);
+  };
+
+  server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
+    const socket = duplex as Socket;
+    if (cause.code !== 'ERR_HTTP_REQUEST_TIMEOUT') fail(cause, socket);
+    else {
+      failWhenLate(socket, arriving(socket), () => {
+        fail(cause, socket);
+      });
+    }
   });
 }
 

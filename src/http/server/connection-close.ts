@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 const LINGER_MS = 5000;
+/** More than this is not discarded: the connection is reset. */
+const MAX_LINGER_BYTES = 64 * 1024 * 1024;
 
 const lingering = new WeakSet<Socket>();
 
@@ -12,11 +14,20 @@ export function isLingering(socket: Socket): boolean {
 
 /**
  * Closing a socket with unread data in it resets the connection, and a client that is still sending may then never see the
- * answer. So, when HTTP closes this one, only our half is closed, and what still arrives is discarded for `LINGER_MS`.
+ * answer. So, when HTTP closes this one, only our half is closed, and what still arrives is discarded for `LINGER_MS`. It is
+ * not parsed: of a body in chunks of one byte, that takes a hundred times as long.
  */
 export function lingerOnClose(socket: Socket): void {
   if (lingering.has(socket)) return;
   lingering.add(socket);
+  let left = MAX_LINGER_BYTES;
+  // The listeners of the parser. The empty chunk ends a pause of which only the parser knows.
+  socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+    left -= bytes.length;
+    if (left < 0) socket.destroy();
+  });
+  socket.push(Buffer.alloc(0));
+  socket.resume();
   let closing = false;
   socket.destroySoon = () => {
     if (closing) return;
@@ -38,6 +49,8 @@ export function whenSent(response: ServerResponse | undefined, callback: () => v
 
 /** A refused body up to this size is read and discarded, so that the connection can carry the next request. */
 const MAX_DRAIN_BYTES = 8 * 1024 * 1024;
+/** Chunks of such a body: each of them takes time, however small it is. */
+const MAX_DRAIN_CHUNKS = 1000;
 
 /**
  * Discards the body of a request that is about to be refused: it is drained if that is cheap, else the connection closes after
@@ -53,10 +66,12 @@ export function discardBody(request: IncomingMessage, response: ServerResponse):
     lingerOnClose(socket);
   } else if (!response.shouldKeepAlive) lingerOnClose(socket);
 
-  let left = MAX_DRAIN_BYTES;
+  let bytes = MAX_DRAIN_BYTES;
+  let chunks = request.headers['transfer-encoding'] === undefined ? Infinity : MAX_DRAIN_CHUNKS;
   request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left >= 0 || isLingering(socket)) return;
+    bytes -= chunk.length;
+    chunks -= 1;
+    if ((bytes >= 0 && chunks >= 0) || isLingering(socket)) return;
     lingerOnClose(socket);
     whenSent(response, () => {
       socket.destroySoon();

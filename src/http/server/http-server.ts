@@ -12,6 +12,7 @@ import { MalformedRequestError } from '../http.errors.js';
 import { headerValues, sendError } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
 import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
+import { inTurn } from './pipelining.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
@@ -47,7 +48,6 @@ export function createHttpServer(
     sendError(response, new MalformedRequestError(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
-    if (isIgnored(request)) return;
     dropWhenStalled(response, request.socket, requestTimeout);
     const fault = faultOf(request);
     if (fault !== undefined) {
@@ -58,14 +58,21 @@ export function createHttpServer(
     listener(request, response);
   };
 
-  server.on('request', answer);
+  const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
+    server.on(event, (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
+      if (isIgnored(request)) return;
+      inTurn(request, response, () => {
+        begin(request, response);
+      });
+    });
+  };
+  on('request', answer);
   // The body reader sends the 100 after the credential was checked.
-  server.on('checkContinue', (request, response) => {
+  on('checkContinue', (request, response) => {
     deferContinue(request);
     answer(request, response);
   });
-  server.on('checkExpectation', (request, response) => {
-    if (isIgnored(request)) return;
+  on('checkExpectation', (request, response) => {
     const expectation = JSON.stringify(request.headers.expect);
     const known = 'The only one it knows is "100-continue".';
     refuse(request, response, `This service does not know the expectation ${expectation}. ${known}`);
