@@ -29,12 +29,13 @@ export class ConnectionPool extends pg.Pool {
     size = DEFAULT_POOL_SIZE,
     timeout = DEFAULT_TIMEOUT,
   }: UrlDatabaseOptions) {
-    const { connectionString, schema, keepsStatements } = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, keepsStatements, isPooled } = parseDatabaseUrl(url, password, ownSchema);
     super({
       connectionString,
       max: size,
       connectionTimeoutMillis: timeout,
-      statement_timeout: timeout,
+      // PgBouncer refuses it, by default.
+      ...(!isPooled && { statement_timeout: timeout }),
       query_timeout: timeout + GRACE_MS,
       keepAlive: true,
       application_name: 'plant-store',

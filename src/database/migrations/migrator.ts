@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
@@ -5,7 +6,7 @@ import { reasonOf } from '../../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import type { DatabaseOptions } from '../database.options.js';
-import { acquireMigrationLock, withConnection } from './connection.js';
+import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
   assertNoForeignTables,
@@ -18,6 +19,8 @@ import {
 import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
 import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
+/** Limit of the search for a pooler: a start does not wait for one that is busy. */
+const POOLER_TIMEOUT_MS = 1000;
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
@@ -38,6 +41,7 @@ export class Migrator {
   async migrate(): Promise<string[]> {
     const migrations = await readMigrations(this.folder);
     return this.connected(async (client) => {
+      await this.refusePooler(client);
       await acquireMigrationLock(client, this.schema, this.timeout);
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
@@ -55,7 +59,10 @@ export class Migrator {
   /** Throws unless the database has the migrations of this build, finished, and no others. */
   async assertCurrent(): Promise<void> {
     const migrations = await readMigrations(this.folder);
-    await this.connected((client) => assertTables(queryOf(client), this, migrations));
+    await this.connected(async (client) => {
+      await assertTables(queryOf(client), this, migrations);
+      await this.warnOfPooler(client);
+    });
   }
 
   /** The schema that holds, or shall hold, the tables. */
@@ -66,6 +73,31 @@ export class Migrator {
   /** Which schema of which database this is, safe to print. */
   get place(): string {
     return `schema ${this.schema} of database ${this.database.description}`;
+  }
+
+  /** Through a transaction pooler the lock would not be ours, and would stay when we are gone. */
+  private async refusePooler(client: pg.Client): Promise<void> {
+    if (!(await sharesSessions(this.database, client))) return;
+    throw new MigrationError(
+      'pooled',
+      `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
+        'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
+    );
+  }
+
+  private async warnOfPooler(client: pg.Client): Promise<void> {
+    const { isPooled, description } = this.database;
+    if (isPooled) return;
+    try {
+      if (!(await sharesSessions(this.database, client, { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) }))) return;
+    } catch {
+      // It is a help, and no condition of the start.
+      return;
+    }
+    new Logger(Migrator.name).warn(
+      `Database ${description} is reached through a pooler that gives each transaction another session, and its URL does ` +
+        'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
+    );
   }
 
   private readStatus(client: pg.Client, migrations: MigrationList): Promise<MigrationStatus> {
