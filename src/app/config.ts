@@ -1,6 +1,7 @@
 import type { LogLevel } from '@nestjs/common';
 import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
@@ -31,6 +32,16 @@ const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 function hostsOverlap({ host, managementHost }: Environment): boolean {
   return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
+}
+
+function namesOtherSchema(...urls: unknown[]): boolean {
+  try {
+    const [schema, other] = urls.map((url) => parseDatabaseUrl(url as string).schema);
+    return schema !== other;
+  } catch {
+    // One of them is missing, or at fault by itself.
+    return false;
+  }
 }
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
@@ -73,6 +84,28 @@ export class Environment {
 
   @Variable('DATABASE_PASSWORD', 'Password of the database, if DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
+
+  @Variable(
+    'MIGRATION_DATABASE_URL',
+    'URL of the same database for "plant-store migrate": as the owner of the tables, and not through a pooler; DATABASE_URL by default.',
+    { secret: true },
+  )
+  @Trimmed()
+  @PostgresUrl(({ migrationDatabasePassword }: Environment) => migrationDatabasePassword, false)
+  @Rule<Environment>((url, { databaseUrl }) =>
+    namesOtherSchema(url, databaseUrl) ? 'names another schema than DATABASE_URL, should name the same' : undefined,
+  )
+  migrationDatabaseUrl?: string;
+
+  @Variable('MIGRATION_DATABASE_PASSWORD', 'Password for MIGRATION_DATABASE_URL, if that does not hold it.', {
+    secret: true,
+  })
+  @Rule<Environment>((password, { migrationDatabaseUrl }) =>
+    password !== undefined && migrationDatabaseUrl === undefined
+      ? 'is set without MIGRATION_DATABASE_URL: should be left out, or that set'
+      : undefined,
+  )
+  migrationDatabasePassword?: string;
 
   @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
   @WholeNumber(1, MAX_POOL_SIZE)

@@ -1,17 +1,25 @@
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { schemaFaults } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
-  const { databaseUrl, databasePassword } = loadEnvironment(process.env);
+  const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
+    process.env,
+  );
+  const owner = { url: migrationDatabaseUrl, password: migrationDatabasePassword };
+  const service = { url: databaseUrl, password: databasePassword };
+  const { url, password } = owner.url === undefined ? service : owner;
   const faults = schemaFaults('--schema', schema);
-  if (databaseUrl === undefined) {
+  if (url === undefined) {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
-  if (databaseUrl === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  const migrator = new Migrator({ url: databaseUrl, password: databasePassword, schema });
+  if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
+  // The role of the service needs rights on what another role owns.
+  const grantTo = owner.url !== undefined && databaseUrl !== undefined ? parseDatabaseUrl(databaseUrl).user : '';
+  const migrator = new Migrator({ url, password, schema, ...(grantTo !== '' && { grantTo }) });
   const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);

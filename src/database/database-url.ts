@@ -8,6 +8,8 @@ export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. */
   readonly connectionString: string;
   readonly schema: string;
+  /** The role; empty where the URL leaves it to pg. */
+  readonly user: string;
   /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
@@ -62,6 +64,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   return {
     connectionString: parsed.href,
     schema: effectiveSchema,
+    user,
     keepsStatements,
     isPooled,
     description: `${database} at ${host}:${port}${user && ` as ${user}`}`,

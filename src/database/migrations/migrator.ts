@@ -28,13 +28,15 @@ export class Migrator {
   private readonly database: DatabaseUrl;
   private readonly timeout: number;
   private readonly folder: string;
+  private readonly grantTo: string | undefined;
 
   /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
+    const { url, password, schema, timeout, folder, grantTo } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
     this.timeout = timeout;
     this.folder = folder;
+    this.grantTo = grantTo;
   }
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
@@ -46,7 +48,9 @@ export class Migrator {
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
       await assertNoForeignTables(queryOf(client), this);
-      return this.apply(client, migrations);
+      const applied = await this.apply(client, migrations);
+      await this.grantRights(client);
+      return applied;
     });
   }
 
@@ -98,6 +102,21 @@ export class Migrator {
       `Database ${description} is reached through a pooler that gives each transaction another session, and its URL does ` +
         'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
     );
+  }
+
+  /** Not to a role that a pooler made up: what the service lacks, its start says. */
+  private async grantRights(client: pg.Client): Promise<void> {
+    const role = 'SELECT FROM pg_roles WHERE rolname = $1 AND rolname <> current_user';
+    if (this.grantTo === undefined || (await client.query(role, [this.grantTo])).rowCount === 0) return;
+    const [grantee, schema] = [this.grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
+    const grants = [
+      `USAGE ON SCHEMA ${schema}`,
+      `SELECT, INSERT ON ${schema}.plants`,
+      `SELECT, INSERT, UPDATE, DELETE ON ${schema}.access_tokens`,
+      `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`,
+      `SELECT ON ${schema}._prisma_migrations`,
+    ];
+    await client.query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
 
   private readStatus(client: pg.Client, migrations: MigrationList): Promise<MigrationStatus> {
