@@ -1,4 +1,3 @@
-import { describe, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -6,6 +5,7 @@ import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accepts } from './accepts.js';
+import { describeWith } from './describe-with.js';
 import { freePort } from './free-port.js';
 import { until } from './until.js';
 
@@ -16,20 +16,9 @@ const NOBODY = 65534;
 /** Ends PgBouncer when its standard input closes, as it does too when this process is killed. */
 const SCRIPT = '"$0" -q "$1" & cat >/dev/null; kill $!; wait $!';
 
-/** A suite that needs PgBouncer: skipped, with one line on why, where there is none; but on CI it fails. */
+/** A suite that needs PgBouncer. */
 export function describeWithPgBouncer(name: string, suite: () => void): void {
-  if (executable() !== undefined) {
-    describe(name, suite);
-  } else if (/^(?:true|1)$/.test(process.env.CI ?? '')) {
-    describe(name, () => {
-      it('should have a PgBouncer', () => {
-        throw new Error(`On CI the suites with PgBouncer must run, but ${MISSING}`);
-      });
-    });
-  } else {
-    process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
-    describe.skip(name, suite);
-  }
+  describeWith(executable() === undefined ? MISSING : undefined, name, suite);
 }
 
 /** A PgBouncer in front of the server of a database, with its default settings but for these. */
