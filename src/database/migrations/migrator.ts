@@ -21,6 +21,8 @@ import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
+/** Of which a warning was logged: several modules check one database. */
+const POOLED_DATABASES = new Set<string>();
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
@@ -92,12 +94,11 @@ export class Migrator {
   private async warnOfPooler(client: pg.Client): Promise<void> {
     const { isPooled, description } = this.database;
     if (isPooled) return;
-    try {
-      if (!(await sharesSessions(this.database, client, { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) }))) return;
-    } catch {
-      // It is a help, and no condition of the start.
-      return;
-    }
+    const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
+    // It is a help, and no condition of the start.
+    const isShared = await sharesSessions(this.database, client, limits).catch(() => false);
+    if (!isShared || POOLED_DATABASES.has(description)) return;
+    POOLED_DATABASES.add(description);
     new Logger(Migrator.name).warn(
       `Database ${description} is reached through a pooler that gives each transaction another session, and its URL does ` +
         'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
