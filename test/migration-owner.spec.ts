@@ -101,10 +101,15 @@ describe('plant-store migrate, with MIGRATION_DATABASE_URL', () => {
     });
   });
 
-  it('should keep to the schema', async () => {
+  it('should keep to the schema of the option, or else of DATABASE_URL', async () => {
     expect(await outcomeOfCommandLine('migrate --schema garden', variables)).toMatchObject({ code: 0, stderr: '' });
     await asService(`INSERT INTO garden.plants (id, name) VALUES (1, 'Rose')`);
     await expect(asService('CREATE TABLE garden.leaves (id bigint)')).rejects.toThrow('permission denied');
+    const house = new URL(urlAs(service));
+    house.searchParams.set('schema', 'house');
+    const own = { ...variables, DATABASE_URL: house.href };
+    expect(await outcomeOfCommandLine('migrate', own)).toMatchObject({ code: 0, stderr: '' });
+    await asService(`INSERT INTO house.plants (id, name) VALUES (1, 'Rose')`);
   });
 
   it('should show neither password where it cannot log in', async () => {

@@ -94,17 +94,6 @@ describe(loadEnvironment.name, () => {
     expect(faults.join()).not.toMatch(/hunter2|swordfish/);
   });
 
-  it('should refuse a migration of another schema than that of the service', () => {
-    const DATABASE_URL = 'postgresql://plants:hunter2@host/plants?schema=garden';
-    const fault = 'MIGRATION_DATABASE_URL: names another schema than DATABASE_URL, should name the same';
-
-    expect(faultsOf({ DATABASE_URL, MIGRATION_DATABASE_URL: 'postgresql://owner@host/plants' })).toEqual([fault]);
-    expect(faultsOf({ DATABASE_URL, MIGRATION_DATABASE_URL: DATABASE_URL })).toEqual([]);
-    expect(faultsOf({ DATABASE_URL: 'mysql://host', MIGRATION_DATABASE_URL: DATABASE_URL })).toEqual([
-      expect.stringMatching(/^DATABASE_URL: must be/),
-    ]);
-  });
-
   it('should refuse a password of an owner that is not named', () => {
     expect(faultsOf({ MIGRATION_DATABASE_PASSWORD: 'swordfish' })).toEqual([
       'MIGRATION_DATABASE_PASSWORD: is set without MIGRATION_DATABASE_URL: should be left out, or that set',

@@ -1,7 +1,6 @@
 import type { LogLevel } from '@nestjs/common';
 import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
@@ -32,16 +31,6 @@ const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 function hostsOverlap({ host, managementHost }: Environment): boolean {
   return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
-}
-
-function namesOtherSchema(...urls: unknown[]): boolean {
-  try {
-    const [schema, other] = urls.map((url) => parseDatabaseUrl(url as string).schema);
-    return schema !== other;
-  } catch {
-    // One of them is missing, or at fault by itself.
-    return false;
-  }
 }
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
@@ -92,9 +81,6 @@ export class Environment {
   )
   @Trimmed()
   @PostgresUrl(({ migrationDatabasePassword }: Environment) => migrationDatabasePassword, false)
-  @Rule<Environment>((url, { databaseUrl }) =>
-    namesOtherSchema(url, databaseUrl) ? 'names another schema than DATABASE_URL, should name the same' : undefined,
-  )
   migrationDatabaseUrl?: string;
 
   @Variable('MIGRATION_DATABASE_PASSWORD', 'Password for MIGRATION_DATABASE_URL, if that does not hold it.', {

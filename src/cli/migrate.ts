@@ -9,17 +9,17 @@ export async function migrate({ schema }: { schema?: string }): Promise<void> {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );
-  const owner = { url: migrationDatabaseUrl, password: migrationDatabasePassword };
-  const service = { url: databaseUrl, password: databasePassword };
-  const { url, password } = owner.url === undefined ? service : owner;
+  const service = databaseUrl === undefined ? undefined : parseDatabaseUrl(databaseUrl, databasePassword);
+  const { url, ...others } =
+    migrationDatabaseUrl === undefined
+      ? { url: databaseUrl, password: databasePassword }
+      : { url: migrationDatabaseUrl, password: migrationDatabasePassword, grantTo: service?.user };
   const faults = schemaFaults('--schema', schema);
   if (url === undefined) {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  // The role of the service needs rights on what another role owns.
-  const grantTo = owner.url !== undefined && databaseUrl !== undefined ? parseDatabaseUrl(databaseUrl).user : '';
-  const migrator = new Migrator({ url, password, schema, ...(grantTo !== '' && { grantTo }) });
+  const migrator = new Migrator({ url, ...others, schema: schema ?? service?.schema });
   const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
