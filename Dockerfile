@@ -1,4 +1,7 @@
-FROM node:24-bookworm-slim AS base
+# To pin it: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:…
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS base
 WORKDIR /app
 COPY package.json package-lock.json ./
 
@@ -18,14 +21,14 @@ COPY --from=build /app/dist dist
 # Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
 RUN node docker/prune.mjs && rm docker/prune.mjs && chmod -R a+rX .
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.description="Stores plants: POST /plants, on PostgreSQL" \
       org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
-# A volume that is mounted on this folder takes its owner and mode.
-RUN install -d -o node -g node -m 0750 /run/plant-store \
+# A volume that is mounted on one of these folders takes its owner and mode.
+RUN install -d -o node -g node -m 0750 /run/plant-store /run/plant-store-owner \
  && ln -s /app/dist/main.js /usr/local/bin/plant-store
 COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/package.json /app/sbom.json ./

@@ -1,29 +1,34 @@
-// Provides the secrets of a deployment as files in a folder that its services share: what the operator gives and, for the
-// database password, else what is there already, else a new one.
+// Provides the secrets of a deployment as files in folders that its services share: what the operator gives and, for the
+// database passwords, else what is there already, else a new one. The second folder is only for those who migrate.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [folder] = process.argv.slice(2);
+const [folder, ownerFolder] = process.argv.slice(2);
 
 const SECRETS = [
   // The database server reads it too: it is another user, but of this group.
-  { variable: 'DATABASE_PASSWORD', name: 'database-password', mode: 0o440, provide: keepOrMake },
+  { variable: 'DATABASE_PASSWORD', file: join(folder, 'database-password'), mode: 0o440, provide: keepOrMake },
+  {
+    variable: 'MIGRATION_DATABASE_PASSWORD',
+    file: join(ownerFolder, 'database-password'),
+    mode: 0o440,
+    provide: keepOrMake,
+  },
   // Those that are no longer given must not stay valid.
-  { variable: 'ACCESS_TOKENS', name: 'access-tokens', mode: 0o400, provide: remove },
+  { variable: 'ACCESS_TOKENS', file: join(folder, 'access-tokens'), mode: 0o400, provide: remove },
 ];
 /** In it earlier versions kept a token that they had made. */
 const FORMER = 'access-token';
 
 const faults = [];
-const given = new Map(SECRETS.map(({ variable, name }) => [name, readGiven(variable)]));
+const given = new Map(SECRETS.map(({ variable }) => [variable, readGiven(variable)]));
 if (faults.length > 0) {
   console.error(faults.join('\n'));
   process.exit(1);
 }
-for (const { variable, name, mode, provide } of SECRETS) {
-  const file = join(folder, name);
-  const own = given.get(name);
+for (const { variable, file, mode, provide } of SECRETS) {
+  const own = given.get(variable);
   if (own !== undefined) write(file, own, mode);
   console.log(`${variable}: ${own === undefined ? provide(file, mode) : `as given, in ${file}`}`);
 }

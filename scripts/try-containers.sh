@@ -1,12 +1,13 @@
 #!/bin/bash
 # Tries the Dockerfile and docker-compose.yml on a real container engine, in a project of its own, and removes all of it
 # but the image and the build cache. Needs docker, docker compose and curl. Prints what it measures.
+# UPGRADE_FROM: the commit whose volumes are upgraded; by default the last one with one role in the database.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
-unset ${!DATABASE_@} ${!ACCESS_TOKENS@} ${!JWT_@} ${!LOG_@} ${!MANAGEMENT_@} ${!STORAGE_@} ${!WRITE_@} HOST BASE_PATH ERROR_STATUS DOCS
+unset ${!DATABASE_@} ${!MIGRATION_@} NODE_IMAGE POSTGRES_IMAGE ${!ACCESS_TOKENS@} ${!JWT_@} ${!LOG_@} ${!MANAGEMENT_@} ${!STORAGE_@} ${!WRITE_@} HOST BASE_PATH ERROR_STATUS DOCS
 unset BODY_LIMIT CORS_ORIGINS RATE_LIMIT REQUEST_TIMEOUT TRUST_PROXY WRONG_TOKEN_LIMIT
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 
@@ -33,6 +34,9 @@ quietly() { "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; fail "$*"
 up() { quietly docker compose up --detach --wait "$@"; }
 url() { echo "http://$(docker compose port api 3000)${1-}"; }
 in_api() { docker compose exec -T api "$@"; }
+as() { docker compose exec -T db psql -U "$1" -d plants -v ON_ERROR_STOP=1 -Atc "$2"; } # role, SQL
+owners() { as postgres "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"; }
+migrated_as() { docker compose logs --no-log-prefix migrate | tail -1 | sed -E 's/.* as (\w+): .*/\1/'; }
 new_token() { in_api plant-store token create --name "$1" 2>"$folder/stderr"; }
 hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create --name NAME' || true; }
 # Prints "<status> <error number, if any>".
@@ -87,7 +91,17 @@ is 'it has no capability' "$(in_api grep CapEff /proc/1/status | tr -d '[:space:
 is 'it gains no privileges' "$(in_api grep NoNewPrivs /proc/1/status | tr -d '[:space:]')" NoNewPrivs:1
 is 'its file system is read-only' "$(in_api sh -c 'for f in / /app /tmp /home/node /run/plant-store; do touch $f/x 2>/dev/null && echo $f; done; :')" ''
 is 'no secret but the password is kept in a file' "$(in_api ls /run/plant-store)" database-password
-is 'the service cannot be superuser' "$(docker compose exec -T db psql -U plants -Atc 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
+is 'the service cannot be superuser' "$(as plants 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')" f
+is 'another role owns the tables' "$(owners)" plants_owner
+is 'whose password the service cannot read' "$(in_api ls -A /run/plant-store-owner)" ''
+for sql in 'DELETE FROM plants' 'UPDATE plants SET tag = NULL' 'TRUNCATE access_tokens' 'DROP TABLE plants' 'CREATE TABLE leaves ()'; do
+  if as plants "$sql" 2>"$folder/stderr"; then fail "the service may $sql"; fi
+  is "the service may not $sql" "$(grep -cE 'permission denied|must be owner' "$folder/stderr")" 1
+done
+limits() { docker inspect --format '{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}} {{range .HostConfig.Ulimits}}{{.Name}}={{.Hard}}{{end}}' "$(docker compose ps --all --quiet "$1")"; }
+is 'the service has limits' "$(limits api)" '1073741824 250 nofile=12000'
+is 'and so has the database' "$(limits db)" '1073741824 250 nofile=4096'
+is 'it is published on this machine only' "$(url | sed -E 's/:[0-9]+$//')" http://127.0.0.1
 
 say '== tokens'
 second=$(new_token second)
@@ -165,16 +179,45 @@ is 'but not both ways at once' "$(docker compose logs --no-log-prefix credential
 up
 
 say '== back up and restore'
-docker compose exec -T db pg_dump -U plants -Fc plants >"$folder/plants.dump"
+docker compose exec -T db pg_dump -U postgres -Fc plants >"$folder/plants.dump"
 quietly docker compose down --volumes
 up
 is 'with new volumes no token is valid' "$(create 5)" '400 40101'
 quietly docker compose stop api
-quietly docker compose exec -T db createdb -U postgres -O plants restored
-docker compose exec -T db pg_restore -U plants -d restored --exit-on-error <"$folder/plants.dump"
+quietly docker compose exec -T db createdb -U postgres -O plants_owner restored
+docker compose exec -T db pg_restore -U plants_owner -d restored --no-owner --no-privileges --exit-on-error <"$folder/plants.dump"
 quietly docker compose exec -T db psql -U postgres -v ON_ERROR_STOP=1 \
   -c 'ALTER DATABASE plants RENAME TO replaced' -c 'ALTER DATABASE restored RENAME TO plants'
 up
 is 'the restored plants are there, and so is the token' "$(create 5)" '400 40901'
 is 'and new ones are created' "$(create 6)" 200
+is 'with the rights of before' "$(as plants 'DELETE FROM plants' 2>&1 | grep -c 'permission denied')" 1
+
+say '== upgrade of volumes with one role'
+from=${UPGRADE_FROM:-fb0ecd6}
+git cat-file -e "$from^{commit}" || fail "there is no commit $from here to upgrade from: set UPGRADE_FROM"
+quietly docker compose down --volumes
+mkdir "$folder/before"
+git archive "$from" | tar -x -C "$folder/before"
+before() { docker compose --project-directory "$folder/before" --file "$folder/before/docker-compose.yml" "$@"; }
+quietly before up --detach --build --wait
+token=$(before exec -T api plant-store token create --name before 2>"$folder/stderr")
+is 'the version before creates a plant' "$(create 1)" 200
+quietly before down
+quietly docker compose build
+up
+is 'after the upgrade it is there, and so is the token' "$(create 1)" '400 40901'
+is 'a plant is created' "$(create 2)" 200
+is 'one role owns and serves, as before' "$(owners)" plants
+is 'with a warning' "$(docker compose logs --no-log-prefix migrate | grep -c 'There is no role plants_owner in this database')" 1
+awk '/--single-transaction <<.SQL.$/ { on = 1; next } /^SQL$/ { on = 0 } on' docs/operations.md >"$folder/two-roles.sql"
+docker compose exec -T db psql -q -U postgres -d plants -v ON_ERROR_STOP=1 --single-transaction <"$folder/two-roles.sql"
+is 'the documented SQL lets the service go on' "$(create 3)" 200
+is 'and leaves it no table' "$(owners)" plants_owner
+up
+is 'from then on the owner migrates' "$(migrated_as)" plants_owner
+is 'without another warning' "$(docker compose logs --no-log-prefix migrate | grep -c 'There is no role')" 1
+is 'and the service creates plants' "$(create 4)" 200
+is 'and tokens' "$(new_token after | cut -c 1-6)" plant_
+is 'and may not delete any' "$(as plants 'DELETE FROM plants' 2>&1 | grep -c 'permission denied')" 1
 say 'all is well'

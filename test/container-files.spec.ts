@@ -11,11 +11,12 @@ describe('Dockerfile', () => {
   const starting = (word: string) => instructions.filter((line) => line.startsWith(word));
 
   it('should build on one base only, the one of the deployment', () => {
+    expect(starting('ARG')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim']);
     expect(starting('FROM')).toEqual([
-      'FROM node:24-bookworm-slim AS base',
+      'FROM ${NODE_IMAGE} AS base',
       'FROM base AS build',
       'FROM base AS production',
-      'FROM node:24-bookworm-slim',
+      'FROM ${NODE_IMAGE}',
     ]);
   });
 
@@ -70,13 +71,41 @@ describe('docker-compose.yml', () => {
     expect(services).toEqual(['api', 'migrate', 'credentials', 'db']);
   });
 
-  it('should hand on every variable of the environment', () => {
-    const known = block('x-configuration');
-    const names = describeVariables(Environment)
-      .filter(({ name }) => name !== 'NODE_ENV')
-      .map(({ name, secret }) => (secret ? new RegExp(`^  ${name}(_FILE)?:`, 'm') : new RegExp(`^  ${name}:`, 'm')));
+  it('should hand on every variable of the environment, and those of the owner to migrate alone', () => {
+    const handedOn = (text: string) =>
+      describeVariables(Environment)
+        .filter(({ name, secret }) => new RegExp(`^ +${name}${secret ? '(_FILE)?' : ''}:`, 'm').test(text))
+        .map(({ name }) => name);
+    const all = describeVariables(Environment).map(({ name }) => name);
+    const owners = all.filter((name) => name.startsWith('MIGRATION_'));
 
-    expect(names.filter((name) => !name.test(known))).toEqual([]);
+    expect(handedOn(block('x-configuration'))).toEqual(
+      all.filter((name) => name !== 'NODE_ENV' && !owners.includes(name)),
+    );
+    expect(handedOn(block('migrate', '  '))).toEqual(owners);
+    expect(handedOn(block('api', '  '))).toEqual([]);
+  });
+
+  it('should show the password of the owner to nobody but migrate and the database', () => {
+    const readers = services.filter((name) => block(name, '  ').includes('owner-credentials:/run/plant-store-owner'));
+    expect(readers).toEqual(['migrate', 'credentials', 'db']);
+  });
+
+  it.each(services)('should limit memory, processes and descriptors of %s', (name) => {
+    const small = /^ {4}<<: .*\*small\b/m.test(block(name, '  ')) ? block('x-small').replace(/^/gm, '  ') : '';
+    for (const limit of [/^ {4}mem_limit: \d+[gm]$/m, /^ {4}pids_limit: \d+$/m, /^ {4}ulimits: \{ nofile: \d+ \}$/m]) {
+      expect(block(name, '  ') + small).toMatch(limit);
+    }
+  });
+
+  it('should publish the service on this machine only, unless HOST says otherwise', () => {
+    expect(text.match(/published: .*/g)).toEqual(['published: ${PORT:-3000}']);
+    expect(text).toContain('        host_ip: ${HOST:-127.0.0.1}\n');
+  });
+
+  it('should take other base images, such as pinned ones, from variables', () => {
+    expect(block('api', '  ')).toContain("args: { NODE_IMAGE: '${NODE_IMAGE:-node:24-bookworm-slim}' }");
+    expect(block('db', '  ')).toContain('    image: ${POSTGRES_IMAGE:-postgres:17-alpine}\n');
   });
 
   it.each(services)('should give %s as few rights as possible', (name) => {
@@ -92,7 +121,7 @@ describe('docker-compose.yml', () => {
     expect(block('x-configuration')).toContain(
       `  ACCESS_TOKENS_FILE: \${ACCESS_TOKENS_FILE:+${file}}\${ACCESS_TOKENS:+${file}}\n`,
     );
-    expect(readFileSync(path('docker/credentials.mjs'), 'utf8')).toContain("name: 'access-tokens'");
+    expect(readFileSync(path('docker/credentials.mjs'), 'utf8')).toContain("join(folder, 'access-tokens')");
   });
 
   it('should hold no secret', () => {

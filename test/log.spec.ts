@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createTogether } from './support/pipelined.js';
+import { createTogether } from './support/create-together.js';
 import { PlantStoreProcess } from './support/process.js';
 import { errorOf } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';

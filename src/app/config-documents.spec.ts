@@ -35,6 +35,8 @@ describe(describeVariables.name, () => {
       ['BASE_PATH', ''],
       ['DATABASE_URL', ''],
       ['DATABASE_PASSWORD', ''],
+      ['MIGRATION_DATABASE_URL', ''],
+      ['MIGRATION_DATABASE_PASSWORD', ''],
       ['DATABASE_POOL_SIZE', '10'],
       ['STORAGE_TIMEOUT', '5000'],
       ['ACCESS_TOKENS', ''],

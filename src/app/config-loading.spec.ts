@@ -93,4 +93,10 @@ describe(loadEnvironment.name, () => {
     expect(faults).toEqual([expect.stringMatching(/^DATABASE_URL: holds a password other than the one given/)]);
     expect(faults.join()).not.toMatch(/hunter2|swordfish/);
   });
+
+  it('should refuse a password of an owner that is not named', () => {
+    expect(faultsOf({ MIGRATION_DATABASE_PASSWORD: 'swordfish' })).toEqual([
+      'MIGRATION_DATABASE_PASSWORD: is set without MIGRATION_DATABASE_URL: should be left out, or that set',
+    ]);
+  });
 });

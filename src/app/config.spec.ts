@@ -30,6 +30,7 @@ describe(Environment.name, () => {
       'postgresql:///plants?host=/run/postgresql',
     ],
     ['DATABASE_PASSWORD', ' with space ', 'databasePassword', ' with space '],
+    ['MIGRATION_DATABASE_URL', ' postgres://owner@h/d\n', 'migrationDatabaseUrl', 'postgres://owner@h/d'],
     ['DATABASE_POOL_SIZE', '1000', 'databasePoolSize', 1000],
     ['STORAGE_TIMEOUT', '86400000', 'storageTimeout', 86_400_000],
     ['ACCESS_TOKENS', `${TOKEN},${TOKEN}2==\n, ${TOKEN}3`, 'accessTokens', [TOKEN, `${TOKEN}2==`, `${TOKEN}3`]],

@@ -76,6 +76,25 @@ export class Environment {
   @Variable('DATABASE_PASSWORD', 'Password of the database, if DATABASE_URL does not hold it.', { secret: true })
   databasePassword?: string;
 
+  @Variable(
+    'MIGRATION_DATABASE_URL',
+    'URL of the same database for "plant-store migrate": as the owner of the tables, and not through a pooler; DATABASE_URL by default.',
+    { secret: true },
+  )
+  @Trimmed()
+  @PostgresUrl(({ migrationDatabasePassword }: Environment) => migrationDatabasePassword, false)
+  migrationDatabaseUrl?: string;
+
+  @Variable('MIGRATION_DATABASE_PASSWORD', 'Password for MIGRATION_DATABASE_URL, if that does not hold it.', {
+    secret: true,
+  })
+  @Rule<Environment>((password, { migrationDatabaseUrl }) =>
+    password !== undefined && migrationDatabaseUrl === undefined
+      ? 'is set without MIGRATION_DATABASE_URL: should be left out, or that set'
+      : undefined,
+  )
+  migrationDatabasePassword?: string;
+
   @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
   @WholeNumber(1, MAX_POOL_SIZE)
   databasePoolSize = DEFAULT_POOL_SIZE;

@@ -18,6 +18,9 @@ const MIGRATE: Command = {
 
   --schema NAME    the PostgreSQL schema to migrate, instead of the URL's
 
+With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
+service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
+
 It may be run many times, and from many places at once.`,
   options: SCHEMA,
   load: async () => (await import('./migrate.js')).migrate,

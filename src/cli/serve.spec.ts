@@ -13,7 +13,7 @@ describe('The help of plant-store', () => {
       for (const { name, default: value, about } of describeVariables(Environment)) {
         expect(lines).toContain([name, value, about].filter((cell) => cell !== '').join(' | '));
       }
-      expect(help.stdout).toContain('DATABASE_URL_FILE, DATABASE_PASSWORD_FILE, ACCESS_TOKENS_FILE');
+      expect(help.stdout).toContain('DATABASE_URL_FILE, DATABASE_PASSWORD_FILE, MIGRATION_DATABASE_URL_FILE');
     },
   );
 

@@ -8,6 +8,8 @@ export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. */
   readonly connectionString: string;
   readonly schema: string;
+  /** The role; empty where the URL leaves it to pg. */
+  readonly user: string;
   /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
@@ -53,7 +55,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
   for (const name of [...PRISMA_PARAMETERS, 'password']) parameters.delete(name);
   checkSslMode(parameters);
-  selectSchema(parameters, effectiveSchema);
+  // PgBouncer refuses it by default, and the statements name their schema.
+  if (!isPooled) selectSchema(parameters, effectiveSchema);
 
   const database = decode(parsed.pathname.slice(1)) || user;
   const host = parameters.get('host') ?? decode(parsed.hostname);
@@ -61,6 +64,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   return {
     connectionString: parsed.href,
     schema: effectiveSchema,
+    user,
     keepsStatements,
     isPooled,
     description: `${database} at ${host}:${port}${user && ` as ${user}`}`,

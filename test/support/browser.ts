@@ -1,9 +1,9 @@
-import { describe, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { describeWith } from './describe-with.js';
 
 const USUAL_PLACES = [
   '/usr/bin/chromium',
@@ -27,20 +27,9 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** A suite that needs a browser: skipped, with one line on why, where there is none; but on CI it fails. */
+/** A suite that needs a browser. */
 export function describeInBrowser(name: string, suite: () => void): void {
-  if (executable() !== undefined) {
-    describe(name, suite);
-  } else if (/^(?:true|1)$/.test(process.env.CI ?? '')) {
-    describe(name, () => {
-      it('should have a browser', () => {
-        throw new Error(`On CI the browser suites must run, but ${MISSING}`);
-      });
-    });
-  } else {
-    process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
-    describe.skip(name, suite);
-  }
+  describeWith(executable() === undefined ? MISSING : undefined, name, suite);
 }
 
 /** A headless browser that leaves nothing behind once it is closed. */

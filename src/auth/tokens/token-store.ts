@@ -44,14 +44,15 @@ export class TokenStore {
   private socket: Socket | undefined;
 
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
-    const { connectionString, schema } = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, isPooled } = parseDatabaseUrl(url, password, ownSchema);
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
     this.pool = new pg.Pool({
       connectionString,
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
-      // On the server too: a statement that waits for a lock would outlive its connection.
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default, and
+      // ends the session of a statement whose client is gone.
+      ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
       query_timeout: STATEMENT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       allowExitOnIdle: true,

@@ -57,6 +57,33 @@ async function connect(
   }
 }
 
+/** Other clients of a pooler may take a session between two statements of ours. */
+const COMPARISONS = 3;
+
+/** Whether a pooler gives each transaction another session, as PgBouncer does in transaction mode. */
+export async function sharesSessions(
+  database: DatabaseUrl,
+  client: pg.Client,
+  limits?: ConnectionLimits,
+): Promise<boolean> {
+  const session = await sessionOf(client);
+  const { processID } = client as { processID?: number | null };
+  // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
+  if (processID == null || processID === session) return false;
+  const compare = async (other: pg.Client): Promise<boolean> => {
+    for (let count = 0; count < COMPARISONS; count++) {
+      if ((await sessionOf(other)) === session || (await sessionOf(client)) !== session) return true;
+    }
+    return false;
+  };
+  return withConnection(database, compare, limits);
+}
+
+async function sessionOf(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid;
+}
+
 /** Any number that no other program is likely to use; this one spells "PLNT". */
 const LOCK_CLASS = 0x504c4e54;
 /** The lock that Prisma's schema engine takes by itself, for the whole database, and waits ten seconds for. */

@@ -8,6 +8,7 @@ import { findMissingRights, type Rights } from '../rights.js';
  * Why the database does not fit this version:
  * - `unreachable`: no connection, or the server refused it
  * - `refused`: the server refused a statement outside of a migration, for lack of a privilege for example
+ * - `pooled`: a migration needs a session of its own, and a pooler does not give it one
  * - `locked`: another process was migrating for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
@@ -16,7 +17,7 @@ import { findMissingRights, type Rights } from '../rights.js';
  * - `failed`: a migration was begun and not finished
  */
 export type MigrationErrorCode =
-  'unreachable' | 'refused' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
+  'unreachable' | 'refused' | 'pooled' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
 
 /** The database is not, or cannot be brought, to what this build needs. The message says what to do. */
 export class MigrationError extends Error {

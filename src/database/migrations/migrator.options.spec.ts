@@ -11,7 +11,14 @@ const faultsOf = (options?: unknown): string[] =>
 describe(MigratorOptionsError.name, () => {
   it.each([
     { url },
-    { url: 'postgresql://gardener@db/plants', password: 'secret', schema: 'green', timeout: 1, folder: '/migrations' },
+    {
+      url: 'postgresql://gardener@db/plants',
+      password: 'secret',
+      schema: 'green',
+      timeout: 1,
+      folder: '/migrations',
+      grantTo: 'plants',
+    },
     { url, password: undefined, schema: undefined, timeout: undefined, folder: undefined },
     // The options of a store's own database, as they are.
     { url, schema: 'green', size: 5, timeout: 5000 },
@@ -39,7 +46,11 @@ describe(MigratorOptionsError.name, () => {
     [{ url, schema: null }, 'schema: is null, should be the name of a schema'],
     [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number of milliseconds from 1 to 86400000'],
     [{ url, folder: 5 }, 'folder: is 5, should be the path of a folder'],
-    [{ url, shcema: 'green' }, 'shcema: is no option, should be one of url, password, schema, timeout, folder, size'],
+    [{ url, grantTo: 5 }, 'grantTo: is 5, should be the name of a role'],
+    [
+      { url, shcema: 'green' },
+      'shcema: is no option, should be one of url, password, schema, timeout, folder, grantTo, size',
+    ],
     [{ schema: '', timeout: 'long' }, 'url: is missing', 'schema: must name', 'timeout: is a string'],
   ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {
     const found = faultsOf(options);

@@ -24,6 +24,9 @@ export class MigratorSettings extends DatabaseAddress {
   /** Folder of the migrations; this package's own unless given. */
   @Text('the path of a folder')
   folder = MIGRATIONS_FOLDER;
+  /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */
+  @Text('the name of a role')
+  grantTo?: string | undefined;
   /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
   size?: number | undefined;
 }

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
@@ -6,7 +7,7 @@ import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import type { DatabaseOptions } from '../database.options.js';
 import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
-import { acquireMigrationLock, withConnection } from './connection.js';
+import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
   assertNoForeignTables,
@@ -19,6 +20,10 @@ import {
 import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
 import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
+/** Limit of the search for a pooler: a start does not wait for one that is busy. */
+const POOLER_TIMEOUT_MS = 1000;
+/** Of which a warning was logged: several modules check one database. */
+const POOLED_DATABASES = new Set<string>();
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
@@ -26,24 +31,29 @@ export class Migrator {
   private readonly database: DatabaseUrl;
   private readonly timeout: number;
   private readonly folder: string;
+  private readonly grantTo: string | undefined;
 
   /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, timeout, folder } = checkMigratorOptions(options);
+    const { url, password, schema, timeout, folder, grantTo } = checkMigratorOptions(options);
     this.database = parseDatabaseUrl(url, password, schema);
     this.timeout = timeout;
     this.folder = folder;
+    this.grantTo = grantTo;
   }
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
   async migrate(): Promise<string[]> {
     const migrations = await readMigrations(this.folder);
     return this.connected(async (client) => {
+      await this.refusePooler(client);
       await acquireMigrationLock(client, this.schema, this.timeout);
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
       await assertNoForeignTables(queryOf(client), this);
-      return this.apply(client, migrations);
+      const applied = await this.apply(client, migrations);
+      await this.grantRights(client);
+      return applied;
     });
   }
 
@@ -56,7 +66,10 @@ export class Migrator {
   /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
   async assertCurrent(rights?: Rights): Promise<void> {
     const migrations = await readMigrations(this.folder);
-    await this.connected((client) => assertTables(queryOf(client), this, migrations, rights));
+    await this.connected(async (client) => {
+      await assertTables(queryOf(client), this, migrations, rights);
+      await this.warnOfPooler(client);
+    });
   }
 
   /** Says which of these rights the role lacks, and how to grant them. */
@@ -72,6 +85,45 @@ export class Migrator {
   /** Which schema of which database this is, safe to print. */
   get place(): string {
     return `schema ${this.schema} of database ${this.database.description}`;
+  }
+
+  /** Through a transaction pooler the lock would not be ours, and would stay when we are gone. */
+  private async refusePooler(client: pg.Client): Promise<void> {
+    if (!(await sharesSessions(this.database, client))) return;
+    throw new MigrationError(
+      'pooled',
+      `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
+        'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
+    );
+  }
+
+  private async warnOfPooler(client: pg.Client): Promise<void> {
+    const { isPooled, description } = this.database;
+    if (isPooled) return;
+    const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
+    // It is a help, and no condition of the start.
+    const isShared = await sharesSessions(this.database, client, limits).catch(() => false);
+    if (!isShared || POOLED_DATABASES.has(description)) return;
+    POOLED_DATABASES.add(description);
+    new Logger(Migrator.name).warn(
+      `Database ${description} is reached through a pooler that gives each transaction another session, and its URL does ` +
+        'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
+    );
+  }
+
+  /** Not to a role that a pooler made up: what the service lacks, its start says. */
+  private async grantRights(client: pg.Client): Promise<void> {
+    const role = 'SELECT FROM pg_roles WHERE rolname = $1 AND rolname <> current_user';
+    if (this.grantTo === undefined || (await client.query(role, [this.grantTo])).rowCount === 0) return;
+    const [grantee, schema] = [this.grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
+    const grants = [
+      `USAGE ON SCHEMA ${schema}`,
+      `SELECT, INSERT ON ${schema}.plants`,
+      `SELECT, INSERT, UPDATE, DELETE ON ${schema}.access_tokens`,
+      `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`,
+      `SELECT ON ${schema}._prisma_migrations`,
+    ];
+    await client.query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
 
   private readStatus(client: pg.Client, migrations: MigrationList): Promise<MigrationStatus> {

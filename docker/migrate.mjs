@@ -1,0 +1,49 @@
+// `plant-store migrate` as the owner of the tables. The volume of an earlier version has one role, which owns them and serves:
+// there it migrates as that one, with a warning. So does a deployment that names one database URL only.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { loadEnvironment } from '../dist/app/config.js';
+import { parseDatabaseUrl } from '../dist/database/database-url.js';
+
+const { env } = process;
+
+if (env.MIGRATION_DATABASE_URL === env.DATABASE_URL) {
+  forgetOwner();
+} else {
+  const owner = await missingOwner();
+  if (owner !== undefined) {
+    console.error(
+      `There is no role ${owner} in this database, so the role of the service owns its tables and can drop them. ` +
+        'docs/operations.md, "Two roles", has the SQL that mends it.',
+    );
+    forgetOwner();
+  }
+}
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const { status } = spawnSync(process.execPath, [main, 'migrate'], { stdio: 'inherit' });
+process.exitCode = status ?? 1;
+
+function forgetOwner() {
+  delete env.MIGRATION_DATABASE_URL;
+  delete env.MIGRATION_DATABASE_PASSWORD_FILE;
+}
+
+/** The role of MIGRATION_DATABASE_URL, if the database can be asked, and does not have it. */
+async function missingOwner() {
+  let client;
+  try {
+    const { databaseUrl, databasePassword, migrationDatabaseUrl } = loadEnvironment(env);
+    const { user } = parseDatabaseUrl(migrationDatabaseUrl);
+    const { connectionString } = parseDatabaseUrl(databaseUrl, databasePassword);
+    client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, query_timeout: 10_000 });
+    await client.connect();
+    const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [user]);
+    return rowCount === 0 ? user : undefined;
+  } catch {
+    // The command reports what is wrong.
+    return undefined;
+  } finally {
+    await client?.end().catch(() => undefined);
+  }
+}
