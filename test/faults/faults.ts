@@ -1,0 +1,148 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { describeMachine } from '../../bench/report/machine.js';
+import { Cluster } from './cluster.js';
+import { type Fault, FAULTS } from './fault-list.js';
+import { fuzz } from './fuzz.js';
+import { Load, type StoredPlant } from './load.js';
+import { describeOutcomes, describeRecovery, type FaultResult, renderTable, type Round, writeFigures } from './report.js';
+
+const USAGE = `npm run test:faults -- [--long] [--only TEXT] [--seed NUMBER]
+
+Breaks the service's database, network and process under load, and compares the table with what was answered.
+Then sends it bytes that are no requests.
+
+  --long         many rounds of each fault, and writes the figures to docs/reliability.md
+  --only TEXT    only faults with this text in their name ("fuzz" for the fuzzed requests)
+  --seed NUMBER  of the fuzzed requests; a failure prints it
+`;
+// Of the package, from the build of the harness.
+const DOCUMENT = new URL('../../../../../docs/reliability.md', import.meta.url);
+/** Plants that are created before the fault. */
+const WARM_UP_MS = 500;
+const AFTER_MS = 300;
+/** The service has not recovered if it takes longer. */
+const RECOVERY_TIMEOUT_MS = 20_000;
+const SHORT = { connections: 16, seconds: 0, maxRounds: 1, requests: 2000 };
+const LONG = { connections: 32, seconds: 20, maxRounds: 20, requests: 50_000 };
+
+const { values: options } = parseArgs({
+  options: {
+    long: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    seed: { type: 'string', default: String(Date.now() % 1e6) },
+    help: { type: 'boolean', default: false },
+  },
+});
+const extent = options.long ? LONG : SHORT;
+
+if (options.help) console.log(USAGE);
+else await main();
+
+async function main(): Promise<void> {
+  const cluster = await Cluster.start();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      void cluster[Symbol.asyncDispose]().finally(() => process.exit(1));
+    });
+  }
+  try {
+    const results: FaultResult[] = [];
+    for (const fault of FAULTS.filter(({ name }) => name.includes(options.only))) {
+      const result = await tryFault(cluster, fault);
+      results.push(result);
+      printResult(result);
+    }
+    const isFuzzing = options.only === '' || options.only === 'fuzz';
+    const fuzzed = isFuzzing ? await fuzz(cluster, extent.requests, Number(options.seed)) : undefined;
+    if (fuzzed) print(fuzzed.failures.length === 0, 'fuzzed requests', [fuzzed.summary, ...fuzzed.failures]);
+    if (options.long && fuzzed && options.only === '') {
+      const figures = [describeMachine(), renderTable(results), `Fuzzed requests: ${fuzzed.summary}.`];
+      await writeFigures(DOCUMENT, figures.join('\n\n'));
+    }
+    reportTotals([...results, ...(fuzzed ? [fuzzed] : [])]);
+  } finally {
+    await cluster[Symbol.asyncDispose]();
+  }
+}
+
+async function tryFault(cluster: Cluster, fault: Fault): Promise<FaultResult> {
+  if (fault.needsRoot && process.getuid?.() !== 0) {
+    return { name: fault.name, rounds: [], skipped: 'only root can mount a small disk', failures: [] };
+  }
+  const rounds: Round[] = [];
+  const end = performance.now() + extent.seconds * 1000;
+  do rounds.push(await tryOnce(cluster, fault));
+  while (rounds.length < extent.maxRounds && performance.now() < end);
+  return { name: fault.name, rounds, failures: [...new Set(rounds.flatMap((round) => failuresOf(fault, round)))] };
+}
+
+async function tryOnce(cluster: Cluster, fault: Fault): Promise<Round> {
+  await fault.prepare?.(cluster);
+  await cluster.serving();
+  await using load = new Load(cluster.port, extent.connections);
+  await sleep(WARM_UP_MS);
+  await fault.inject(cluster);
+  const ending = performance.now();
+  const accepting = cluster.accepting();
+  await fault.restore?.(cluster);
+  const back = fault.endsService ? performance.now() : await accepting;
+  const first = await load.firstCreated(ending, RECOVERY_TIMEOUT_MS);
+  await sleep(AFTER_MS);
+  await load.stop();
+  const rows = await cluster.primary.query<StoredPlant & Record<string, unknown>>(
+    'SELECT id::text, name, tag, idempotency_key AS key FROM plants WHERE id > 0',
+  );
+  await fault.cleanup?.(cluster);
+  await cluster.primary.query('TRUNCATE plants');
+  // One that does not recover by itself does not spoil the other faults.
+  if (first === undefined) await cluster.restartService();
+  return { ...load.compareWith(rows), recovery: first && Math.max(0, first - back) };
+}
+
+function failuresOf(fault: Fault, round: Round): string[] {
+  const failures: string[] = [];
+  const { lost, storedThoughRefused, foreign, recovery, outcomes } = round;
+  if (fault.loses && lost === 0) failures.push('nothing was lost, where the harness has to find a loss');
+  if (!fault.loses && lost > 0) failures.push('acknowledged plants were lost');
+  if (storedThoughRefused > 0) failures.push('refused plants were stored');
+  if (foreign > 0) failures.push('plants were stored that nobody sent so');
+  if (recovery === undefined) failures.push(`the service did not recover in ${RECOVERY_TIMEOUT_MS / 1000} s`);
+  if (outcomes.has('no answer in time')) failures.push('requests were left without an answer');
+  if (fault.answersAll && outcomes.has('no answer')) failures.push('requests ended without an answer');
+  return failures;
+}
+
+/** What was answered wrongly is a failed test; so is a fault that could not be made. */
+function printResult(result: FaultResult): void {
+  const { name, rounds, skipped, failures } = result;
+  if (skipped !== undefined) {
+    console.log(`- ${name}: skipped, ${skipped}`);
+    return;
+  }
+  const sum = (count: (round: Round) => number): number => rounds.reduce((total, round) => total + count(round), 0);
+  const figures = [
+    `${sum((round) => round.acknowledged)} acknowledged`,
+    `${sum((round) => round.lost)} lost`,
+    `${sum((round) => round.storedThoughRefused)} stored though refused`,
+    `${sum((round) => round.unknownStored)} + ${sum((round) => round.unknownNotStored)} unknown`,
+    `recovery ${describeRecovery(rounds)} ms`,
+    describeOutcomes(rounds),
+  ];
+  print(failures.length === 0, name, [figures.join(', '), ...failures]);
+}
+
+function print(passed: boolean, name: string, lines: readonly string[]): void {
+  console.log(`${passed ? '✓' : '✗'} ${name}\n    ${lines.join('\n    ')}`);
+}
+
+/** The same line as Jest's runs end with. */
+function reportTotals(results: readonly { failures: readonly string[]; skipped?: string }[]): void {
+  const skipped = results.filter((result) => result.skipped !== undefined).length;
+  const failed = results.filter(({ failures }) => failures.length > 0).length;
+  const totals = `${results.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`;
+  console.log(`\n${totals}`);
+  if (process.env['TEST_TOTALS'] !== undefined) appendFileSync(process.env['TEST_TOTALS'], `${totals}\n`);
+  if (failed > 0) process.exitCode = 1;
+}
