@@ -60,9 +60,9 @@ export class Cluster implements AsyncDisposable {
     this.process = await PlantStoreProcess.serve(this.address.url, all, { script });
   }
 
-  async restartService(): Promise<void> {
+  async restartService(variables: Record<string, string> = {}): Promise<void> {
     await this.service[Symbol.asyncDispose]();
-    await this.startService();
+    await this.startService(variables);
   }
 
   /** Resolves when the service creates plants. */

@@ -2,11 +2,19 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { describeMachine } from '../../bench/report/machine.js';
+import { until } from '../support/until.js';
 import { Cluster } from './cluster.js';
 import { type Fault, FAULTS } from './fault-list.js';
 import { fuzz } from './fuzz.js';
 import { Load, type StoredPlant } from './load.js';
-import { describeOutcomes, describeRecovery, type FaultResult, renderTable, type Round, writeFigures } from './report.js';
+import {
+  describeOutcomes,
+  describeRecovery,
+  type FaultResult,
+  renderTable,
+  type Round,
+  writeFigures,
+} from './report.js';
 
 const USAGE = `npm run test:faults -- [--long] [--only TEXT] [--seed NUMBER]
 
@@ -19,13 +27,11 @@ Then sends it bytes that are no requests.
 `;
 // Of the package, from the build of the harness.
 const DOCUMENT = new URL('../../../../../docs/reliability.md', import.meta.url);
-/** Plants that are created before the fault. */
-const WARM_UP_MS = 500;
 const AFTER_MS = 300;
 /** The service has not recovered if it takes longer. */
 const RECOVERY_TIMEOUT_MS = 20_000;
-const SHORT = { connections: 16, seconds: 0, maxRounds: 1, requests: 2000 };
-const LONG = { connections: 32, seconds: 20, maxRounds: 20, requests: 50_000 };
+const SHORT = { connections: 16, warmUp: 200, seconds: 0, maxRounds: 1, requests: 2000 };
+const LONG = { connections: 32, warmUp: 1000, seconds: 20, maxRounds: 20, requests: 50_000 };
 
 const { values: options } = parseArgs({
   options: {
@@ -82,7 +88,7 @@ async function tryOnce(cluster: Cluster, fault: Fault): Promise<Round> {
   await fault.prepare?.(cluster);
   await cluster.serving();
   await using load = new Load(cluster.port, extent.connections);
-  await sleep(WARM_UP_MS);
+  await until(() => load.createdCount >= extent.warmUp);
   await fault.inject(cluster);
   const ending = performance.now();
   const accepting = cluster.accepting();
@@ -143,6 +149,6 @@ function reportTotals(results: readonly { failures: readonly string[]; skipped?:
   const failed = results.filter(({ failures }) => failures.length > 0).length;
   const totals = `${results.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`;
   console.log(`\n${totals}`);
-  if (process.env['TEST_TOTALS'] !== undefined) appendFileSync(process.env['TEST_TOTALS'], `${totals}\n`);
+  if (process.env.TEST_TOTALS !== undefined) appendFileSync(process.env.TEST_TOTALS, `${totals}\n`);
   if (failed > 0) process.exitCode = 1;
 }

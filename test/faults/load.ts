@@ -40,6 +40,8 @@ export interface Comparison {
 /** Clients that create plants on connections that they keep, each one after the other, and write down every answer. */
 export class Load implements AsyncDisposable {
   private readonly plants: SentPlant[] = [];
+  /** With an idempotency key, and of unknown outcome: sent again unchanged. */
+  private readonly repetitions: SentPlant[] = [];
   /** When each 200 arrived. */
   private readonly created: number[] = [];
   private refusedConnections = 0;
@@ -51,6 +53,10 @@ export class Load implements AsyncDisposable {
     connections: number,
   ) {
     this.running = Promise.all(Array.from({ length: connections }, () => this.runClient()));
+  }
+
+  get createdCount(): number {
+    return this.created.length;
   }
 
   /** Resolves when all requests in flight are answered or lost. */
@@ -98,28 +104,26 @@ export class Load implements AsyncDisposable {
   }
 
   private async runClient(): Promise<void> {
-    let repeated: SentPlant | undefined;
     while (!this.stopping) {
-      let connection: RawConnection;
       try {
-        connection = await RawConnection.open(this.port);
+        using connection = await RawConnection.open(this.port);
+        while (await this.createOne(connection));
       } catch {
         this.refusedConnections += 1;
         await sleep(PAUSE_MS);
-        continue;
-      }
-      using open = connection;
-      let isOpen = true;
-      while (isOpen && !this.stopping) {
-        const plant: SentPlant = repeated ?? this.nextPlant();
-        let outcome: Outcome;
-        [outcome, isOpen] = await create(open, plant);
-        plant.outcomes.push(outcome);
-        repeated = plant.key !== null && isUnknown(outcome) ? plant : undefined;
-        if (outcome === 200) this.created.push(performance.now());
-        else if (outcome !== 40901) await sleep(PAUSE_MS);
       }
     }
+  }
+
+  /** Whether the connection can be used again, and is to be. */
+  private async createOne(connection: RawConnection): Promise<boolean> {
+    const plant = this.repetitions.pop() ?? this.nextPlant();
+    const [outcome, isOpen] = await create(connection, plant);
+    plant.outcomes.push(outcome);
+    if (outcome === 200) this.created.push(performance.now());
+    else if (outcome !== 40901) await sleep(PAUSE_MS);
+    if (plant.key !== null && isUnknown(outcome)) this.repetitions.push(plant);
+    return isOpen && !this.stopping;
   }
 
   private nextPlant(): SentPlant {
@@ -153,7 +157,7 @@ async function create(
     connection.send(postHead('', body, key === null ? {} : { 'Idempotency-Key': key }), body);
     const response = await connection.response();
     if (!response) return [outcome, false];
-    const isOpen = response.headers['connection'] !== 'close';
+    const isOpen = response.headers.connection !== 'close';
     if (response.status === 200) return [200, isOpen];
     return [(JSON.parse(response.body) as { error: number }).error, isOpen];
   } catch {

@@ -141,7 +141,7 @@ export class PostgresServer {
   }
 
   private hasEnded(): boolean {
-    return !this.child || this.child.exitCode !== null || this.child.signalCode !== null;
+    return this.child?.exitCode !== null || this.child.signalCode !== null;
   }
 
   private async spawn(): Promise<void> {
