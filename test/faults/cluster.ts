@@ -133,6 +133,12 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
+  /** Resolves when no session of the service does anything: a statement may outlive the answer to its request. */
+  async settled(): Promise<void> {
+    const sql = `SELECT FROM pg_stat_activity WHERE application_name = 'plant-store' AND state <> 'idle'`;
+    await until(async () => (await this.primary.query(sql)).length === 0);
+  }
+
   /** A disk of its own for a folder of the server. */
   async mountDisk(folder: string, size: string): Promise<void> {
     const { uid, gid } = this.primary.user.ids ?? {};

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,8 +41,13 @@ const ofProcesses: Fault[] = [
   {
     name: 'kill -9 of one session: PostgreSQL recovers',
     async inject({ primary }) {
-      const [session] = await primary.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
-      process.kill(session?.pid ?? 0, 'SIGKILL');
+      const witness = new pg.Client(primary.url());
+      witness.on('error', () => undefined);
+      await witness.connect();
+      const { rows } = await witness.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
+      process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+      // PostgreSQL ends all sessions when it has noticed.
+      await once(witness, 'end');
     },
   },
   {

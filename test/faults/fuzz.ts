@@ -39,9 +39,9 @@ export async function fuzz(cluster: Cluster, requests: number, seed: number): Pr
   const runClient = async (): Promise<void> => {
     while (next < requests && failures.length < MAX_SHOWN_FAILURES) {
       const number = next++;
-      const bytes = mutatedRequest(new Random(seed + number), number);
+      const bytes = mutatedRequest(new Random(seed * 1e6 + number), number);
       const received = await exchange(cluster.port, bytes, number % PATIENT_CLIENTS === 0);
-      const [fault, kinds] = received === undefined ? ['no answer in time', []] : read(received);
+      const [fault, kinds] = received === undefined ? ['no connection, or no answer in time', []] : read(received);
       for (const kind of kinds) answers.set(kind, (answers.get(kind) ?? 0) + 1);
       if (fault !== undefined) {
         failures.push(`--seed ${seed}, request ${number}: ${fault}; sent ${JSON.stringify(bytes)}`);
@@ -58,7 +58,7 @@ export async function fuzz(cluster: Cluster, requests: number, seed: number): Pr
   return { summary, failures };
 }
 
-/** All that comes back until the connection closes or an answer is there; undefined where neither happens in time. */
+/** All that comes back until the connection closes or an answer is there; undefined where neither happens in time, or there is no connection. */
 function exchange(port: number, bytes: string, isPatient: boolean): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -69,7 +69,9 @@ function exchange(port: number, bytes: string, isPatient: boolean): Promise<Buff
       resolve(received);
     };
     const timer = setTimeout(finish, PATIENCE_MS, undefined);
+    let isConnected = false;
     socket.on('connect', () => {
+      isConnected = true;
       if (isPatient) socket.write(bytes, 'latin1');
       else socket.end(bytes, 'latin1');
     });
@@ -83,7 +85,7 @@ function exchange(port: number, bytes: string, isPatient: boolean): Promise<Buff
     // A server that has answered may reset a connection on which bytes still arrive.
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      finish(Buffer.concat(chunks));
+      finish(isConnected ? Buffer.concat(chunks) : undefined);
     });
   });
 }
