@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,7 +46,7 @@ const ofProcesses: Fault[] = [
       const { rows } = await witness.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
       process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
       // PostgreSQL ends all sessions when it has noticed.
-      await once(witness, 'end');
+      await new Promise((resolve) => witness.once('end', resolve));
     },
   },
   {

@@ -1,20 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { describeMachine } from '../../bench/report/machine.js';
 import { until } from '../support/until.js';
 import { Cluster } from './cluster.js';
 import { type Fault, FAULTS } from './fault-list.js';
 import { fuzz } from './fuzz.js';
 import { Load, type StoredPlant } from './load.js';
-import {
-  describeOutcomes,
-  describeRecovery,
-  type FaultResult,
-  renderTable,
-  type Round,
-  writeFigures,
-} from './report.js';
+import { describeResult, type FaultResult, renderTable, type Round, type TestResult, writeFigures } from './report.js';
 
 const USAGE = `npm run test:faults -- [--long] [--only TEXT] [--seed NUMBER]
 
@@ -53,24 +46,30 @@ async function main(): Promise<void> {
       void cluster[Symbol.asyncDispose]().finally(() => process.exit(1));
     });
   }
+  const results: TestResult[] = [];
+  const finish = (result: TestResult): void => {
+    results.push(result);
+    printResult(result);
+  };
   try {
-    const results: FaultResult[] = [];
+    const rows: FaultResult[] = [];
     for (const fault of FAULTS.filter(({ name }) => name.includes(options.only))) {
-      const result = await tryFault(cluster, fault);
-      results.push(result);
-      printResult(result);
+      const row = await tryFault(cluster, fault);
+      rows.push(row);
+      finish({ ...row, summary: describeResult(row) });
     }
-    const isFuzzing = options.only === '' || options.only === 'fuzz';
-    const fuzzed = isFuzzing ? await fuzz(cluster, extent.requests, Number(options.seed)) : undefined;
-    if (fuzzed) print(fuzzed.failures.length === 0, 'fuzzed requests', [fuzzed.summary, ...fuzzed.failures]);
-    if (options.long && fuzzed && options.only === '') {
-      const figures = [describeMachine(), renderTable(results), `Fuzzed requests: ${fuzzed.summary}.`];
+    if (['', 'fuzz'].includes(options.only)) finish(await fuzz(cluster, extent.requests, Number(options.seed)));
+    if (options.long && options.only === '') {
+      const figures = [describeMachine(), renderTable(rows), `Fuzzed requests: ${results.at(-1)?.summary ?? ''}.`];
       await writeFigures(DOCUMENT, figures.join('\n\n'));
     }
-    reportTotals([...results, ...(fuzzed ? [fuzzed] : [])]);
+  } catch (error) {
+    // What a fault leaves behind when it fails is no ground for others.
+    finish({ name: 'the run', summary: 'ended early', failures: [inspect(error)] });
   } finally {
     await cluster[Symbol.asyncDispose]();
   }
+  reportTotals(results);
 }
 
 async function tryFault(cluster: Cluster, fault: Fault): Promise<FaultResult> {
@@ -121,31 +120,13 @@ function failuresOf(fault: Fault, round: Round): string[] {
   return failures;
 }
 
-/** What was answered wrongly is a failed test; so is a fault that could not be made. */
-function printResult(result: FaultResult): void {
-  const { name, rounds, skipped, failures } = result;
-  if (skipped !== undefined) {
-    console.log(`- ${name}: skipped, ${skipped}`);
-    return;
-  }
-  const sum = (count: (round: Round) => number): number => rounds.reduce((total, round) => total + count(round), 0);
-  const figures = [
-    `${sum((round) => round.acknowledged)} acknowledged`,
-    `${sum((round) => round.lost)} lost`,
-    `${sum((round) => round.storedThoughRefused)} stored though refused`,
-    `${sum((round) => round.unknownStored)} + ${sum((round) => round.unknownNotStored)} unknown`,
-    `recovery ${describeRecovery(rounds)} ms`,
-    describeOutcomes(rounds),
-  ];
-  print(failures.length === 0, name, [figures.join(', '), ...failures]);
-}
-
-function print(passed: boolean, name: string, lines: readonly string[]): void {
-  console.log(`${passed ? '✓' : '✗'} ${name}\n    ${lines.join('\n    ')}`);
+function printResult({ name, summary, failures, skipped }: TestResult): void {
+  const mark = skipped !== undefined ? '-' : failures.length > 0 ? '✗' : '✓';
+  console.log([`${mark} ${name}`, summary, ...failures].join('\n    '));
 }
 
 /** The same line as Jest's runs end with. */
-function reportTotals(results: readonly { failures: readonly string[]; skipped?: string }[]): void {
+function reportTotals(results: readonly TestResult[]): void {
   const skipped = results.filter((result) => result.skipped !== undefined).length;
   const failed = results.filter(({ failures }) => failures.length > 0).length;
   const totals = `${results.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`;

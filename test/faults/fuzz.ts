@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { postHead } from '../support/request.js';
 import type { Cluster } from './cluster.js';
+import type { TestResult } from './report.js';
 
 /** At a time. */
 const CONNECTIONS = 16;
@@ -25,13 +26,8 @@ const HEADERS_OF: readonly [RegExp, string][] = [
   [/^5/, 'x-request-id: '],
 ];
 
-export interface FuzzResult {
-  readonly summary: string;
-  readonly failures: readonly string[];
-}
-
 /** Sends bytes that were valid requests before some of them were changed, each on a connection of its own. */
-export async function fuzz(cluster: Cluster, requests: number, seed: number): Promise<FuzzResult> {
+export async function fuzz(cluster: Cluster, requests: number, seed: number): Promise<TestResult> {
   await cluster.restartService({ WRONG_TOKEN_LIMIT: '0', REQUEST_TIMEOUT: String(REQUEST_TIMEOUT_MS) });
   const failures: string[] = [];
   const answers = new Map<string, number>();
@@ -55,7 +51,7 @@ export async function fuzz(cluster: Cluster, requests: number, seed: number): Pr
   if (memory > MAX_MEMORY_BYTES) failures.push(`the service took ${megabytes(memory)}`);
   const counts = [...answers].sort().map(([kind, count]) => `${kind} × ${count.toLocaleString('en')}`);
   const summary = `${next.toLocaleString('en')} with seed ${seed}; ${counts.join(', ')}; peak memory ${megabytes(memory)}`;
-  return { summary, failures };
+  return { name: 'fuzzed requests', summary, failures };
 }
 
 /** All that comes back until the connection closes or an answer is there; undefined where neither happens in time, or there is no connection. */

@@ -8,12 +8,17 @@ export interface Round extends Comparison {
   readonly recovery: number | undefined;
 }
 
-export interface FaultResult {
+/** A test of this run, as it is printed and counted. */
+export interface TestResult {
   readonly name: string;
-  readonly rounds: readonly Round[];
+  readonly summary: string;
+  readonly failures: readonly string[];
   /** Why it was not tried. */
   readonly skipped?: string;
-  readonly failures: readonly string[];
+}
+
+export interface FaultResult extends Omit<TestResult, 'summary'> {
+  readonly rounds: readonly Round[];
 }
 
 const HEADER = [
@@ -22,8 +27,8 @@ const HEADER = [
   'acknowledged',
   'lost',
   'stored though refused',
-  'unknown: stored / not',
-  'recovery ms, p95',
+  'unknown (stored / not)',
+  'recovery (p95, ms)',
   'what the clients saw',
 ];
 const [BEGIN, END] = ['<!-- figures -->', '<!-- end of figures -->'];
@@ -50,6 +55,13 @@ export function renderTable(results: readonly FaultResult[]): string {
   return rows.map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
+/** On one line. */
+export function describeResult(result: FaultResult): string {
+  if (result.skipped !== undefined) return result.skipped;
+  const figures = HEADER.map((title, index) => `${title}: ${cells(result)[index] ?? ''}`);
+  return figures.slice(1).join(', ');
+}
+
 /** Puts the figures between the marks of the document. */
 export async function writeFigures(document: URL, figures: string): Promise<void> {
   const text = await readFile(document, 'utf8');
@@ -59,13 +71,13 @@ export async function writeFigures(document: URL, figures: string): Promise<void
   await writeFile(document, await format(whole, { ...options, parser: 'markdown' }));
 }
 
-export function describeRecovery(rounds: readonly Round[]): string {
+function describeRecovery(rounds: readonly Round[]): string {
   const times = rounds.map(({ recovery }) => recovery ?? Infinity).sort((a, b) => a - b);
   const p95 = times[Math.ceil(times.length * 0.95) - 1] ?? Infinity;
   return p95 === Infinity ? 'never' : p95.toFixed(0);
 }
 
-export function describeOutcomes(rounds: readonly Round[]): string {
+function describeOutcomes(rounds: readonly Round[]): string {
   const outcomes = new Map<string, number>();
   for (const round of rounds) {
     for (const [outcome, count] of round.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + count);
