@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { ServerUser } from '../../src/dev-postgres/server-home.js';
 import { freePort } from '../support/free-port.js';
 import { PlantStoreProcess } from '../support/process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -17,36 +19,33 @@ const PROBE_TIMEOUT_MS = 1000;
 
 /** One service, the address of its database, the server there and, where a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
+  primary!: PostgresServer;
   standby: PostgresServer | undefined;
+  /** In front of the primary. */
+  address!: TcpProxy;
+  /** Of the service. */
+  port = 0;
   private process: PlantStoreProcess | undefined;
+  /** Everything is in it. */
+  private folder = '';
   /** Small disks that are to become full, by folder. */
   private readonly disks = new Set<string>();
   /** Ids of the probes are negative, those of the load positive. */
   private probes = 0;
   private isEnding = false;
 
-  private constructor(
-    public primary: PostgresServer,
-    readonly address: TcpProxy,
-    readonly port: number,
-  ) {}
-
-  static async start(): Promise<Cluster> {
-    const primary = await PostgresServer.create();
-    const address = await TcpProxy.start(primary.url('plants'));
-    const cluster = new Cluster(primary, address, await freePort());
-    try {
-      await primary.start();
-      await primary.query(`CREATE ROLE plants LOGIN PASSWORD 'faults'`, 'postgres');
-      await primary.query('CREATE DATABASE plants OWNER plants', 'postgres');
-      const { stderr } = await PlantStoreProcess.run('migrate', { DATABASE_URL: address.url }, { script });
-      if (stderr !== '') throw new Error(stderr);
-      await cluster.startService();
-      return cluster;
-    } catch (error) {
-      await cluster[Symbol.asyncDispose]();
-      throw error;
-    }
+  async start(): Promise<void> {
+    const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
+    this.folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
+    this.primary = await PostgresServer.create(this.folder, user);
+    this.address = await TcpProxy.start(this.primary.url('plants'));
+    this.port = await freePort();
+    await this.primary.start();
+    await this.primary.query(`CREATE ROLE plants LOGIN PASSWORD 'faults'`, 'postgres');
+    await this.primary.query('CREATE DATABASE plants OWNER plants', 'postgres');
+    const { stderr } = await PlantStoreProcess.run('migrate', { DATABASE_URL: this.address.url }, { script });
+    if (stderr !== '') throw new Error(stderr);
+    await this.startService();
   }
 
   get service(): PlantStoreProcess {
@@ -161,9 +160,9 @@ export class Cluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.isEnding = true;
     await this.process?.[Symbol.asyncDispose]();
-    await this.address.close();
-    await Promise.all([this.primary.kill(), this.standby?.kill()]);
+    const { primary, address } = this as Partial<Cluster>;
+    await Promise.all([address?.close(), primary?.kill(), this.standby?.kill()]);
     for (const folder of this.disks) await this.unmountDisk(folder);
-    await Promise.all([this.primary.remove(), this.standby?.remove()]);
+    await rm(this.folder, { recursive: true, force: true });
   }
 }

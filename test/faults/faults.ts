@@ -40,7 +40,7 @@ if (options.help) console.log(USAGE);
 else await main();
 
 async function main(): Promise<void> {
-  const cluster = await Cluster.start();
+  const cluster = new Cluster();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       void cluster[Symbol.asyncDispose]().finally(() => process.exit(1));
@@ -52,6 +52,7 @@ async function main(): Promise<void> {
     printResult(result);
   };
   try {
+    await cluster.start();
     const rows: FaultResult[] = [];
     for (const fault of FAULTS.filter(({ name }) => name.includes(options.only))) {
       const row = await tryFault(cluster, fault);

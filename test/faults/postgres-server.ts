@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, cp, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -40,9 +39,9 @@ export class PostgresServer {
     private readonly port: number,
   ) {}
 
-  static async create(): Promise<PostgresServer> {
-    const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
-    const folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
+  /** @param home a folder of this user's */
+  static async create(home: string, user: ServerUser): Promise<PostgresServer> {
+    const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
     await new Initdb(folder).run(binaries, user, PASSWORD);
     return new PostgresServer(folder, binaries, user, await freePort());
@@ -107,7 +106,7 @@ export class PostgresServer {
 
   /** A stopped server's data, as a standby of it; both have to be started. */
   async copyAsStandby(): Promise<PostgresServer> {
-    const folder = await this.user.makeFolder(tmpdir(), 'plant-store-faults-');
+    const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
     const standby = new PostgresServer(folder, this.binaries, this.user, await freePort());
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
@@ -132,7 +131,7 @@ export class PostgresServer {
 
   async remove(): Promise<void> {
     await this.kill();
-    await rm(dirname(this.data), { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   async logEnd(): Promise<string> {
