@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,8 +27,6 @@ export class Cluster implements AsyncDisposable {
   /** Of the service. */
   port = 0;
   private process: PlantStoreProcess | undefined;
-  /** Everything is in it. */
-  private folder = '';
   /** Small disks that are to become full, by folder. */
   private readonly disks = new Set<string>();
   /** Ids of the probes are negative, those of the load positive. */
@@ -36,8 +35,11 @@ export class Cluster implements AsyncDisposable {
 
   async start(): Promise<void> {
     const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
-    this.folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
-    this.primary = await PostgresServer.create(this.folder, user);
+    const folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
+    process.once('exit', () => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+    this.primary = await PostgresServer.create(folder, user);
     this.address = await TcpProxy.start(this.primary.url('plants'));
     this.port = await freePort();
     await this.primary.start();
@@ -163,6 +165,5 @@ export class Cluster implements AsyncDisposable {
     const { primary, address } = this as Partial<Cluster>;
     await Promise.all([address?.close(), primary?.kill(), this.standby?.kill()]);
     for (const folder of this.disks) await this.unmountDisk(folder);
-    await rm(this.folder, { recursive: true, force: true });
   }
 }
