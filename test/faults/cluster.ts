@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { ServerUser } from '../../src/dev-postgres/server-home.js';
 import { freePort } from '../support/free-port.js';
 import { PlantStoreProcess } from '../support/process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -34,12 +34,13 @@ export class Cluster implements AsyncDisposable {
   private isEnding = false;
 
   async start(): Promise<void> {
-    const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
-    const folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+    // PostgreSQL runs as another user than root.
+    await chmod(folder, 0o711);
     process.once('exit', () => {
       rmSync(folder, { recursive: true, force: true });
     });
-    this.primary = await PostgresServer.create(folder, user);
+    this.primary = await PostgresServer.create(folder);
     this.address = await TcpProxy.start(this.primary.url('plants'));
     this.port = await freePort();
     await this.primary.start();

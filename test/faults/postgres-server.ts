@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, cp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -39,8 +40,9 @@ export class PostgresServer {
     private readonly port: number,
   ) {}
 
-  /** @param home a folder of this user's */
-  static async create(home: string, user: ServerUser): Promise<PostgresServer> {
+  /** In a folder of its own in `home`. */
+  static async create(home = tmpdir()): Promise<PostgresServer> {
+    const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
     const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
     await new Initdb(folder).run(binaries, user, PASSWORD);
