@@ -15,9 +15,7 @@ const PATIENT_CLIENTS = 50;
 const MAX_MEMORY_BYTES = 600 * 2 ** 20;
 const MAX_SHOWN_FAILURES = 5;
 /** On every answer. */
-const HEADERS = process.env.FAULTS_TODAY
-  ? ['content-type: application/json']
-  : ['content-type: application/json', 'x-content-type-options: nosniff', 'cache-control: no-store'];
+const HEADERS = ['content-type: application/json', 'x-content-type-options: nosniff', 'cache-control: no-store'];
 /** On the answers with these numbers, in addition. */
 const HEADERS_OF: readonly [RegExp, string][] = [
   [/^401|^40300$/, 'www-authenticate: Bearer realm="plants"'],
