@@ -119,7 +119,7 @@ export class PostgresServer {
     return standby;
   }
 
-  /** As the superuser, past everything that stands before the service. */
+  /** As the superuser, and not through the address that the service uses. */
   async query<Row extends pg.QueryResultRow>(sql: string, database?: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.url('postgres', database) });
     client.on('error', () => undefined);
