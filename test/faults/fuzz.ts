@@ -62,7 +62,9 @@ function exchange(port: number, bytes: string, isPatient: boolean): Promise<Buff
       socket.destroy();
       resolve(received);
     };
-    const timer = setTimeout(finish, PATIENCE_MS, undefined);
+    const timer = setTimeout(() => {
+      finish(isPatient && chunks.length > 0 ? Buffer.concat(chunks) : undefined);
+    }, PATIENCE_MS);
     let isConnected = false;
     socket.on('connect', () => {
       isConnected = true;
@@ -101,10 +103,11 @@ function read(received: Buffer): [fault: string | undefined, kinds: string[]] {
     if (status === 100) continue;
     const text = body.toString('utf8');
     const kind = status === 200 ? plantKind(text) : errorKind(text);
-    if (kind === undefined || kind === '50000') return [`an answer out of form: ${head} ${text}`, kinds];
+    if (kind === undefined || kind === '50000') return [`an answer out of form: ${JSON.stringify(head + text)}`, kinds];
     const headers = [...HEADERS, ...HEADERS_OF.filter(([error]) => error.test(kind)).map(([, header]) => header)];
     const missing = headers.filter((header) => !head.toLowerCase().includes(`\r\n${header.toLowerCase()}`));
-    if (missing.length > 0) return [`an answer without ${missing.join(' and ')}: ${head} ${text}`, kinds];
+    if (missing.length > 0)
+      return [`an answer without ${missing.join(' and ')}: ${JSON.stringify(head + text)}`, kinds];
     kinds.push(kind);
   }
   return [undefined, received.length > 0 ? kinds : ['closed']];
