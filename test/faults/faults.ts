@@ -24,7 +24,7 @@ const AFTER_MS = 300;
 /** The service has not recovered if it takes longer. */
 const RECOVERY_TIMEOUT_MS = 20_000;
 const SHORT = { connections: 16, warmUp: 200, seconds: 0, minRounds: 1, maxRounds: 1, requests: 2000 };
-const LONG = { connections: 32, warmUp: 1000, seconds: 18, minRounds: 3, maxRounds: 20, requests: 50_000 };
+const LONG = { connections: 32, warmUp: 1000, seconds: 15, minRounds: 3, maxRounds: 20, requests: 50_000 };
 
 const { values: options } = parseArgs({
   options: {
