@@ -10,6 +10,8 @@ RUN npm run build && chmod +x dist/main.js
 FROM base AS production
 # Optional ones are left out too: Prisma's command line and TypeScript are such to npm, as optional peers of the client.
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --omit=dev --omit=optional
+# npm counts development dependencies as missing while package.json names them.
+RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY prisma/migrations prisma/migrations
 COPY docker docker
 COPY --from=build /app/dist dist
@@ -26,7 +28,7 @@ WORKDIR /app
 RUN install -d -o node -g node -m 0750 /run/plant-store \
  && ln -s /app/dist/main.js /usr/local/bin/plant-store
 COPY --from=production /app/node_modules node_modules
-COPY --from=production /app/package.json package.json
+COPY --from=production /app/package.json /app/sbom.json ./
 COPY --from=production /app/prisma prisma
 COPY --from=production /app/docker docker
 COPY --from=production /app/dist dist

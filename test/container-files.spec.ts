@@ -28,6 +28,13 @@ describe('Dockerfile', () => {
     ]);
   });
 
+  it('should put a list of what is installed into the image', () => {
+    expect(instructions.join('\n')).toMatch(/^RUN .*npm sbom --sbom-format=cyclonedx >sbom.json$/m);
+    expect(instructions.slice(instructions.lastIndexOf(starting('FROM').at(-1) ?? '')).join('\n')).toContain(
+      '/app/sbom.json',
+    );
+  });
+
   it('should run the service as a user that is not root, check its health, and hand it the signals', () => {
     const [user = ''] = starting('USER').slice(-1);
 

@@ -53,7 +53,7 @@ describe('Who created a plant', () => {
       expect(await service.post(`{"id":${id},"name":"Rose"}`, credential)).toMatchObject({ status: 200 });
     }
 
-    const expected = ['greenhouse', SUBJECT, 'Zoë 🌱', 'static', 'greenhouse'];
+    const expected = ['greenhouse', `jwt:${SUBJECT}`, 'jwt:Zoë 🌱', 'static', 'greenhouse'];
     expect(await creators()).toEqual(expected);
 
     const logged = (): unknown[] =>

@@ -24,9 +24,13 @@ describe('What was answered with 200', () => {
   });
   afterEach(() => database.drop());
 
-  it('should be on the disk, though the default of the database is not to wait for it', async () => {
+  it.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])('should be on the disk, though the default of the database is %s', async (setting, expected) => {
     await database.query(`
-      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database()); END $$`);
+      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO ${setting}', current_database()); END $$`);
     await database.query(`
       CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -39,8 +43,8 @@ describe('What was answered with 200', () => {
     await store.stop();
 
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await database.query('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'off' }]);
-    expect(await database.query('SELECT DISTINCT name FROM plants')).toEqual([{ name: 'on' }]);
+    expect(await database.query('SHOW synchronous_commit')).toEqual([{ synchronous_commit: setting }]);
+    expect(await database.query('SELECT DISTINCT name FROM plants')).toEqual([{ name: expected }]);
   });
 
   it.each([1, 2, 8])(

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ProxiedStore } from './support/proxied-store.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { requestHead } from './support/request.js';
+import { until } from './support/until.js';
 
 const OK = { status: 200, body: '{"status":"ok"}' };
 
@@ -43,6 +44,7 @@ describe('The management listener', () => {
   ])('should tell that the database %s, be live nevertheless, and recover', async (_, breakDown) => {
     expect(await managed('/readyz')).toMatchObject(OK);
     breakDown();
+    await until(async () => (await managed('/readyz'))?.status === 503);
     expect(await managed('/readyz')).toMatchObject({
       status: 503,
       body: '{"status":"unavailable","reason":"the database cannot be reached"}',
@@ -50,7 +52,7 @@ describe('The management listener', () => {
     expect(await managed('/livez')).toMatchObject(OK);
 
     store.proxy.restore();
-    expect(await managed('/readyz')).toMatchObject(OK);
+    await until(async () => (await managed('/readyz'))?.status === 200);
     await store.expectCreated(1);
   });
 

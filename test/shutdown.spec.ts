@@ -33,8 +33,8 @@ describe('Shutdown', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'should, at %s, let the requests in flight finish and nothing else begin',
     async (signal) => {
-      await using lock = await TableLock.take(database);
       expect(await managed('/readyz')).toEqual([200, { status: 'ok' }]);
+      await using lock = await TableLock.take(database);
       const answer = service.post(PLANT);
       await lock.awaited();
 

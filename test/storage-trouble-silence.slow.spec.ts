@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout } from 'node:timers/promises';
 import { ProxiedStore } from './support/proxied-store.js';
-import { RawConnection } from './support/raw-connection.js';
+import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { postHead } from './support/request.js';
+import { startStoreOn } from './support/store.js';
 import { TableLock } from './support/table-lock.js';
+import { createTestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
 // Long enough for a busy machine to create a plant.
@@ -103,6 +105,33 @@ describe('Silent storage', () => {
     await store.expectCreated(7);
     const stored = await store.storedIds();
     for (const { id } of answers.filter(({ error }) => error === 50301)) expect(stored).not.toContain(id);
+  });
+});
+
+describe('A store behind a pooler, as the URL says', () => {
+  it('should send no statement_timeout, and keep the time limit all the same', async () => {
+    const database = await createTestDatabase();
+    const store = await startStoreOn(
+      { ...database, url: `${database.url}${database.url.includes('?') ? '&' : '?'}pgbouncer=true` },
+      { STORAGE_TIMEOUT: String(STORAGE_TIMEOUT), DATABASE_POOL_SIZE: '2' },
+    );
+    const post = (id: number): Promise<RawResponse> => store.post(JSON.stringify({ id, name: 'Rose' }));
+    try {
+      const before = performance.now();
+      const lock = await TableLock.take(database);
+      const answer = post(1);
+      await lock.awaited();
+      expect((await answer).body).toMatch('50400');
+      expect(performance.now() - before).toBeLessThan(STORAGE_TIMEOUT + SLACK);
+      // Its session still waits: nothing but the answer frees the connection.
+      await lock.awaited();
+      await lock.release();
+      await until(async () => (await post(2)).status === 200);
+      expect(await database.query('SELECT id FROM plants ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
+    } finally {
+      await store.stop();
+      await database.drop();
+    }
   });
 });
 

@@ -39,7 +39,10 @@ export class AppModule {
       // The document of the application requires the credential of every operation.
       openApi: { securityScheme: false },
     });
-    const management = ManagementModule.forRoot({ host: options.managementHost, port: options.managementPort }, plants);
+    const management = ManagementModule.forRoot(
+      { host: options.managementHost, port: options.managementPort, names: options.managementHosts },
+      plants,
+    );
     return {
       module: AppModule,
       imports: [auth, plants, management, UnknownPathModule],
@@ -51,10 +54,10 @@ export class AppModule {
   }
 }
 
-function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl }: Environment): JwtOptions | undefined {
+function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl, jwtTyp }: Environment): JwtOptions | undefined {
   return jwtIssuer === undefined
     ? undefined
-    : { issuer: jwtIssuer, audience: jwtAudience, ...(jwtJwksUrl !== undefined && { jwksUrl: jwtJwksUrl }) };
+    : { issuer: jwtIssuer, audience: jwtAudience, jwksUrl: jwtJwksUrl, typ: jwtTyp };
 }
 
 const DEBUG_LEVELS: readonly LogLevel[] = ['debug', 'verbose'];

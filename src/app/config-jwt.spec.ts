@@ -8,14 +8,18 @@ describe(`${Environment.name}, JWTs`, () => {
       JWT_ISSUER: 'https://ID.example.com/realms/plants/',
       JWT_AUDIENCE: 'plants, https://plants.example,',
       JWT_JWKS_URL: 'http://keys:8080/keys?of=plants',
+      JWT_TYP: 'AT+JWT',
     };
 
     expect(loadEnvironment(variables)).toMatchObject({
       jwtIssuer: 'https://ID.example.com/realms/plants/',
       jwtAudience: ['plants', 'https://plants.example'],
       jwtJwksUrl: 'http://keys:8080/keys?of=plants',
+      jwtTyp: 'at+jwt',
     });
-    expect(loadEnvironment({ JWT_ISSUER: '', JWT_AUDIENCE: ' ', JWT_JWKS_URL: '' })).toEqual(loadEnvironment({}));
+    expect(loadEnvironment({ JWT_ISSUER: '', JWT_AUDIENCE: ' ', JWT_JWKS_URL: '', JWT_TYP: '' })).toEqual(
+      loadEnvironment({}),
+    );
   });
 
   it.each([
@@ -48,11 +52,18 @@ describe(`${Environment.name}, JWTs`, () => {
     },
   );
 
+  it('should refuse another type of JWTs', () => {
+    const variables = { JWT_ISSUER: 'https://id.example.com', JWT_AUDIENCE: 'a', JWT_TYP: 'logout+jwt' };
+    expect(() => loadEnvironment(variables)).toThrow(refusal('JWT_TYP: is "logout+jwt", should be one of at+jwt'));
+  });
+
   it('should refuse an audience of JWTs and a URL of keys without an issuer', () => {
-    expect(() => loadEnvironment({ JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'https://id.example.com/keys' })).toThrow(
+    const variables = { JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'https://id.example.com/keys', JWT_TYP: 'at+jwt' };
+    expect(() => loadEnvironment(variables)).toThrow(
       refusal(
         'JWT_AUDIENCE: is set without JWT_ISSUER: should be left out, or that set',
         'JWT_JWKS_URL: is set without JWT_ISSUER: should be left out, or that set',
+        'JWT_TYP: is set without JWT_ISSUER: should be left out, or that set',
       ),
     );
     expect(() => loadEnvironment({ JWT_ISSUER: 'https://id.example.com', JWT_AUDIENCE: ' , ' })).toThrow(

@@ -150,12 +150,20 @@ export function Texts(): PropertyDecorator {
   return Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
 }
 
+function isHostName(text: unknown): boolean {
+  return isFQDN(text, { require_tld: false, allow_underscores: true });
+}
+
 /** An address or a name to listen on. */
 export function Host(): PropertyDecorator {
-  return Should(
-    'an IP address or a host name, without brackets or port',
-    (host) => isIP(host as string) !== 0 || isFQDN(host, { require_tld: false, allow_underscores: true }),
-  );
+  const holds = (host: unknown): boolean => isIP(host as string) !== 0 || isHostName(host);
+  return Should('an IP address or a host name, without brackets or port', holds);
+}
+
+/** Names of this host. */
+export function HostNames(): PropertyDecorator {
+  const holds = (names: unknown): boolean => (names as string[]).every(isHostName);
+  return Should('host names without ports, separated by commas', holds);
 }
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;

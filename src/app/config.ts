@@ -12,6 +12,7 @@ import {
   describeVariables,
   findVariable,
   Host,
+  HostNames,
   LogLevelName,
   OnOrOff,
   readVariable,
@@ -110,6 +111,13 @@ export class Environment {
   @HttpUrl({ query: true })
   jwtJwksUrl?: string;
 
+  @Variable('JWT_TYP', 'Required "typ" of a JWT: at+jwt, that of RFC 9068; by default it may also be JWT or missing.')
+  @Rule<Environment>((typ, { jwtIssuer }) =>
+    typ !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
+  )
+  @Word({ 'at+jwt': 'at+jwt' })
+  jwtTyp?: 'at+jwt';
+
   @Variable(
     'WRONG_TOKEN_LIMIT',
     'Wrong access tokens that one address may send per minute; more are answered with 42900. 0 means no limit.',
@@ -155,6 +163,13 @@ export class Environment {
   @Variable('MANAGEMENT_HOST', 'Address that the management listener binds to.')
   @Host()
   managementHost = '127.0.0.1';
+
+  @Variable(
+    'MANAGEMENT_HOSTS',
+    'Names that the management listener may be asked by, separated by commas, in addition to localhost and any IP address.',
+  )
+  @HostNames()
+  managementHosts: string[] = [];
 
   @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
   @LogLevelName()

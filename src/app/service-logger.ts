@@ -1,5 +1,6 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestApplication } from '@nestjs/core';
+import { logWriter } from '../util/log-writer.js';
 
 interface ServiceLoggerOptions {
   logLevel: LogLevel;
@@ -10,8 +11,31 @@ const LEVELS: readonly LogLevel[] = ['verbose', 'debug', 'log', 'warn', 'error',
 /** Contexts in which Nest logs its own start: of use only to those who change it, so it is logged from `debug` on. */
 const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
-/** Nest's console logger with the level and format of the configuration. */
+const WINDOW_MS = 1000;
+/** Lines of one kind in a window. */
+const MAX_LINES = 10;
+/** The same for 50000: its answer has no more than the request id under which the log says what failed. */
+const MAX_UNFORESEEN_LINES = 100;
+/** Kinds in a window; all others are one for each level. */
+const MAX_KINDS = 100;
+/** What differs between lines of one kind. */
+const VARIABLE_PARTS = /"[^"]*"|\d+/g;
+const MAX_PART_LENGTH = 200;
+
+/** What Nest prints a line from: messages, context, level, stream, stack and fields. */
+type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
+
+/**
+ * Nest's console logger with the level and format of the configuration. Of one kind it prints ten lines a second. Of more, it prints the
+ * last one when the second is over, with the number of the others.
+ */
 export class ServiceLogger extends ConsoleLogger {
+  /** The lines of this window, how many and the last one that was not printed, by kind. */
+  private readonly kinds = new Map<string, { count: number; suppressed: number; last?: Line }>();
+  private windowEnd = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private isPrinting = true;
+
   constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
     super({
@@ -33,4 +57,54 @@ export class ServiceLogger extends ConsoleLogger {
     if (WIRING.has(rest.at(-1) as string) && !this.isLevelEnabled('debug')) return;
     super.log(message, ...(rest as [string]));
   }
+
+  protected override printMessages(...line: Line): void {
+    const now = performance.now();
+    if (now >= this.windowEnd) this.endWindow();
+    const name = kindOf(line);
+    const key = this.kinds.has(name) || this.kinds.size < MAX_KINDS ? name : String(line[2]);
+    const kind = this.kinds.get(key) ?? { count: 0, suppressed: 0 };
+    this.kinds.set(key, kind);
+    kind.count += 1;
+    this.isPrinting = kind.count <= (line[5]?.error === 50000 ? MAX_UNFORESEEN_LINES : MAX_LINES);
+    if (this.isPrinting) {
+      super.printMessages(...line);
+      return;
+    }
+    if (kind.last !== undefined) kind.suppressed += 1;
+    kind.last = line;
+    if (this.timer !== undefined) return;
+    this.timer = setTimeout(this.endWindow, this.windowEnd - now).unref();
+    process.once('exit', this.endWindow);
+  }
+
+  /** Nest calls it after printMessages(). */
+  protected override printStackTrace(stack: string): void {
+    if (this.isPrinting) super.printStackTrace(stack);
+  }
+
+  protected override printAsJson(message: unknown, options: { context: string; logLevel: LogLevel }): void {
+    logWriter.write(this.stringifyJsonLogObject(this.getJsonLogObject(message, options)));
+  }
+
+  private readonly endWindow = (): void => {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    process.off('exit', this.endWindow);
+    this.windowEnd = performance.now() + WINDOW_MS;
+    const ended = [...this.kinds];
+    this.kinds.clear();
+    for (const [key, { last, suppressed }] of ended) {
+      if (last === undefined) continue;
+      this.kinds.set(key, { count: 1, suppressed: 0 });
+      const [messages, context, level, stream, stack, fields] = last;
+      super.printMessages(messages, context, level, stream, stack, suppressed > 0 ? { ...fields, suppressed } : fields);
+    }
+  };
+}
+
+function kindOf([[message], context, level, , stack]: Line): string {
+  const [cause] = String(stack).split('\n', 1);
+  const parts = [level, context, message, cause].map((part) => String(part).slice(0, MAX_PART_LENGTH));
+  return parts.join(' ').replace(VARIABLE_PARTS, '');
 }

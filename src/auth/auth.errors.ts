@@ -76,11 +76,11 @@ export class InsufficientScopeError extends ApiError {
 
 /** The verifier cannot decide now: its database is away, for example. */
 export class CredentialUndecidedError extends ApiError {
-  constructor(cause: unknown, isLogged: boolean) {
+  constructor(cause: unknown) {
     super(
       50300,
       'The service cannot decide now whether the access token is valid. Nothing was written; send the request again later.',
-      { cause, isLogged, headers: RETRY_LATER },
+      { cause, headers: RETRY_LATER },
     );
   }
 }

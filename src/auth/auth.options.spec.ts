@@ -133,7 +133,12 @@ describe('jwt', () => {
   it.each([
     { issuer, audience },
     { issuer: `${issuer}/`, audience: ['plants', 'garden'], jwksUrl: undefined },
-    { issuer: 'http://127.0.0.1:8080', audience: [audience], jwksUrl: 'http://127.0.0.1:8080/keys?version=2' },
+    {
+      issuer: 'http://127.0.0.1:8080',
+      audience: [audience],
+      jwksUrl: 'http://127.0.0.1:8080/keys?version=2',
+      typ: 'at+jwt',
+    },
   ])('should find none in %j', (options) => {
     expect(faultsOf({ jwt: options })).toEqual([]);
   });
@@ -147,7 +152,10 @@ describe('jwt', () => {
       'jwt.issuer: is missing, should be a URL such as https://id.example.com, without user, query or fragment',
       'jwt.audience: is missing, should be what the "aud"',
     ],
-    [{ issuer, audience, jwksUri: issuer }, 'jwt.jwksUri: is no option, should be one of issuer, audience, jwksUrl'],
+    [
+      { issuer, audience, jwksUri: issuer },
+      'jwt.jwksUri: is no option, should be one of issuer, audience, jwksUrl, typ',
+    ],
     [{ issuer: 'hidden.example.com', audience }, 'jwt.issuer: is a string, should be a URL such as https://'],
     [{ issuer: `${issuer}?hidden`, audience }, 'jwt.issuer: is a string, should be a URL'],
     [{ issuer: new URL(issuer), audience }, 'jwt.issuer: is an object, should be a URL'],
@@ -162,6 +170,7 @@ describe('jwt', () => {
       'jwt.jwksUrl: holds a user or password, should be a URL such as https://id.example.com, without user or fragment',
     ],
     [{ issuer, audience, jwksUrl: null }, 'jwt.jwksUrl: is null'],
+    [{ issuer, audience, typ: 'hidden+jwt' }, 'jwt.typ: is a string, should be one of at+jwt'],
   ])('should tell what is wrong in %j, and repeat no text', (options, ...faults) => {
     const found = faultsOf({ jwt: options });
     expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));

@@ -2,6 +2,7 @@ import { DatabaseAddress, DEFAULT_TIMEOUT, SchemaOfUrl } from '../database/datab
 import {
   checkAsyncOptions,
   checkOptions,
+  Choice,
   describeFound,
   type Given,
   Milliseconds,
@@ -114,6 +115,9 @@ class Jwt {
   /** URL of the issuer's keys; what its OpenID Connect discovery document names unless given. */
   @HttpUrl({ query: true })
   jwksUrl?: string | undefined;
+  /** The `typ` that JWTs must have: that of RFC 9068. Unless given it may be missing, or `JWT`. */
+  @Choice(['at+jwt'])
+  typ?: 'at+jwt' | undefined;
 }
 
 /** Whose JWTs are access tokens. */

@@ -15,7 +15,6 @@ import type { StrategyCreated } from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { ApiError } from '../errors/api-error.js';
 import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
-import { LogThrottle } from '../util/timing.js';
 import {
   CredentialUndecidedError,
   InsufficientScopeError,
@@ -33,8 +32,6 @@ const REQUIRED_SCOPE = 'plant-store:required-scope';
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
-/** Of one kind of failure to decide on a token, one line is logged per interval. */
-const LOG_INTERVAL_MS = 1000;
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
 const WITHOUT_AUTH_MODULE =
@@ -90,7 +87,6 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 export class BearerAuthGuard extends PassportGuard {
   readonly #strategy: HeaderStrategy;
   readonly #limits: CredentialLimits;
-  readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
   // Optional, so that a host without AuthModule gets a message about that, and not about injection.
   constructor(
@@ -121,7 +117,7 @@ export class BearerAuthGuard extends PassportGuard {
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error instanceof ApiError) throw error;
-    if (error) throw new CredentialUndecidedError(error, this.#throttle.isDue(error.name));
+    if (error) throw new CredentialUndecidedError(error);
     if (!principal) throw new InvalidTokenError();
     // JavaScript may return anything, and a route without a scope would let it in.
     if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);

@@ -10,6 +10,8 @@ export interface DatabaseUrl {
   readonly schema: string;
   /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
+  /** Whether the URL declares a pooler that gives each transaction another session. */
+  readonly isPooled: boolean;
   /** For people: database, host, port and user, never the password. */
   readonly description: string;
 }
@@ -47,7 +49,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   parsed.password = encodeURIComponent(
     onlyPassword([decode(parsed.password), parameters.get('password') ?? '', password ?? '']),
   );
-  const keepsStatements = parameters.get('pgbouncer') !== 'true' && parameters.get('statement_cache_size') !== '0';
+  const isPooled = parameters.get('pgbouncer') === 'true';
+  const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
   for (const name of [...PRISMA_PARAMETERS, 'password']) parameters.delete(name);
   checkSslMode(parameters);
   selectSchema(parameters, effectiveSchema);
@@ -59,6 +62,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
     connectionString: parsed.href,
     schema: effectiveSchema,
     keepsStatements,
+    isPooled,
     description: `${database} at ${host}:${port}${user && ` as ${user}`}`,
   };
 }

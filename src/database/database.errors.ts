@@ -15,6 +15,18 @@ export function isRejection({ code, severity }: ServerError): boolean {
   return code !== undefined && (severity === undefined || severity === 'ERROR' || STATEMENT_ONLY.test(code));
 }
 
+/** SQLSTATE of a statement that would write, on a standby or in a transaction that may only read. */
+export const READ_ONLY = '25006';
+
+/** The SQLSTATE behind a failure, from pg itself or through a driver adapter of Prisma's. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const { code, originalCode, cause } = Object(error) as { code?: string; originalCode?: string; cause?: unknown };
+  const state = originalCode ?? code;
+  // Codes of Node.js, such as EPIPE, have no digit.
+  if (state !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(state)) return state;
+  return cause === undefined ? undefined : sqlStateOf(cause);
+}
+
 /** No connection could be made, so no statement was sent. */
 export class DatabaseUnreachableError extends Error {
   override readonly name = 'DatabaseUnreachableError';

@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
+import { sqlStateOf } from './database.errors.js';
 import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
 import { TransactionalAdapter } from './host-adapter.js';
@@ -18,8 +19,14 @@ export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 const TEXT = { scalarType: 'string', arity: 'scalar' } as const;
 const TEXTS = { scalarType: 'string', arity: 'list' } as const;
 
+/** SQLSTATEs of a server that lacks resources, such as room on the disk, or has trouble with its files. */
+const OUT_OF_RESOURCES = /^(?:53(?!300)|58|XX)/;
+
 /** The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. */
 export class Database {
+  /** Whether a statement has failed for lack of resources. Who finds that the database has enough again resets it. */
+  isShort = false;
+
   private constructor(
     /** The schema that holds the tables. */
     readonly schema: string,
@@ -59,10 +66,20 @@ export class Database {
     return { provider, adapterName, connect: () => Promise.resolve(adapter) };
   }
 
+  /** Whether all connections are in use, as far as that is known. */
+  isBusy(): boolean {
+    return this.ownPool?.isBusy() ?? false;
+  }
+
   /** Runs one statement. The tables' names have to be qualified: the connection may have any `search_path`. */
   readonly query: Query = async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
     const argTypes = values.map((value) => (Array.isArray(value) ? TEXTS : TEXT));
-    const { columnNames, rows } = await this.adapter.queryRaw({ sql, args: values, argTypes });
+    const { columnNames, rows } = await this.adapter
+      .queryRaw({ sql, args: values, argTypes })
+      .catch((error: unknown) => {
+        this.isShort ||= OUT_OF_RESOURCES.test(sqlStateOf(error) ?? '');
+        throw error;
+      });
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };
 

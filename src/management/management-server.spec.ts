@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
+import { json, text } from 'node:stream/consumers';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
@@ -44,7 +46,11 @@ describe(ManagementServer.name, () => {
     statistics = new SettableStatistics();
     const publicListener = new HttpAdapterHost();
     publicListener.listening = true;
-    server = new ManagementServer({ host: '127.0.0.1', port: 0 }, new Readiness(health, publicListener), statistics);
+    server = new ManagementServer(
+      { host: '127.0.0.1', port: 0, names: ['api'] },
+      new Readiness(health, publicListener),
+      statistics,
+    );
     await server.onApplicationBootstrap();
     port = server.address()?.port ?? 0;
   });
@@ -127,6 +133,54 @@ describe(ManagementServer.name, () => {
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('GET, HEAD');
     await expect(response.json()).resolves.toEqual({ message: `Use GET, not ${method}.` });
+  });
+
+  describe('asked by a name', () => {
+    async function statusFor(host: string): Promise<unknown> {
+      const asked = request({ host: '127.0.0.1', port, path: '/livez', headers: { Host: host } }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return response.resume().statusCode;
+    }
+
+    it.each([
+      '127.0.0.1',
+      '10.0.0.7:9464',
+      '[::1]',
+      '[fe80::1]:9464',
+      'localhost',
+      'LOCALHOST:9464',
+      'api',
+      'Api:9464',
+    ])('should answer to %s', async (host) => {
+      expect(await statusFor(host)).toBe(200);
+    });
+
+    it.each([
+      'evil.example',
+      'evil.example:9464',
+      'api.evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '2130706433',
+      ':9464',
+    ])('should not answer to "%s"', async (host) => {
+      expect(await statusFor(host)).toBe(421);
+    });
+
+    it('should say what would be right', async () => {
+      const asked = request({ host: '127.0.0.1', port, path: '/metrics', headers: { Host: 'evil.example' } }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      expect(await json(response)).toEqual({
+        message:
+          'This listener is not "evil.example". Ask for it by IP address or localhost, or add the name to MANAGEMENT_HOSTS.',
+      });
+    });
+
+    it('should answer where there is none, as HTTP/1.0 may have it: a browser always sends one', async () => {
+      const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+      socket.write('GET /livez HTTP/1.0\r\n\r\n');
+      expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);
+    });
   });
 
   it('should close at once, even if a connection is idle, and as often as asked', async () => {

@@ -1,9 +1,10 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import type { Registry } from 'prom-client';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { quote } from '../util/text.js';
 import { Readiness } from './readiness.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -15,6 +16,8 @@ export interface ListenerAddress {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
+  /** Names that it may be asked by, in addition to its host and `localhost`. */
+  readonly names?: readonly string[];
 }
 
 /** The management listener could not be opened; its `cause` is the error of `listen`. */
@@ -89,7 +92,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     response.end(content);
   }
 
-  private async answer({ method = '', url = '' }: IncomingMessage): Promise<Answer> {
+  private async answer({ method = '', url = '', headers: { host } }: IncomingMessage): Promise<Answer> {
+    if (!this.isAskedFor(host)) {
+      const message = `This listener is not ${quote(host)}. Ask for it by IP address or localhost, or add the name to MANAGEMENT_HOSTS.`;
+      return { status: 421, body: { message } };
+    }
     const [path = ''] = url.split('?');
     const route = this.routes.get(path);
     if (!route) {
@@ -105,6 +112,14 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       this.logger.error(error instanceof Error ? error.stack : error);
       return { status: 500, body: { message: 'This could not be found out; the log says why.' } };
     }
+  }
+
+  /** By DNS rebinding a web page could ask by a name of its own, and read the answer. Only a browser matters, which always sends a Host. */
+  private isAskedFor(asked = 'localhost'): boolean {
+    const name = asked.replace(/:\d*$/, '').toLowerCase();
+    if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
+    const { host, names = [] } = this.listener;
+    return ['localhost', host, ...names].some((known) => known.toLowerCase() === name);
   }
 
   private answerLiveness(): Answer {

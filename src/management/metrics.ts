@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { PlantsStatistics } from '../plants/plants-statistics.js';
+import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.js';
 
 const EVENT_LOOP_PRECISION_MS = 10;
@@ -52,6 +53,15 @@ export async function observe(statistics: PlantsStatistics): Promise<Registry> {
     registers,
     collect() {
       this.set(statistics.inFlight);
+    },
+  });
+  new Counter({
+    name: 'plant_store_log_lines_dropped_total',
+    help: 'Log lines that were dropped because standard output was not read.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(logWriter.dropped);
     },
   });
   new Gauge({

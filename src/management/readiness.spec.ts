@@ -19,12 +19,11 @@ class ToldCheck {
   }
 }
 
-function setUp({ checkTimeout = 30_000, listening = true } = {}) {
+function setUp({ listening = true } = {}) {
   const check = new ToldCheck();
   const host = new HttpAdapterHost();
   host.listening = listening;
-  const readiness = Object.assign(new Readiness(check, host), { checkTimeout });
-  return { check, host, readiness };
+  return { check, host, readiness: new Readiness(check, host) };
 }
 
 describe(Readiness.name, () => {
@@ -51,31 +50,6 @@ describe(Readiness.name, () => {
     };
 
     await expect(readiness.findObstacle()).resolves.toBe('no pool');
-  });
-
-  it('should share a check among those who ask while it runs, and not cache it', async () => {
-    const { readiness, check } = setUp();
-    const held = check.hold();
-
-    const obstacles = [readiness.findObstacle(), readiness.findObstacle(), readiness.findObstacle()];
-    expect(check.calls).toBe(1);
-    held.error(new Error('down'));
-
-    await expect(Promise.all(obstacles)).resolves.toEqual(['down', 'down', 'down']);
-    await readiness.findObstacle();
-    expect(check.calls).toBe(2);
-  });
-
-  it('should not wait longer than the timeout, nor start another check meanwhile', async () => {
-    const { readiness, check } = setUp({ checkTimeout: 1 });
-    const held = check.hold();
-
-    await expect(readiness.findObstacle()).resolves.toBe('the check did not end within 1 ms');
-    await expect(readiness.findObstacle()).resolves.toBe('the check did not end within 1 ms');
-    expect(check.calls).toBe(1);
-
-    held.next(undefined);
-    await expect(readiness.findObstacle()).resolves.toBeUndefined();
   });
 
   it('should not be ready, and check nothing, before the public listener is open', async () => {

@@ -13,7 +13,11 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
-const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+export function hasControls(text: string): boolean {
+  return text.search(CONTROLS) >= 0;
+}
 
 /** Text of one line, with characters that would steer a terminal or a log escaped as in JSON. */
 export function escapeControls(text: string): string {

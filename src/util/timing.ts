@@ -1,7 +1,3 @@
-import { LRUCache } from 'lru-cache';
-
-const MAX_KINDS = 100;
-
 /** A timer of Node.js cannot wait longer: it would run at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -18,21 +14,5 @@ export async function withinTime<T>(work: Promise<T>, milliseconds: number, time
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** Lets one message of each kind into the log per interval: strangers can cause thousands a second. */
-export class LogThrottle {
-  private readonly logged: LRUCache<string, true>;
-
-  constructor(intervalMs: number) {
-    this.logged = new LRUCache({ max: MAX_KINDS, ttl: intervalMs });
-  }
-
-  /** Whether one is due, which then counts as logged. */
-  isDue(kind: string): boolean {
-    if (this.logged.has(kind)) return false;
-    this.logged.set(kind, true);
-    return true;
   }
 }

@@ -10,15 +10,19 @@ export class JwtIssuer implements AsyncDisposable {
   readonly debugged: string[] = [];
   readonly verifier: JwtVerifier;
 
-  private constructor(readonly server: KeyServer) {
-    const options = { issuer: server.url, audience: [AUDIENCE, 'garden'], jwksUrl: `${server.url}/keys` };
+  private constructor(
+    readonly server: KeyServer,
+    typ?: 'at+jwt',
+  ) {
+    const options = { issuer: server.url, audience: [AUDIENCE, 'garden'], jwksUrl: `${server.url}/keys`, typ };
     this.verifier = new JwtVerifier(options, new IssuerKeys(options, { ...KEYS_TIMING, cooldownMs: 0 }));
     const debug = (message: unknown): number => this.debugged.push(String(message));
     Logger.overrideLogger({ log: () => undefined, warn: () => undefined, error: () => undefined, debug });
   }
 
-  static async start(): Promise<JwtIssuer> {
-    return new JwtIssuer(await KeyServer.start(json({ keys: [] })));
+  /** @param typ what the verifier requires; nothing unless given */
+  static async start(typ?: 'at+jwt'): Promise<JwtIssuer> {
+    return new JwtIssuer(await KeyServer.start(json({ keys: [] })), typ);
   }
 
   /** From now on these are its keys; without their names where it has no names for them. */

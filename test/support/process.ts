@@ -84,7 +84,7 @@ export class PlantStoreProcess implements AsyncDisposable {
     return this;
   }
 
-  /** Everything printed so far: the log goes to both streams, errors to the second. */
+  /** Everything printed so far: the log goes to the first stream, and why a start failed to the second. */
   get output(): string {
     return this.stdout + this.stderr;
   }
@@ -101,9 +101,9 @@ export class PlantStoreProcess implements AsyncDisposable {
     }
   }
 
-  /** What was logged so far, one object for each line. */
+  /** What was logged so far, one object for each line that is complete. */
   get log(): Record<string, unknown>[] {
-    const lines = this.output.split('\n').filter((line) => line !== '');
+    const lines = [this.stdout, this.stderr].flatMap((text) => text.split('\n').slice(0, -1)).filter(Boolean);
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 

@@ -47,6 +47,7 @@ export class IssuerKeys {
   private readonly logger = new Logger('JWT');
   private readonly closing = new AbortController();
   private opening: Promise<FindKey> | undefined;
+  private find: FindKey | undefined;
   /** jose puts the keys here at the moment from which on it uses them. */
   private readonly inUse: { jwks?: JSONWebKeySet } = {};
   private jwks: JSONWebKeySet | undefined;
@@ -60,8 +61,9 @@ export class IssuerKeys {
     private readonly timing = KEYS_TIMING,
   ) {}
 
-  /** The keys in use, as text: it is the same as long as they are. Nothing before the first are fetched. */
+  /** The keys in use, as text: it is the same as long as they are. Nothing before the first are fetched, nor when they are too old. */
   get current(): string | undefined {
+    if (this.find?.fresh !== true) return undefined;
     const { jwks } = this.inUse;
     if (jwks !== this.jwks) {
       this.jwks = jwks;
@@ -95,6 +97,7 @@ export class IssuerKeys {
       [jose.jwksCache]: this.inUse as Record<string, never>,
       [jose.customFetch]: (_url, init) => this.fetch(init, find, jose),
     });
+    this.find = find;
     return find;
   }
 

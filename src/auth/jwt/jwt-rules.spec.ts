@@ -41,7 +41,7 @@ describe(jwtRules.name, () => {
     const token = await new SignJWT({ iss: issuer.server.url, aud: AUDIENCE, sub: SUBJECT, exp: seconds() + 60 })
       .setProtectedHeader({ alg, kid: 'b' })
       .sign(await importJWK(its));
-    expect(await issuer.verifier.verify(token)).toMatchObject({ name: SUBJECT });
+    expect(await issuer.verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
   });
 
   it('should accept no secret of an issuer: anybody who knows it could sign', async () => {
@@ -60,7 +60,21 @@ describe(jwtRules.name, () => {
     ['the type of RFC 9068', { typ: 'application/AT+JWT' }, {}],
     ['the type of RFC 7519', { typ: 'JWT' }, {}],
   ])('should accept %s', async (_, header, claims) => {
-    expect(await issuer.verifier.verify(issuer.forge(key, claims, header))).toMatchObject({ name: SUBJECT });
+    expect(await issuer.verifier.verify(issuer.forge(key, claims, header))).toMatchObject({ name: `jwt:${SUBJECT}` });
+  });
+
+  it.each([
+    ['at+jwt', true],
+    ['AT+JWT', true],
+    ['application/at+jwt', true],
+    ['JWT', false],
+    [undefined, false],
+  ])('should accept, where at+jwt is required, the type %s: %s', async (typ, isValid) => {
+    await using strict = await JwtIssuer.start('at+jwt');
+    strict.has([key]);
+    const verdict = await strict.verifier.verify(strict.forge(key, {}, { typ }));
+    expect(verdict?.name).toBe(isValid ? `jwt:${SUBJECT}` : undefined);
+    expect(strict.debugged).toEqual(isValid ? [] : ['A JWT is not valid: typ is not as it should be']);
   });
 
   it.each([
@@ -71,6 +85,8 @@ describe(jwtRules.name, () => {
     ['another issuer', {}, { iss: 'https://id.example.com' }, 'iss is not the issuer'],
     ['no end', {}, { exp: undefined }, 'exp is missing or over'],
     ['an end in words', {}, { exp: 'never' }, 'exp is missing or over'],
+    ['a JWT that is bound to a key', {}, { cnf: { jkt: 'x' } }, 'cnf binds it to a key, which is not supported'],
+    ['a JWT that is bound to nothing', {}, { cnf: null }, 'cnf binds it to a key, which is not supported'],
     ['no subject', {}, { sub: undefined }, 'sub is missing'],
     ['a subject that cannot be stored', {}, { sub: 'a\0' }, 'sub cannot be stored or logged'],
     ['an unknown key', { kid: 'b' }, {}, 'it is signed with a key that the issuer does not have'],
@@ -89,7 +105,7 @@ describe(jwtRules.name, () => {
     jest.useFakeTimers({ now: now * 1000, doNotFake: [...REAL_TIME] });
     try {
       const verdict = await issuer.verifier.verify(issuer.forge(key, { [claim]: now + later }));
-      expect(verdict?.name).toBe(reason === undefined ? SUBJECT : undefined);
+      expect(verdict?.name).toBe(reason === undefined ? `jwt:${SUBJECT}` : undefined);
       expect(issuer.debugged).toEqual(reason === undefined ? [] : [`A JWT is not valid: ${reason}`]);
     } finally {
       jest.useRealTimers();
@@ -98,26 +114,34 @@ describe(jwtRules.name, () => {
 });
 
 describe(jwtPrincipal.name, () => {
-  it('should be named as the subject, apart from tokens of the same name, and one for metrics with all others', () => {
+  it('should have the subject in its name, apart from the names of tokens, and be one for metrics with all others', () => {
     expect(jwtPrincipal({ sub: 'static', scope: 'plants:create' })).toEqual({
-      name: 'static',
+      name: 'jwt:static',
       scopes: ['plants:create'],
-      limitKey: 'jwt:static',
       metricLabel: 'jwt',
     });
   });
 
-  it.each(['a', 'x'.repeat(255), 'auth0|5f7c', 'Zoë 🌱', 'a\u2028b'])('should have the subject %j', (sub) => {
-    expect(jwtPrincipal({ sub })?.name).toBe(sub);
+  it.each(['a', 'x'.repeat(251), 'auth0|5f7c', 'Zoë 🌱', 'a\u200db'])('should have the subject %j', (sub) => {
+    expect(jwtPrincipal({ sub })?.name).toBe(`jwt:${sub}`);
   });
 
   it.each([
     '',
-    'x'.repeat(256),
+    'x'.repeat(252),
     'a\0',
     'a\nb',
     '\u001b[2J',
     '\u0085',
+    'a\u2028b',
+    'a\u2029b',
+    'a\u061cb',
+    'a\u200eb',
+    'a\u200fb',
+    'a\u202ab',
+    'a\u202eb',
+    'a\u2066b',
+    'a\u2069b',
     '\ud800',
     'a\udc00',
     undefined,

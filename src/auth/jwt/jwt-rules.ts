@@ -1,4 +1,5 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import { hasControls } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
 import type { Principal } from '../token-verifier.js';
 
@@ -9,17 +10,15 @@ export const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512
 const CLOCK_TOLERANCE_S = 30;
 /** The `typ` of JWTs that may be access tokens, by RFC 7519 and RFC 9068; `logout+jwt`, for example, is something else. */
 const TYPES: unknown[] = [undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
-/** OpenID Connect Core 1.0, section 2. */
-const MAX_SUBJECT_LENGTH = 255;
-/** What a log should not show, and half a surrogate pair, which PostgreSQL can't store, as it can't U+0000. */
-const UNFIT = /[\p{Cc}\p{Cs}]/u;
+const MAX_NAME_LENGTH = 255;
 
 /** What a JWT must be, besides signed with the issuer's key. */
-export function jwtRules({ issuer, audience }: JwtOptions): JWTVerifyOptions {
+export function jwtRules({ issuer, audience, typ }: JwtOptions): JWTVerifyOptions {
   return {
     issuer,
     audience: [audience].flat(),
     algorithms: ALGORITHMS,
+    ...(typ !== undefined && { typ }),
     requiredClaims: ['exp', 'sub'],
     clockTolerance: CLOCK_TOLERANCE_S,
   };
@@ -32,10 +31,12 @@ export function jwtRules({ issuer, audience }: JwtOptions): JWTVerifyOptions {
 export function evidentFault(token: string, issuer: string, jose: Jose): string | undefined {
   try {
     const { alg = '', typ } = jose.decodeProtectedHeader(token);
-    const { iss, exp } = jose.decodeJwt(token);
+    const { iss, exp, cnf } = jose.decodeJwt(token);
     if (!ALGORITHMS.includes(alg)) return 'alg is not an asymmetric algorithm';
     if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ)) return 'typ is not that of an access token';
     if (iss !== issuer) return 'iss is not the issuer';
+    // RFC 7800: it is worth nothing without a proof of that key, which a bearer token does not come with.
+    if (cnf !== undefined) return 'cnf binds it to a key, which is not supported';
     return typeof exp === 'number' && Date.now() < endOf(exp) ? undefined : 'exp is missing or over';
   } catch {
     return 'it is malformed';
@@ -49,13 +50,14 @@ export function endOf(exp: number): number {
 
 /** Whom the claims of a verified JWT stand for; nobody, where their `sub` is none that can be stored and logged. */
 export function jwtPrincipal({ sub, scope, scp }: JWTPayload): Principal | undefined {
-  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_LENGTH || UNFIT.test(sub)) return undefined;
+  // Not the name of an issued token, which has no such prefix.
+  const name = `jwt:${sub ?? ''}`;
+  const isFit = name.length <= MAX_NAME_LENGTH && name.isWellFormed() && !hasControls(name);
+  if (typeof sub !== 'string' || sub === '' || !isFit) return undefined;
   const scopes = new Set([...wordsOf(scope), ...(isTexts(scp) ? scp : wordsOf(scp))]);
   return Object.freeze({
-    name: sub,
+    name,
     scopes: Object.freeze([...scopes]),
-    // Static and issued tokens may have the same name.
-    limitKey: `jwt:${sub}`,
     // An issuer has any number of subjects.
     metricLabel: 'jwt',
   });

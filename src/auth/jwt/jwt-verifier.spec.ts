@@ -39,11 +39,12 @@ describe(JwtVerifier.name, () => {
     ];
     for (const token of tokens) expect(await verifier.verify(token)).toBeUndefined();
     expect(issuer.server.requests).toEqual([]);
-    // Each fault once, however many JWTs have it.
     expect(issuer.debugged).toEqual([
       'A JWT is not valid: iss is not the issuer',
       'A JWT is not valid: exp is missing or over',
       'A JWT is not valid: alg is not an asymmetric algorithm',
+      'A JWT is not valid: alg is not an asymmetric algorithm',
+      'A JWT is not valid: it is malformed',
       'A JWT is not valid: it is malformed',
     ]);
   });
@@ -51,7 +52,9 @@ describe(JwtVerifier.name, () => {
   it('should try each key where a JWT names none', async () => {
     issuer.has([a, b]);
     for (const key of [a, b]) {
-      expect(await verifier.verify(issuer.forge(key, {}, { kid: undefined }))).toMatchObject({ name: SUBJECT });
+      expect(await verifier.verify(issuer.forge(key, {}, { kid: undefined }))).toMatchObject({
+        name: `jwt:${SUBJECT}`,
+      });
     }
     expect(await verifier.verify(issuer.forge(b, { aud: 'house' }, { kid: undefined }))).toBeUndefined();
     expect(await verifier.verify(issuer.forge(await signingKey('c'), {}, { kid: undefined }))).toBeUndefined();
@@ -81,8 +84,8 @@ describe(JwtVerifier.name, () => {
     expect(await verifier.verify(issuer.forge(short))).toBeUndefined();
     expect(issuer.debugged).toEqual([expect.stringContaining('2048 bits or larger')]);
     expect(await verifier.verify(issuer.forge(short, {}, { kid: undefined }))).toBeUndefined();
-    expect(await verifier.verify(issuer.forge(long))).toMatchObject({ name: SUBJECT });
-    expect(await verifier.verify(issuer.forge(long, {}, { kid: undefined }))).toMatchObject({ name: SUBJECT });
+    expect(await verifier.verify(issuer.forge(long))).toMatchObject({ name: `jwt:${SUBJECT}` });
+    expect(await verifier.verify(issuer.forge(long, {}, { kid: undefined }))).toMatchObject({ name: `jwt:${SUBJECT}` });
   });
 
   describe('with a JWT that it has verified', () => {
@@ -94,17 +97,17 @@ describe(JwtVerifier.name, () => {
     });
 
     it('should know it at once', async () => {
-      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+      expect(verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
       const other = verifier.verify(issuer.forge(a, { sub: 'bob' }));
       expect(other).toBeInstanceOf(Promise);
-      expect(await other).toMatchObject({ name: 'bob' });
+      expect(await other).toMatchObject({ name: 'jwt:bob' });
     });
 
     it('should still know it when the same keys were fetched again', async () => {
       const fetches = issuer.server.requests.length;
       expect(await verifier.verify(issuer.forge(b))).toBeUndefined();
       expect(issuer.server.requests.length).toBeGreaterThan(fetches);
-      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+      expect(verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
     });
 
     it('should refuse it when its time is over', async () => {
@@ -114,7 +117,7 @@ describe(JwtVerifier.name, () => {
         expect(await verifier.verify(token)).toBeUndefined();
         // The last second of it was cut off when it was made.
         now.mockReturnValue(end - 20_000);
-        expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
+        expect(verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
       } finally {
         now.mockRestore();
       }
@@ -129,8 +132,26 @@ describe(JwtVerifier.name, () => {
     it('should know it while the issuer is away, and fail for others', async () => {
       issuer.server.answer = json({}, 503);
       await expect(verifier.verify(issuer.forge(b))).rejects.toThrow(/cannot be fetched.*503/);
-      expect(verifier.verify(token)).toMatchObject({ name: SUBJECT });
-      expect(await verifier.verify(issuer.forge(a, { sub: 'bob' }))).toMatchObject({ name: 'bob' });
+      expect(verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
+      expect(await verifier.verify(issuer.forge(a, { sub: 'bob' }))).toMatchObject({ name: 'jwt:bob' });
+    });
+
+    it('should not know it when its keys could not be fetched for a day', async () => {
+      token = issuer.forge(a, { exp: Math.floor(Date.now() / 1000) + 7 * 86_400 });
+      await verifier.verify(token);
+      issuer.server.answer = json({}, 503);
+      const start = Date.now();
+      const now = jest.spyOn(Date, 'now').mockReturnValue(start + 86_390_000);
+      try {
+        expect(verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
+        now.mockReturnValue(start + 86_410_000);
+        await expect(verifier.verify(token)).rejects.toThrow(/cannot be fetched.*503/);
+
+        issuer.has([a]);
+        expect(await verifier.verify(token)).toMatchObject({ name: `jwt:${SUBJECT}` });
+      } finally {
+        now.mockRestore();
+      }
     });
   });
 

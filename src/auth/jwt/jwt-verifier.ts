@@ -3,7 +3,6 @@ import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
-import { LogThrottle } from '../../util/timing.js';
 import type { JwtOptions } from '../auth.options.js';
 import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
@@ -11,8 +10,6 @@ import { endOf, evidentFault, type Jose, jwtPrincipal, jwtRules } from './jwt-ru
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Each fault is logged once per interval. */
-const LOG_INTERVAL_MS = 60_000;
 /** Characters of the JWTs that are remembered, together: about ten thousand of a usual length. */
 const MAX_REMEMBERED_LENGTH = 8_388_608;
 
@@ -28,7 +25,6 @@ interface Remembered {
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
-  private readonly throttle = new LogThrottle(LOG_INTERVAL_MS);
   private readonly remembered = new LRUCache<string, Remembered>({ maxSize: MAX_REMEMBERED_LENGTH });
 
   constructor(
@@ -53,8 +49,8 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
   private async verifyJwt(token: string): Promise<Principal | undefined> {
     const result = await this.principalOrFault(token);
     if (typeof result !== 'string') return result;
-    // For the operator alone: the client learns only that it is not valid, and should not fill the log either.
-    if (this.throttle.isDue(result)) this.logger.debug(`A JWT is not valid: ${result}`);
+    // For the operator alone: the client learns only that it is not valid.
+    this.logger.debug(`A JWT is not valid: ${result}`);
     return undefined;
   }
 

@@ -86,8 +86,12 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Fails where the tokens cannot be where the options say: else every request would get a 50300, as if it could be sent again. */
   async onModuleInit(): Promise<void> {
     const { url, password, schema } = this.options;
+    const migrator = new Migrator({ url, password, schema });
     try {
-      await new Migrator({ url, password, schema }).assertCurrent();
+      await migrator.assertCurrent();
+      // Static tokens and JWTs are valid without them.
+      const lacks = await migrator.findMissingRights({ access_tokens: ['SELECT', 'UPDATE'] });
+      if (lacks !== undefined) this.logger.warn(`Access tokens of schema ${migrator.schema} cannot be used: ${lacks}`);
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
       throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });

@@ -151,6 +151,8 @@ describe(tokenNameFault.name, () => {
     ['static', 'must not be static, jwt, other'],
     ['JWT', 'must not be static, jwt, other'],
     ['other', 'must not be static, jwt, other'],
+    ['jwt:alice', 'must not be static, jwt, other, nor begin with jwt:'],
+    ['JWT:alice', 'nor begin with jwt:'],
   ])('should refuse %j and say why', (name, reason) => {
     expect(tokenNameFault(name)).toContain(reason);
   });

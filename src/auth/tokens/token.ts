@@ -62,8 +62,9 @@ export function tokenNameFault(name: string): string | undefined {
     return 'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -';
   }
   if (DIGITS.test(name)) return 'must not be made of digits alone, as the ids of access tokens are';
-  if (RESERVED_NAMES.includes(name.toLowerCase())) {
-    return `must not be ${RESERVED_NAMES.join(', ')}: these mean something else`;
+  const lower = name.toLowerCase();
+  if (RESERVED_NAMES.includes(lower) || lower.startsWith('jwt:')) {
+    return `must not be ${RESERVED_NAMES.join(', ')}, nor begin with jwt: these mean something else`;
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg';
 import { DEFAULT_SCHEMA } from '../database-url.js';
 import type { Query } from '../database.js';
+import { findMissingRights, type Rights } from '../rights.js';
 
 /**
  * Why the database does not fit this version:
@@ -79,15 +80,25 @@ interface MigrationPlace {
   readonly place: string;
 }
 
-/** Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others. */
-export async function assertTables(query: Query, location: MigrationPlace, migrations: MigrationList): Promise<void> {
+/**
+ * Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others, and the role has these
+ * rights.
+ */
+export async function assertTables(
+  query: Query,
+  location: MigrationPlace,
+  migrations: MigrationList,
+  rights: Rights = {},
+): Promise<void> {
   const { schema, place } = location;
+  const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
+  if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
   const status = await readMigrationStatus(query, schema, migrations);
   await assertNoForeignTables(query, location);
   assertHistoryUsable(status, place);
   if (status.pending.length > 0) {
-    const lacks = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
-    throw new MigrationError('pending', `${lacks}. Run ${migrateCommand(schema)}`);
+    const missing = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
+    throw new MigrationError('pending', `${missing}. Run ${migrateCommand(schema)}`);
   }
 }
 

@@ -5,6 +5,7 @@ import { reasonOf } from '../../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import type { DatabaseOptions } from '../database.options.js';
+import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { acquireMigrationLock, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
@@ -52,10 +53,15 @@ export class Migrator {
     return this.connected((client) => this.readStatus(client, migrations));
   }
 
-  /** Throws unless the database has the migrations of this build, finished, and no others. */
-  async assertCurrent(): Promise<void> {
+  /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
+  async assertCurrent(rights?: Rights): Promise<void> {
     const migrations = await readMigrations(this.folder);
-    await this.connected((client) => assertTables(queryOf(client), this, migrations));
+    await this.connected((client) => assertTables(queryOf(client), this, migrations, rights));
+  }
+
+  /** Says which of these rights the role lacks, and how to grant them. */
+  findMissingRights(rights: Rights): Promise<string | undefined> {
+    return this.connected((client) => findMissingRights(queryOf(client), this.schema, rights));
   }
 
   /** The schema that holds, or shall hold, the tables. */
@@ -127,11 +133,11 @@ export async function assertDatabaseReady(
   { url, password, schema }: DatabaseOptions,
 ): Promise<void> {
   // On a connection of its own, which is closed after the check.
-  if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent();
+  if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent(PLANTS_RIGHTS);
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema: own, query } = database;
   const place = `schema ${own} of database ${await nameOf(database)}`;
-  await refusable(assertTables(query, { schema: own, place }, migrations), place);
+  await refusable(assertTables(query, { schema: own, place }, migrations, PLANTS_RIGHTS), place);
 }
 
 async function nameOf({ query }: Database): Promise<string> {

@@ -1,0 +1,35 @@
+import type { Query } from './database.js';
+
+/** Rights of a role, by table. */
+export type Rights = Readonly<Record<string, readonly ('SELECT' | 'INSERT' | 'UPDATE')[]>>;
+
+/** What the service does with plants. */
+export const PLANTS_RIGHTS: Rights = { plants: ['SELECT', 'INSERT'] };
+
+// From the catalogue, which every role may read, whatever its rights in the schema. A right on some columns will do.
+const MISSING_GRANTS = `
+  SELECT current_user::text AS role, format('GRANT USAGE ON SCHEMA %I TO %I', nspname, current_user) AS statement
+  FROM pg_namespace
+  WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')
+  UNION ALL
+  SELECT current_user::text,
+    format('GRANT %s ON %I.%I TO %I', string_agg(privilege, ', ' ORDER BY position), nspname, relname, current_user)
+  FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS needed (name, privilege, position)
+  JOIN pg_class ON relname = name
+  JOIN pg_namespace ON pg_namespace.oid = relnamespace AND nspname = $1
+  WHERE NOT has_any_column_privilege(pg_class.oid, privilege)
+  GROUP BY nspname, relname`;
+
+/** Returns the role that lacks some of these rights, and the statements that grant them; undefined if it has all. */
+export async function findMissingRights(query: Query, schema: string, rights: Rights): Promise<string | undefined> {
+  const needed = Object.entries(rights).flatMap(([table, names]) => names.map((name) => [table, name] as const));
+  const rows = await query<{ role: string; statement: string }>(MISSING_GRANTS, [
+    schema,
+    needed.map(([table]) => table),
+    needed.map(([, name]) => name),
+  ]);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const statements = rows.map(({ statement }) => statement).join('; ');
+  return `the role ${first.role} lacks rights. Run, as the owner of the tables: ${statements}`;
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { firstValueFrom, Subject } from 'rxjs';
+import { ConnectionPoolExhaustedError } from '../database/database.errors.js';
+import type { Database } from '../database/database.js';
+import { PlantsHealth } from './plants-health.js';
+
+class SlowDatabase {
+  readonly schema = 'public';
+  readonly timeout = 5000;
+  readonly statements: string[] = [];
+  isShort = false;
+  busy = false;
+  answer: () => Promise<unknown> = () => Promise.resolve([]);
+
+  readonly query = (sql: string): Promise<unknown> => {
+    this.statements.push(sql);
+    return this.answer();
+  };
+
+  isBusy(): boolean {
+    return this.busy;
+  }
+
+  hold(): Subject<[]> {
+    const held = new Subject<[]>();
+    this.answer = () => firstValueFrom(held);
+    return held;
+  }
+}
+
+const refusal = (originalCode: string): Error => new Error('refused', { cause: { originalCode } });
+const outcomeOf = (check: Promise<void>): Promise<string> =>
+  check.then(
+    () => 'ready',
+    (error: unknown) => (error as Error).message,
+  );
+
+describe(PlantsHealth.name, () => {
+  let database: SlowDatabase;
+  let health: PlantsHealth;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    database = new SlowDatabase();
+    health = new PlantsHealth(database as unknown as Database);
+    // The process has run for a while.
+    jest.advanceTimersByTime(60_000);
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('should share a probe among those who ask while it runs, and for two seconds after its begin', async () => {
+    const held = database.hold();
+    const checks = [health.check(), health.check(), health.check()].map(outcomeOf);
+    await jest.advanceTimersByTimeAsync(500);
+    held.error(new Error('reset'));
+    expect(await Promise.all(checks)).toEqual(Array(3).fill('the database cannot be reached'));
+
+    database.answer = () => Promise.resolve([]);
+    await jest.advanceTimersByTimeAsync(1400);
+    expect(await outcomeOf(health.check())).toBe('the database cannot be reached');
+    expect(database.statements).toHaveLength(1);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(database.statements).toHaveLength(2);
+  });
+
+  it('should not wait longer than two seconds, nor begin another probe meanwhile', async () => {
+    const held = database.hold();
+    for (const busy of [false, true]) {
+      database.busy = busy;
+      const outcome = outcomeOf(health.check());
+      await jest.advanceTimersByTimeAsync(2000);
+      expect(await outcome).toMatch(busy ? 'overloaded' : 'did not answer within 2000 ms');
+    }
+    expect(database.statements).toHaveLength(1);
+    held.next([]);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    await jest.advanceTimersByTimeAsync(0);
+    const next = outcomeOf(health.check());
+    expect(database.statements).toHaveLength(2);
+    held.next([]);
+    expect(await next).toBe('ready');
+  });
+
+  it('should insert a row after a statement failed for lack of resources, until that succeeds', async () => {
+    database.isShort = true;
+    database.answer = () => Promise.reject(refusal('53100'));
+    expect(await outcomeOf(health.check())).toBe('the disk of the database is full');
+    await jest.advanceTimersByTimeAsync(2000);
+    database.answer = () => Promise.resolve([]);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(database.statements.map((sql) => sql.includes('RAISE EXCEPTION'))).toEqual([true, true, false]);
+  });
+
+  it.each([
+    [refusal('25006'), 'the database accepts no writes: it is a standby, or read-only'],
+    [refusal('55P03'), 'the table plants is locked'],
+    [refusal('42703'), 'the database refuses creates (SQLSTATE 42703)'],
+    [refusal('57P01'), 'the database cannot be reached'],
+    [Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }), 'the database cannot be reached'],
+    [new ConnectionPoolExhaustedError('busy'), 'the database is overloaded: every connection is in use'],
+  ])('should say why after %s', async (error, reason) => {
+    database.answer = () => Promise.reject(error);
+    expect(await outcomeOf(health.check())).toBe(reason);
+  });
+});

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createTogether } from './support/pipelined.js';
+import { PlantStoreProcess } from './support/process.js';
+import { errorOf } from './support/store-instances.js';
+import { TcpProxy } from './support/tcp-proxy.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
+
+type Entry = Record<string, unknown>;
+
+const ONCE = 'an-id-of-the-client';
+
+describe('The log of failures in numbers', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let service: PlantStoreProcess;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    proxy = await TcpProxy.start(database.url);
+    service = await PlantStoreProcess.serve(proxy.url);
+  });
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await proxy.close();
+    await database.drop();
+  });
+
+  /** Has creates fail, and returns their error numbers and how long they took, in seconds begun. */
+  async function fail(count: number): Promise<{ numbers: number[]; seconds: number }> {
+    const start = performance.now();
+    const creates = Array.from({ length: count / 4 }, (_, id) => ({
+      body: `{"id":${id},"name":"Rose"}`,
+      headers: { 'X-Request-Id': `${ONCE}-${id}` },
+    }));
+    const answers = await Promise.all([1, 2, 3, 4].map(() => createTogether(service.port, creates)));
+    return { numbers: answers.flat().map(errorOf), seconds: Math.ceil((performance.now() - start) / 1000) };
+  }
+
+  const failures = (): Entry[] => service.log.filter(({ error }) => Number(error) >= 50000);
+  const suppressed = (): number => failures().reduce((sum, entry) => sum + Number(entry.suppressed ?? 0), 0);
+
+  it('should have a few lines a second, and the number of the others', async () => {
+    proxy.reset();
+    const { numbers, seconds } = await fail(800);
+    expect(numbers.every((number) => number >= 50300)).toBe(true);
+    await until(() => failures().length + suppressed() === 800);
+
+    // Two kinds: the connection is refused, and the queue is full.
+    expect(failures().length).toBeLessThanOrEqual(2 * 11 * (seconds + 1));
+    expect(service.output.length).toBeLessThan(200_000);
+  });
+
+  it('should have the number of those that the end of the process comes before', async () => {
+    proxy.reset();
+    await fail(300);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(failures().length + suppressed()).toBe(300);
+  });
+
+  it('should have a hundred request ids a second of what nobody foresaw', async () => {
+    await database.query('ALTER TABLE plants RENAME TO lost_plants');
+    const { numbers, seconds } = await fail(300);
+    expect(new Set(numbers)).toEqual(new Set([50000]));
+    await until(() => failures().length + suppressed() === 300);
+
+    const ids = failures().filter(({ requestId }) => String(requestId).startsWith(ONCE));
+    expect(ids.length).toBeGreaterThanOrEqual(100);
+    expect(ids.length).toBeLessThanOrEqual(101 * (seconds + 1));
+  });
+});
+
+describe('A log that nobody reads', () => {
+  const script = fileURLToPath(new URL('support/line-writer.mjs', import.meta.url));
+
+  it('should keep no request waiting, drop lines, count them, and say so once it is read', async () => {
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const answers = createInterface(child.stderr)[Symbol.asyncIterator]();
+    /** Has the process log this many lines of 10 kB, and returns how many it has dropped so far. */
+    const log = async (lines: number): Promise<number> => {
+      child.stdin.write(`${lines}\n`);
+      return Number((await answers.next()).value);
+    };
+    try {
+      const dropped = await log(1000);
+      expect(dropped).toBeGreaterThan(400);
+      expect(dropped).toBeLessThan(700);
+      expect(await log(50)).toBe(dropped + 50);
+
+      let text = '';
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      await until(() => text.split('\n').length > 1000 - dropped);
+      expect(await log(1)).toBe(dropped + 50);
+      child.stdin.end();
+      expect(await once(child, 'close')).toEqual([0, null]);
+
+      const lines = text.trimEnd().split('\n');
+      const entries = lines.map((line) => JSON.parse(line) as Entry);
+      expect(entries.length).toBe(1000 - dropped + 1);
+      expect(entries.map((entry) => entry.dropped).filter(Boolean)).toEqual([dropped + 50]);
+      expect(entries.at(-1)?.dropped).toBe(dropped + 50);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  it('should have all that fits when the process exits, however it does', async () => {
+    const child = spawn(process.execPath, [script, 'exit'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const closed = once(child, 'close');
+    let text = '';
+    child.stdin.write('100\n');
+    await once(child.stdout, 'readable');
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    expect(await closed).toEqual([3, null]);
+    expect(text.split('\n').length - 1).toBe(100);
+  });
+
+  it('should not keep a process that exits', async () => {
+    const child = spawn(process.execPath, [script, 'exit'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.write('100\n');
+    expect(await once(child, 'exit')).toEqual([3, null]);
+    child.stdout.destroy();
+  });
+
+  it('should not end the process where its reader has', async () => {
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const answers = createInterface(child.stderr)[Symbol.asyncIterator]();
+    child.stdout.destroy();
+    child.stdin.write('5\n');
+    await answers.next();
+    child.stdin.write('5\n');
+    expect((await answers.next()).value).toBe('10');
+    child.stdin.end();
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+});
