@@ -40,9 +40,10 @@ export class PostgresServer {
     private readonly port: number,
   ) {}
 
-  static async create(): Promise<PostgresServer> {
+  /** In a folder of its own in `home`. */
+  static async create(home = tmpdir()): Promise<PostgresServer> {
     const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
-    const folder = await user.makeFolder(tmpdir(), 'plant-store-faults-');
+    const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
     await new Initdb(folder).run(binaries, user, PASSWORD);
     return new PostgresServer(folder, binaries, user, await freePort());
@@ -107,7 +108,7 @@ export class PostgresServer {
 
   /** A stopped server's data, as a standby of it; both have to be started. */
   async copyAsStandby(): Promise<PostgresServer> {
-    const folder = await this.user.makeFolder(tmpdir(), 'plant-store-faults-');
+    const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
     const standby = new PostgresServer(folder, this.binaries, this.user, await freePort());
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
@@ -118,7 +119,7 @@ export class PostgresServer {
     return standby;
   }
 
-  /** As the superuser, past everything that stands before the service. */
+  /** As the superuser, and not through the address that the service uses. */
   async query<Row extends pg.QueryResultRow>(sql: string, database?: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.url('postgres', database) });
     client.on('error', () => undefined);
@@ -132,7 +133,7 @@ export class PostgresServer {
 
   async remove(): Promise<void> {
     await this.kill();
-    await rm(dirname(this.data), { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   async logEnd(): Promise<string> {
@@ -141,7 +142,7 @@ export class PostgresServer {
   }
 
   private hasEnded(): boolean {
-    return !this.child || this.child.exitCode !== null || this.child.signalCode !== null;
+    return this.child?.exitCode !== null || this.child.signalCode !== null;
   }
 
   private async spawn(): Promise<void> {

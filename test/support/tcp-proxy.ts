@@ -13,6 +13,8 @@ interface Link {
 export class TcpProxy {
   /** Milliseconds that everything takes from now on, each way. */
   delay = 0;
+  /** Answers arrive in pieces of so many bytes from now on, one in a millisecond; 0: as they are. */
+  trickle = 0;
   private readonly links = new Set<Link>();
   private resetting = false;
   private frozen = false;
@@ -85,6 +87,7 @@ export class TcpProxy {
     this.frozen = false;
     this.freezing = 0;
     this.delay = 0;
+    this.trickle = 0;
     for (const { client, server } of this.links) {
       client.resume();
       server.resume();
@@ -94,6 +97,11 @@ export class TcpProxy {
   /** Lets the next statement with this text through, and breaks the connection in the place of the answer. */
   loseAnswerTo(text: string): void {
     this.mark = text;
+  }
+
+  /** Breaks each connection that there is in the place of its next answer. */
+  loseAnswers(): void {
+    for (const link of this.links) link.marked = true;
   }
 
   /** Counts the statements with this text that go through from now on, on connections that send one at a time. */
@@ -130,7 +138,12 @@ export class TcpProxy {
     });
     server.on('data', (bytes) => {
       if (link.marked) this.break(link);
-      else back.write(bytes, this.delay);
+      else if (this.trickle === 0) back.write(bytes, this.delay);
+      else {
+        for (let at = 0; at < bytes.length; at += this.trickle) {
+          back.write(bytes.subarray(at, at + this.trickle), this.delay + 1 + at / this.trickle);
+        }
+      }
     });
     for (const [one, other] of [
       [client, server],

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { chmod, mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { freePort } from '../support/free-port.js';
+import { PlantStoreProcess } from '../support/process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { PostgresServer } from './postgres-server.js';
+
+const run = promisify(execFile);
+// This file runs from a build of its own, four folders below the package.
+const script = fileURLToPath(new URL('../../../../../dist/main.js', import.meta.url));
+const PROBE_TIMEOUT_MS = 1000;
+
+/** One service, the address of its database, the server there and, where a fault needs one, a standby. */
+export class Cluster implements AsyncDisposable {
+  primary!: PostgresServer;
+  standby: PostgresServer | undefined;
+  /** In front of the primary. */
+  address!: TcpProxy;
+  /** Of the service. */
+  port = 0;
+  private process: PlantStoreProcess | undefined;
+  /** Small disks that are to become full, by folder. */
+  private readonly disks = new Set<string>();
+  /** Ids of the probes are negative, those of the load positive. */
+  private probes = 0;
+  private isEnding = false;
+
+  async start(): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+    // PostgreSQL runs as another user than root.
+    await chmod(folder, 0o711);
+    process.once('exit', () => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+    this.primary = await PostgresServer.create(folder);
+    this.address = await TcpProxy.start(this.primary.url('plants'));
+    this.port = await freePort();
+    await this.primary.start();
+    await this.primary.query(`CREATE ROLE plants LOGIN PASSWORD 'faults'`, 'postgres');
+    await this.primary.query('CREATE DATABASE plants OWNER plants', 'postgres');
+    const { stderr } = await PlantStoreProcess.run('migrate', { DATABASE_URL: this.address.url }, { script });
+    if (stderr !== '') throw new Error(stderr);
+    await this.startService();
+  }
+
+  get service(): PlantStoreProcess {
+    if (!this.process) throw new Error('The service was not started.');
+    return this.process;
+  }
+
+  /** With its defaults, on the same port each time. */
+  async startService(variables: Record<string, string> = {}): Promise<void> {
+    const all = { PORT: String(this.port), ...variables };
+    this.process = await PlantStoreProcess.serve(this.address.url, all, { script });
+  }
+
+  async restartService(variables: Record<string, string> = {}): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+    await this.startService(variables);
+  }
+
+  /** Resolves when the service creates plants. */
+  async serving(): Promise<void> {
+    await until(async () => {
+      const answer = await this.service.post(`{"id":${--this.probes},"name":"probe"}`).catch(() => undefined);
+      return answer?.status === 200;
+    });
+  }
+
+  /** Stops the primary, makes a standby of its data, and starts both. */
+  async addStandby({ synchronous }: { synchronous: boolean }): Promise<void> {
+    await this.primary.end('SIGINT');
+    this.standby = await this.primary.copyAsStandby();
+    await Promise.all([this.primary.start(), this.standby.start()]);
+    await this.set('synchronous_standby_names', synchronous ? '*' : '');
+    const state = synchronous ? 'sync' : 'async';
+    await until(async () => {
+      const sql = `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = '${state}'`;
+      return (await this.primary.query(sql)).length === 1;
+    });
+  }
+
+  async removeStandby(): Promise<void> {
+    await this.set('synchronous_standby_names', '');
+    await this.standby?.remove();
+    this.standby = undefined;
+  }
+
+  /** The standby becomes the primary, and the address leads to it. The old primary is killed before, as a fence would do it. */
+  async failOver(): Promise<void> {
+    const { primary, standby } = this;
+    if (!standby) throw new Error('There is no standby.');
+    await primary.kill();
+    await standby.query('SELECT pg_promote()');
+    this.primary = standby;
+    this.standby = undefined;
+    await this.set('synchronous_standby_names', '');
+    this.address.leadTo(standby.url('plants'));
+    await primary.remove();
+  }
+
+  /** Sets a setting of the server without a restart. */
+  async set(name: string, value: string): Promise<void> {
+    await this.primary.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+    await this.primary.query('SELECT pg_reload_conf()');
+  }
+
+  /** Resolves with the time at which a new connection to the address could create a plant. */
+  async accepting(): Promise<number> {
+    for (;;) {
+      if (this.isEnding) return NaN;
+      const client = new pg.Client({
+        connectionString: this.address.url,
+        connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+        query_timeout: PROBE_TIMEOUT_MS,
+      });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        await client.query(`INSERT INTO plants (id, name) VALUES (${--this.probes}, 'probe')`);
+        return performance.now();
+      } catch {
+        await sleep(2);
+      } finally {
+        void client.end().catch(() => undefined);
+      }
+    }
+  }
+
+  /** Resolves when no session of the service does anything: a statement may outlive the answer to its request. */
+  async settled(): Promise<void> {
+    const sql = `SELECT FROM pg_stat_activity WHERE application_name = 'plant-store' AND state <> 'idle'`;
+    await until(async () => (await this.primary.query(sql)).length === 0);
+  }
+
+  /** A disk of its own for a folder of the server. */
+  async mountDisk(folder: string, size: string): Promise<void> {
+    const { uid, gid } = this.primary.user.ids ?? {};
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${size},uid=${uid ?? 0},gid=${gid ?? 0},mode=700`, 'tmpfs', folder]);
+    this.disks.add(folder);
+  }
+
+  async unmountDisk(folder: string): Promise<void> {
+    await run('umount', [folder]);
+    this.disks.delete(folder);
+  }
+
+  /** The most memory that the service has had, in bytes; undefined where only Linux would tell. */
+  async peakMemory(): Promise<number | undefined> {
+    const status = await readFile(`/proc/${this.service.pid}/status`, 'utf8').catch(() => '');
+    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(status) ?? [];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isEnding = true;
+    await this.process?.[Symbol.asyncDispose]();
+    const { primary, address } = this as Partial<Cluster>;
+    await Promise.all([address?.close(), primary?.kill(), this.standby?.kill()]);
+    for (const folder of this.disks) await this.unmountDisk(folder);
+  }
+}

@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RawConnection } from '../support/raw-connection.js';
+import { postHead } from '../support/request.js';
+
+/** No request may wait longer: three times what the service gives the database. */
+const PATIENCE_MS = 15_000;
+/** A client waits after a failure, but not as long as it would be asked to: recovery is measured with it. */
+const PAUSE_MS = 10;
+
+/** What came of a request: 200, the number of an error, or that no answer came, at the end of the connection or in time. */
+export type Outcome = number | 'no answer' | 'no answer in time';
+
+/** A plant and all that its requests were answered. */
+interface SentPlant {
+  readonly id: number;
+  /** No other plant has it, so that a stored plant shows whose it is. */
+  readonly name: string;
+  readonly tag: string | null;
+  readonly key: string | null;
+  readonly outcomes: Outcome[];
+}
+
+/** A row of the table. */
+export type StoredPlant = Readonly<{ id: string; name: string; tag: string | null; key: string | null }>;
+
+/** The table compared with the answers. */
+export interface Comparison {
+  readonly acknowledged: number;
+  /** Answered with 200, and not in the table. */
+  readonly lost: number;
+  /** Answered that it was not created, and in the table. */
+  readonly storedThoughRefused: number;
+  readonly unknownStored: number;
+  readonly unknownNotStored: number;
+  /** In the table, and not as any request had it. */
+  readonly foreign: number;
+  readonly outcomes: ReadonlyMap<string, number>;
+}
+
+/** Clients that create plants on connections that they keep, each one after the other, and write down every answer. */
+export class Load implements AsyncDisposable {
+  private readonly plants: SentPlant[] = [];
+  /** With an idempotency key, and of unknown outcome: sent again unchanged. */
+  private readonly repetitions: SentPlant[] = [];
+  /** When each 200 arrived. */
+  private readonly created: number[] = [];
+  private refusedConnections = 0;
+  private stopping = false;
+  private readonly running: Promise<unknown>;
+
+  constructor(
+    private readonly port: number,
+    connections: number,
+  ) {
+    this.running = Promise.all(Array.from({ length: connections }, () => this.runClient()));
+  }
+
+  get createdCount(): number {
+    return this.created.length;
+  }
+
+  /** Resolves when all requests in flight are answered or lost. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** The time of the first 200 that arrived after that time; undefined if none does for so long. */
+  async firstCreated(after: number, timeout: number): Promise<number | undefined> {
+    const deadline = performance.now() + timeout;
+    for (;;) {
+      const first = this.created.find((time) => time >= after);
+      if (first !== undefined || performance.now() > deadline) return first;
+      await sleep(5);
+    }
+  }
+
+  compareWith(rows: readonly StoredPlant[]): Comparison {
+    const stored = new Map(rows.map((row) => [Number(row.id), row]));
+    const count = { acknowledged: 0, lost: 0, storedThoughRefused: 0, unknownStored: 0, unknownNotStored: 0 };
+    const outcomes = new Map<string, number>();
+    const owned = new Set<StoredPlant>();
+    if (this.refusedConnections > 0) outcomes.set('connection refused', this.refusedConnections);
+    for (const plant of this.plants) {
+      for (const outcome of plant.outcomes) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + 1);
+      const row = stored.get(plant.id);
+      const isStored = row?.name === plant.name && row.tag === plant.tag && row.key === plant.key;
+      if (isStored) owned.add(row);
+      if (plant.outcomes.includes(200)) {
+        count.acknowledged += 1;
+        if (!isStored) count.lost += 1;
+      } else if (plant.outcomes.some(isUnknown)) {
+        if (isStored) count.unknownStored += 1;
+        else count.unknownNotStored += 1;
+      }
+      // Not even a repetition is to be refused for the plant that the first request has stored.
+      if (isStored && (plant.outcomes.some(isTaken) || plant.outcomes.every(isRefused))) count.storedThoughRefused += 1;
+    }
+    return { ...count, foreign: rows.length - owned.size, outcomes };
+  }
+
+  private async runClient(): Promise<void> {
+    while (!this.stopping) {
+      try {
+        using connection = await RawConnection.open(this.port);
+        while (await this.createOne(connection));
+      } catch {
+        this.refusedConnections += 1;
+        await sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** Whether the connection can be used again, and is to be. */
+  private async createOne(connection: RawConnection): Promise<boolean> {
+    const plant = this.repetitions.pop() ?? this.nextPlant();
+    const [outcome, isOpen] = await create(connection, plant);
+    plant.outcomes.push(outcome);
+    if (outcome === 200) this.created.push(performance.now());
+    else if (outcome !== 40901) await sleep(PAUSE_MS);
+    if (plant.key !== null && isUnknown(outcome)) this.repetitions.push(plant);
+    return isOpen && !this.stopping;
+  }
+
+  private nextPlant(): SentPlant {
+    const number = this.plants.length + 1;
+    const before = this.plants.at(-1);
+    const plant = {
+      // Some ids are contested: another request has it, and is perhaps still in flight.
+      id: number % 10 === 0 && before ? before.id : number,
+      name: `Rose ${number} \u00e9\u{1f339} "\\\n`,
+      tag: number % 3 === 0 ? null : `tag ${number}`,
+      key: number % 4 === 0 ? `key-${number}` : null,
+      outcomes: [],
+    };
+    this.plants.push(plant);
+    return plant;
+  }
+}
+
+/** Sends it, and says what came of it and whether the connection can be used again. */
+async function create(
+  connection: RawConnection,
+  { id, name, tag, key }: SentPlant,
+): Promise<[outcome: Outcome, isOpen: boolean]> {
+  let outcome: Outcome = 'no answer';
+  const timer = setTimeout(() => {
+    outcome = 'no answer in time';
+    connection.close();
+  }, PATIENCE_MS);
+  try {
+    const body = JSON.stringify({ id, name, ...(tag !== null && { tag }) });
+    connection.send(postHead('', body, key === null ? {} : { 'Idempotency-Key': key }), body);
+    const response = await connection.response();
+    if (!response) return [outcome, false];
+    const isOpen = response.headers.connection !== 'close';
+    if (response.status === 200) return [200, isOpen];
+    return [(JSON.parse(response.body) as { error: number }).error, isOpen];
+  } catch {
+    return [outcome, false];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isUnknown(outcome: Outcome): boolean {
+  return typeof outcome === 'string' || outcome === 50400 || outcome === 50000;
+}
+
+function isRefused(outcome: Outcome): boolean {
+  return outcome !== 200 && !isUnknown(outcome);
+}
+
+function isTaken(outcome: Outcome): boolean {
+  return outcome === 40901 || outcome === 40902;
+}
