@@ -87,8 +87,8 @@ describe('Sessions of a store', () => {
     const created = clients.created.length;
     await until(() => clients.created.length > created + CLIENTS);
     const after = await sessions();
-    // All that had a statement at that moment are kept.
-    expect(after.filter(({ pid }) => before.has(pid)).length).toBeGreaterThanOrEqual(2);
+    // At that moment at least one statement was in flight, and its connection is kept.
+    expect(after.filter(({ pid }) => before.has(pid)).length).toBeGreaterThanOrEqual(1);
     expect(after.length).toBeLessThanOrEqual(POOL_SIZE);
     await clients.stop();
   });
