@@ -1,10 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createTogether } from './support/create-together.js';
+import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
+import { serviceVariables } from './support/service-variables.js';
 import { errorOf } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -77,6 +83,7 @@ describe('The log of failures in numbers', () => {
 
 describe('A log that nobody reads', () => {
   const script = fileURLToPath(new URL('support/line-writer.mjs', import.meta.url));
+  const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
   it('should keep no request waiting, drop lines, count them, and say so once it is read', async () => {
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -109,22 +116,43 @@ describe('A log that nobody reads', () => {
     }
   });
 
-  it('should have all that fits when the process exits, however it does', async () => {
-    const child = spawn(process.execPath, [script, 'exit'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  it('should have all that fits when the process ends', async () => {
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'ignore'] });
     const closed = once(child, 'close');
     let text = '';
-    child.stdin.write('100\n');
+    child.stdin.end('100\n');
     await once(child.stdout, 'readable');
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    expect(await closed).toEqual([3, null]);
+    expect(await closed).toEqual([0, null]);
     expect(text.split('\n').length - 1).toBe(100);
   });
 
-  it('should not keep a process that exits', async () => {
-    const child = spawn(process.execPath, [script, 'exit'], { stdio: ['pipe', 'pipe', 'inherit'] });
-    child.stdin.write('100\n');
-    expect(await once(child, 'exit')).toEqual([3, null]);
-    child.stdout.destroy();
+  it('should not keep a service that stops', async () => {
+    const database = await createTestDatabase();
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-log-'));
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    const pipe = openSync(join(folder, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+    let service: ChildProcess | undefined;
+    try {
+      // No line fits into it any more.
+      expect(() => {
+        for (;;) writeSync(pipe, 'x');
+      }).toThrow('EAGAIN');
+      const port = await freePort();
+      service = spawn(process.execPath, [main, 'serve'], {
+        env: { ...serviceVariables(database.url), PORT: String(port) },
+        stdio: ['ignore', pipe, 'inherit'],
+      });
+      const ended = once(service, 'exit');
+      await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));
+      service.kill('SIGTERM');
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      service?.kill('SIGKILL');
+      closeSync(pipe);
+      await rm(folder, { recursive: true });
+      await database.drop();
+    }
   });
 
   it('should not end the process where its reader has', async () => {
@@ -134,6 +162,8 @@ describe('A log that nobody reads', () => {
     child.stdin.write('5\n');
     await answers.next();
     child.stdin.write('5\n');
+    await answers.next();
+    child.stdin.write('0\n');
     expect((await answers.next()).value).toBe('10');
     child.stdin.end();
     expect(await once(child, 'close')).toEqual([0, null]);

@@ -1,5 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
+import { tokenDigest } from './tokens/token.js';
 
 const MIN_LENGTH = 20;
 // Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent.
@@ -17,22 +18,18 @@ export class StaticTokenVerifier extends TokenVerifier {
     super();
     // They have no names of their own, but each has a rate limit of its own.
     this.tokens = tokens.map((token, index) => ({
-      digest: digestOf(token),
+      digest: tokenDigest(token),
       principal: Object.freeze({ name: 'static', scopes: SCOPES, limitKey: `static:${index}` }),
     }));
   }
 
   verify(token: string): Principal | undefined {
-    const candidate = digestOf(token);
+    const candidate = tokenDigest(token);
     let found: Principal | undefined;
     // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
     for (const { digest, principal } of this.tokens) if (timingSafeEqual(digest, candidate)) found = principal;
     return found;
   }
-}
-
-function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }
 
 /** Why these cannot be access tokens, by position, without the tokens; undefined if they can. */

@@ -9,6 +9,8 @@ import { localToken, startLocalDatabase } from './local.js';
 const HINT_TIMEOUT_MS = 1000;
 /** Time to disconnect from the database when SHUTDOWN_TIMEOUT is over. */
 const DISCONNECT_MS = 250;
+/** Time that the end gives the reader of the log. */
+const MAX_LOG_WAIT_MS = 1000;
 /** One Ctrl-C can arrive twice: npm passes on to its child the signal that the terminal has sent to both. */
 const REPEATED_SIGNAL_MS = 200;
 const CREATE_TOKEN_ADVICE =
@@ -19,16 +21,14 @@ const CREATE_TOKEN_ADVICE =
 export async function serve(): Promise<void> {
   const environment = loadEnvironment(process.env);
   const stopped = shutdownSignal();
-  if (environment.databaseUrl !== undefined) {
-    await run(environment, environment.databaseUrl, stopped);
-    return;
-  }
-  const postgres = await startLocalDatabase();
+  const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
   try {
-    console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
-    await run(environment, postgres.url, stopped);
+    if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
+    await run(environment, postgres?.url ?? String(environment.databaseUrl), stopped);
   } finally {
-    await postgres.stop();
+    await postgres?.stop();
+    // Lines that wait keep the process, and nobody may read them.
+    setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
 }
 

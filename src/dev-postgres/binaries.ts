@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
@@ -110,35 +111,21 @@ export class PostgresBinaries {
 
 /**
  * Makes `target` a copy of `source` that everybody may read. It appears under its name all at once, also where several
- * processes copy at the same time. An existing copy is kept if it is complete: after a loss of power it may have its
- * name and not all of its bytes.
+ * processes copy at the same time.
  */
 async function copyBinaries(source: string, target: string): Promise<void> {
-  if (await isComplete(target, source)) return;
+  if (existsSync(target)) return;
   const draft = await mkdtemp(`${target}.`);
-  const broken = `${draft}.broken`;
   try {
     await cp(source, draft, { recursive: true, verbatimSymlinks: true });
     await openToAll(draft);
-    await rename(draft, target).catch(async () => {
-      if (await isComplete(target, source)) return;
-      await rename(target, broken);
-      await rename(draft, target);
-    });
+    await rename(draft, target);
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(target)) throw error;
   } finally {
-    for (const folder of [draft, broken]) await rm(folder, { recursive: true, force: true });
+    await rm(draft, { recursive: true, force: true });
   }
-}
-
-/** Whether it has every file of `source`, whole. */
-async function isComplete(target: string, source: string): Promise<boolean> {
-  for (const entry of await readdir(source, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const copy = await stat(join(target, relative(source, path))).catch(() => undefined);
-    if (copy?.size !== (await stat(path)).size) return false;
-  }
-  return true;
 }
 
 // A strict umask during `npm ci` leaves files that only their owner can read.

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { PostgresBinaries } from './binaries.js';
 import { EmbeddedPostgresError } from './errors.js';
 import type { ServerHome, ServerUser } from './server-home.js';
-import { commandLine, readIfExists, serverEnvironment } from './server.js';
+import { readIfExists, serverEnvironment } from './server.js';
 
 const DRAFT = '.postgres-init-';
 // The encoding and the order of texts are PostgreSQL's own: none is needed of the system.
@@ -16,7 +16,7 @@ const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', 
 /** Makes the data directory if there is none yet; returns the password of the user `postgres`. */
 export async function prepareDataDirectory(home: ServerHome, binaries: PostgresBinaries): Promise<string> {
   for (const entry of await readdir(home.folder)) {
-    if (entry.startsWith(DRAFT)) await new Initdb(join(home.folder, entry)).discard();
+    if (entry.startsWith(DRAFT)) await discard(join(home.folder, entry));
   }
   const password = await readPassword(home);
   if (!existsSync(home.data)) return initialise(home, binaries, password ?? (await makePassword(home)));
@@ -38,67 +38,53 @@ export async function readPassword(home: ServerHome): Promise<string | undefined
   return password === '' ? undefined : password;
 }
 
-/** A folder in which initdb works; `data` is whole once `run` has returned. */
-export class Initdb {
-  readonly data: string;
-  private readonly processFile: string;
-
-  constructor(private readonly folder: string) {
-    this.data = join(folder, 'data');
-    this.processFile = join(folder, 'pid');
-  }
-
-  async run(binaries: PostgresBinaries, user: ServerUser, password: string): Promise<void> {
-    const passwordFile = join(this.folder, 'password');
-    await writeFile(passwordFile, password, { mode: 0o600 });
-    await user.own(passwordFile);
-    const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-    const output = await open(join(this.folder, 'output'), 'w', 0o600);
-    try {
-      const child = spawn(binaries.initdb, [`--pgdata=${this.data}`, ...ENCODING, ...access, '--no-instructions'], {
-        ...user.ids,
-        cwd: this.folder,
-        env: serverEnvironment(),
-        stdio: ['ignore', output.fd, output.fd],
-        windowsHide: true,
-        // A group of its own, so that all of its processes can be ended together.
-        detached: true,
-      });
-      const note = writeFile(this.processFile, String(child.pid ?? ''));
-      const [[code]] = (await Promise.all([once(child, 'exit'), note])) as [[number | null], unknown];
-      if (code === 0) return;
-      const lines = (await readFile(join(this.folder, 'output'), 'utf8')).trim().split('\n').slice(-5);
-      throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${lines.join('\n')}`);
-    } finally {
-      await output.close();
-    }
-  }
-
-  /** Ends the initdb of a killed owner, then removes the folder. What cannot be removed hinders nobody. */
-  async discard(): Promise<void> {
-    const pid = Number(await readFile(this.processFile, 'utf8').catch(() => ''));
-    if (pid > 0 && (await commandLine(pid).catch(() => '')).includes(this.folder)) {
-      try {
-        process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    }
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10 }).catch(() => undefined);
+/** Makes a data directory in a folder that is the user's own, and returns its path. */
+export async function initdb(
+  folder: string,
+  binaries: PostgresBinaries,
+  user: ServerUser,
+  password: string,
+): Promise<string> {
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  await user.own(passwordFile);
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  const output = await open(join(folder, 'output'), 'w', 0o600);
+  try {
+    const child = spawn(binaries.initdb, [`--pgdata=${data}`, ...ENCODING, ...access, '--no-instructions'], {
+      ...user.ids,
+      cwd: folder,
+      env: serverEnvironment(),
+      stdio: ['ignore', output.fd, output.fd],
+      windowsHide: true,
+      // Not in the terminal's process group: Ctrl-C would make it fail.
+      detached: true,
+    });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code === 0) return data;
+    const lines = (await readFile(join(folder, 'output'), 'utf8')).trim().split('\n').slice(-5);
+    throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${lines.join('\n')}`);
+  } finally {
+    await output.close();
   }
 }
 
 /** Elsewhere first and then renamed, so that an interrupted initdb never looks like a data directory. */
 async function initialise(home: ServerHome, binaries: PostgresBinaries, password: string): Promise<string> {
-  const initdb = new Initdb(await home.user.makeFolder(home.folder, DRAFT));
+  const draft = await home.user.makeFolder(home.folder, DRAFT);
   try {
-    await initdb.run(binaries, home.user, password);
-    await rename(initdb.data, home.data);
+    await rename(await initdb(draft, binaries, home.user, password), home.data);
     await flush(home.folder);
     return password;
   } finally {
-    await initdb.discard();
+    await discard(draft);
   }
+}
+
+/** An initdb whose owner was killed fails without its folder. What cannot be removed hinders nobody. */
+async function discard(draft: string): Promise<void> {
+  await rm(draft, { recursive: true, force: true, maxRetries: 10 }).catch(() => undefined);
 }
 
 /** On the disk before there are data that it opens. */

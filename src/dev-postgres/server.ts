@@ -144,7 +144,7 @@ export async function isServerOf(dataDirectory: string, pid: number): Promise<bo
 }
 
 /** The program and its arguments, separated by spaces. */
-export async function commandLine(pid: number): Promise<string> {
+async function commandLine(pid: number): Promise<string> {
   if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
   if (process.platform !== 'win32') return (await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout;
   const query = `(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`;

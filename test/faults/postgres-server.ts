@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { findPostgresPackage, PostgresBinaries } from '../../src/dev-postgres/binaries.js';
-import { Initdb } from '../../src/dev-postgres/data-directory.js';
+import { initdb } from '../../src/dev-postgres/data-directory.js';
 import { ServerUser } from '../../src/dev-postgres/server-home.js';
 import { serverEnvironment } from '../../src/dev-postgres/server.js';
 import { freePort } from '../support/free-port.js';
@@ -45,7 +45,7 @@ export class PostgresServer {
     const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
     const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
-    await new Initdb(folder).run(binaries, user, PASSWORD);
+    await initdb(folder, binaries, user, PASSWORD);
     return new PostgresServer(folder, binaries, user, await freePort());
   }
 
