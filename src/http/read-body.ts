@@ -85,13 +85,10 @@ function parseText(text: string, names: readonly string[]): ReturnType<typeof pa
     return parseExactJson(text, names);
   } catch (cause) {
     if (!(cause instanceof JsonSyntaxError)) throw cause;
+    const before = text.slice(0, cause.position);
     let line = 1;
-    let start = 0;
-    for (let end = text.indexOf('\n'); end >= 0 && end < cause.position; end = text.indexOf('\n', start)) {
-      line += 1;
-      start = end + 1;
-    }
-    const place = `line ${line}, column ${cause.position - start + 1}`;
+    for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
+    const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
     throw new UnreadableBodyError(`The body is not JSON: ${cause.message}, at ${place}.`, { cause });
   }
 }
