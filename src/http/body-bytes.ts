@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
-import { deserialize, serialize } from 'node:v8';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { quote } from '../util/text.js';
-import type { JsonObject } from './exact-json.js';
 import {
   BodyTooLargeError,
   MalformedRequestError,
@@ -226,13 +224,4 @@ export class BodyMemory {
     this.bytes = 0;
     this.request.socket.off('close', this.release);
   };
-}
-
-/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
-export function copyStrings(object: JsonObject): JsonObject {
-  for (const [key, value] of Object.entries(object)) {
-    // Unlike an encoding, this keeps lone surrogates, which are reported later.
-    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
-  }
-  return object;
 }

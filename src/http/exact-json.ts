@@ -16,7 +16,7 @@ export class JsonSyntaxError extends Error {
 export class JsonNumber {
   constructor(
     readonly source: string,
-    /** False where an application's own parser has read it before and may have rounded it. */
+    /** False where JavaScript may have rounded it before. */
     readonly isExact = true,
   ) {}
 }
@@ -29,13 +29,17 @@ export class JsonStructure {
 type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
-/** A value of JavaScript as a value of JSON. */
+/**
+ * A value of JavaScript as a value of JSON. JavaScript may have rounded large numbers: then neither the size nor whether it was an
+ * integer is known.
+ */
 export function toJsonValue(value: unknown): JsonValue {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value;
     case 'number':
+      return new JsonNumber(String(value), Math.abs(value) <= Number.MAX_SAFE_INTEGER);
     case 'bigint':
       return new JsonNumber(String(value));
     default:
@@ -202,15 +206,7 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
   } else target[key] = value;
 }
 
-/**
- * The result of an application's own parser, as far as it is still exact. JavaScript may have rounded large numbers: then neither
- * the size nor whether it was an integer is known.
- */
+/** The result of an application's own parser, as far as it is still exact. */
 export function exactObject(body: object): JsonObject {
-  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, exactValue(value)]));
-}
-
-function exactValue(value: unknown): JsonValue {
-  const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return isRounded ? new JsonNumber(String(value), false) : toJsonValue(value);
+  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, toJsonValue(value)]));
 }

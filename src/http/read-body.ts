@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { checkMediaType, copyStrings, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
+import { deserialize, serialize } from 'node:v8';
+import { checkMediaType, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import {
   exactObject,
@@ -91,4 +92,13 @@ function parseText(text: string, names: readonly string[]): ReturnType<typeof pa
     const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
     throw new UnreadableBodyError(`The body is not JSON: ${cause.message}, at ${place}.`, { cause });
   }
+}
+
+/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
+export function copyStrings(object: JsonObject): JsonObject {
+  for (const [key, value] of Object.entries(object)) {
+    // Unlike an encoding, this keeps lone surrogates, which are reported later.
+    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
+  }
+  return object;
 }
