@@ -27,10 +27,11 @@ describe('GET /openapi.json and /docs', () => {
   });
 
   it.each(['Range: bytes=999999999-\r\n', 'If-Match: "x"\r\n'])(
-    'should refuse %j as the fault of the request',
+    'should answer %j with the whole file',
     async (header) => {
       store = await startStore();
-      expectRefusal(await get('/docs/swagger-ui.css', header), 40010, 'contract');
+      const { status, body } = await get('/docs/swagger-ui.css', header);
+      expect({ status, body }).toEqual({ status: 200, body: (await get('/docs/swagger-ui.css')).body });
     },
   );
 
@@ -82,20 +83,16 @@ describe('GET /openapi.json and /docs', () => {
     const path = '/docs/swagger-ui-bundle.js';
     const whole = Number((await get(path)).headers['content-length']);
     expect(whole).toBeGreaterThan(1_000_000);
-    for (const coding of ['gzip', 'br']) {
-      const url = `http://127.0.0.1:${store.port}${path}`;
-      const response = await fetch(url, { headers: { 'Accept-Encoding': coding } });
-      expect(Object.fromEntries(response.headers)).toMatchObject({
-        'content-encoding': coding,
-        'cache-control': 'no-cache',
-        vary: 'Accept-Encoding',
-      });
-      expect(Number(response.headers.get('content-length'))).toBeLessThan(whole / 3);
-      expect((await response.arrayBuffer()).byteLength).toBe(whole);
-      expect(await get(path, `If-None-Match: ${response.headers.get('etag') ?? ''}\r\n`)).toMatchObject({
-        status: 304,
-      });
-    }
+    const url = `http://127.0.0.1:${store.port}${path}`;
+    const response = await fetch(url, { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-encoding': 'gzip',
+      'cache-control': 'no-cache',
+      vary: 'Accept-Encoding',
+    });
+    expect(Number(response.headers.get('content-length'))).toBeLessThan(whole / 3);
+    expect((await response.arrayBuffer()).byteLength).toBe(whole);
+    expect(await get(path, `If-None-Match: ${response.headers.get('etag') ?? ''}\r\n`)).toMatchObject({ status: 304 });
   });
 
   it('should serve no file that the page does not need', async () => {

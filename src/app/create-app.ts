@@ -47,21 +47,16 @@ const OWN_DESCRIPTORS = 64;
 function connectionLimit({ maxConnections, databasePoolSize }: Environment): number {
   // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
   const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
-  const descriptors = descriptorLimit();
-  if (maxConnections + reserved <= descriptors) return maxConnections;
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  const descriptors = Number(userLimits?.open_files?.soft);
+  // No number where there is no limit, as on Windows.
+  if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return maxConnections;
   const limit = Math.max(1, descriptors - reserved);
   new Logger('PlantStore').warn(
     `MAX_CONNECTIONS is lowered from ${maxConnections} to ${limit}: the process may open ${descriptors} descriptors (ulimit -n), and ` +
       `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`,
   );
   return limit;
-}
-
-/** Infinity where there is no limit, as on Windows. */
-function descriptorLimit(): number {
-  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
-  const limit = Number(userLimits?.open_files?.soft);
-  return Number.isNaN(limit) ? Infinity : limit;
 }
 
 /** Lets pages of these origins call the service. An OPTIONS request that is no preflight stays a method like any other. */

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { BodyMemory, copyStrings } from './body-bytes.js';
+import { BodyMemory } from './body-bytes.js';
 import { type JsonObject, parseExactJson } from './exact-json.js';
 import { TooManyBodiesError } from './http.errors.js';
+import { copyStrings } from './read-body.js';
 
 const MEBIBYTE = 1_048_576;
 

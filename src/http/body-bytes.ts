@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
-import { deserialize, serialize } from 'node:v8';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { quote } from '../util/text.js';
-import type { JsonObject } from './exact-json.js';
 import {
   BodyTooLargeError,
   MalformedRequestError,
@@ -81,9 +79,9 @@ export async function readBytes<Result>(
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
   const memory = new BodyMemory(request, response);
-  const received = new ReceivedBytes(memory, wireLimit);
+  const received = new ReceivedBytes(memory, wireLimit, limit);
   try {
-    await collect(request, received, limit);
+    await collect(request, received);
     const bytes = received.bytes();
     if (coding === 'identity' || bytes.length === 0) return parse(bytes);
     const decompressed = await decompress(bytes, coding, limit);
@@ -94,7 +92,7 @@ export async function readBytes<Result>(
   }
 }
 
-function collect(request: IncomingMessage, received: ReceivedBytes, limit: number): Promise<void> {
+function collect(request: IncomingMessage, received: ReceivedBytes): Promise<void> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
     if (request.destroyed) throw closedEarly();
@@ -105,7 +103,7 @@ function collect(request: IncomingMessage, received: ReceivedBytes, limit: numbe
     };
     const onData = (chunk: Buffer): void => {
       try {
-        if (!received.add(chunk)) settle(new BodyTooLargeError(limit));
+        received.add(chunk);
       } catch (failure) {
         settle(failure as Error);
       }
@@ -134,22 +132,21 @@ class ReceivedBytes {
 
   constructor(
     private readonly memory: BodyMemory,
+    private readonly wireLimit: number,
     private readonly limit: number,
   ) {}
 
-  /** Returns whether the chunk is within the limit. */
-  add(chunk: Buffer): boolean {
+  add(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (length > this.limit) return false;
-    if (this.length === 0) {
-      this.memory.hold(length);
-      this.buffer = chunk;
-    } else {
-      if (length > this.buffer.length) this.grow(Math.min(this.limit, Math.max(length, 2 * this.buffer.length)));
-      chunk.copy(this.buffer, this.length);
+    if (length > this.wireLimit) throw new BodyTooLargeError(this.limit);
+    if (length > this.buffer.length) {
+      const capacity = Math.min(this.wireLimit, Math.max(length, 2 * this.buffer.length));
+      this.memory.hold(capacity);
+      if (this.length > 0) this.grow(capacity);
     }
+    if (this.length === 0) this.buffer = chunk;
+    else chunk.copy(this.buffer, this.length);
     this.length = length;
-    return true;
   }
 
   bytes(): Buffer {
@@ -161,12 +158,11 @@ class ReceivedBytes {
   }
 
   private grow(capacity: number): void {
-    this.memory.hold(capacity);
-    const first = this.pages ? undefined : this.buffer;
-    this.pages ??= new ArrayBuffer(0, { maxByteLength: this.limit });
+    const received = this.bytes();
+    this.pages ??= new ArrayBuffer(0, { maxByteLength: this.wireLimit });
     this.pages.resize(capacity);
-    this.buffer = Buffer.from(this.pages, 0, capacity);
-    first?.copy(this.buffer);
+    this.buffer = Buffer.from(this.pages);
+    received.copy(this.buffer);
   }
 }
 
@@ -226,16 +222,6 @@ export class BodyMemory {
   private readonly release = (): void => {
     allBytes -= this.bytes;
     this.bytes = 0;
-    this.response.off('close', this.release);
     this.request.socket.off('close', this.release);
   };
-}
-
-/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
-export function copyStrings(object: JsonObject): JsonObject {
-  for (const [key, value] of Object.entries(object)) {
-    // Unlike an encoding, this keeps lone surrogates, which are reported later.
-    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
-  }
-  return object;
 }

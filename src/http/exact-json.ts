@@ -16,7 +16,7 @@ export class JsonSyntaxError extends Error {
 export class JsonNumber {
   constructor(
     readonly source: string,
-    /** False where an application's own parser has read it before and may have rounded it. */
+    /** False where JavaScript may have rounded it before. */
     readonly isExact = true,
   ) {}
 }
@@ -29,13 +29,17 @@ export class JsonStructure {
 type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
-/** A value of JavaScript as a value of JSON. */
+/**
+ * A value of JavaScript as a value of JSON. JavaScript may have rounded large numbers: then neither the size nor whether it was an
+ * integer is known.
+ */
 export function toJsonValue(value: unknown): JsonValue {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value;
     case 'number':
+      return new JsonNumber(String(value), Math.abs(value) <= Number.MAX_SAFE_INTEGER);
     case 'bigint':
       return new JsonNumber(String(value));
     default:
@@ -64,8 +68,6 @@ class ExactJsonParser {
   private readonly open: OpenContainer[] = [];
   private readonly members: JsonObject = {};
   private member = '';
-  /** Whether the value that comes next is returned. */
-  private isKept = true;
   private position = 0;
 
   constructor(
@@ -80,27 +82,26 @@ class ExactJsonParser {
       if (value === undefined) continue;
       // A value has ended; it may end any number of containers around it.
       for (;;) {
-        const depth = this.open.length;
-        if (depth === 1 && this.isKept) define(this.members, this.member, value);
+        if (this.open.length === 1 && this.open[0]) this.keep(value);
         this.skipWhitespace();
-        if (depth === 0) return this.end(value);
-        const container = this.open[depth - 1];
-        const next = this.code();
-        if (next === COMMA) {
+        const container = this.open[this.open.length - 1];
+        if (container === undefined) return this.end(value);
+        const next = this.text[this.position];
+        if (next === ',') {
           this.position++;
           if (container) this.readKey(container);
           break;
         }
-        if (next !== (container ? CLOSING_BRACE : CLOSING_BRACKET)) {
-          this.fail(`expected "," or "${container ? '}' : ']'}"`);
-        }
+        if (next !== (container ? '}' : ']')) this.fail(`expected "," or "${container ? '}' : ']'}"`);
         this.position++;
         this.open.pop();
-        // Of what is inside the value of a member, nothing was kept.
-        if (depth === 2) this.isKept = this.isMemberKept();
         value = container ? OBJECT : ARRAY;
       }
     }
+  }
+
+  private keep(value: JsonValue): void {
+    if (this.names?.includes(this.member) ?? true) define(this.members, this.member, value);
   }
 
   private end(value: JsonValue): JsonValue | JsonObject {
@@ -110,17 +111,16 @@ class ExactJsonParser {
 
   /** Reads a scalar or an empty container; opens any other container, up to its first value, and returns undefined. */
   private readValue(): JsonValue | undefined {
-    const start = this.code();
-    if (start !== BRACE && start !== BRACKET) return this.readScalar(start);
-    const container = start === BRACE ? { keys: undefined } : null;
+    const start = this.text[this.position];
+    if (start !== '{' && start !== '[') return this.readScalar();
+    const container = start === '{' ? { keys: undefined } : null;
     this.position++;
     this.skipWhitespace();
-    if (this.code() === (container ? CLOSING_BRACE : CLOSING_BRACKET)) {
+    if (this.text[this.position] === (container ? '}' : ']')) {
       this.position++;
       return container ? OBJECT : ARRAY;
     }
     this.open.push(container);
-    this.isKept = false;
     if (container) this.readKey(container);
     return undefined;
   }
@@ -128,8 +128,8 @@ class ExactJsonParser {
   private readKey(container: NonNullable<OpenContainer>): void {
     this.skipWhitespace();
     const start = this.position;
-    if (this.code() !== QUOTE) this.fail('expected a key in double quotes');
-    const key = this.readString(true);
+    if (this.text[start] !== '"') this.fail('expected a key in double quotes');
+    const key = this.readString();
     if (container.keys === undefined) container.keys = key;
     else {
       if (typeof container.keys === 'string') container.keys = new Set([container.keys]);
@@ -137,64 +137,44 @@ class ExactJsonParser {
       container.keys.add(key);
     }
     this.skipWhitespace();
-    if (this.code() !== COLON) this.fail('expected ":"');
+    if (this.text[this.position] !== ':') this.fail('expected ":"');
     this.position++;
-    if (this.open.length > 1) return;
-    this.member = key;
-    this.isKept = this.isMemberKept();
+    if (this.open.length === 1) this.member = key;
   }
 
-  private isMemberKept(): boolean {
-    return this.open[0] !== null && (this.names?.includes(this.member) ?? true);
-  }
-
-  private readScalar(start: number): JsonValue {
-    if (start === QUOTE) return this.readString(this.isKept);
-    const from = this.position;
-    if (this.skip(NUMBER)) return this.isKept ? new JsonNumber(this.text.slice(from, this.position)) : null;
+  private readScalar(): JsonValue {
+    const start = this.position;
+    if (this.text[start] === '"') return this.readString();
+    if (this.skip(NUMBER)) return new JsonNumber(this.text.slice(start, this.position));
     for (const [literal, value] of LITERALS) {
-      if (!this.text.startsWith(literal, from)) continue;
+      if (!this.text.startsWith(literal, start)) continue;
       this.position += literal.length;
       return value;
     }
     return this.fail('expected a value');
   }
 
-  /** Reads a string; one that is not kept is only checked, and returned empty. */
-  private readString(isKept: boolean): string {
-    const { text, position: start } = this;
-    let end = start + 1;
-    let isPlain = true;
-    let isRight = true;
-    let code = text.charCodeAt(end);
-    for (; code !== QUOTE; code = text.charCodeAt(end)) {
-      if (code === BACKSLASH) {
-        isPlain = false;
-        ESCAPE.lastIndex = end;
-        isRight &&= ESCAPE.test(text);
-        end += 2;
-      } else if (code >= SPACE) {
-        PLAIN.lastIndex = end;
-        PLAIN.test(text);
-        end = PLAIN.lastIndex;
-      } else break;
+  private readString(): string {
+    const start = this.position;
+    this.position++;
+    this.skip(PLAIN);
+    if (this.text[this.position] === '"') return this.text.slice(start + 1, this.position++);
+    while (this.text[this.position] === '\\') {
+      this.position += 2;
+      this.skip(PLAIN);
     }
-    this.position = end;
-    if (end >= text.length) this.fail('the string is not closed', start);
-    if (code !== QUOTE) this.fail('a control character in a string must be escaped');
-    this.position = end + 1;
-    if (!isRight) this.fail('the string holds an escape that JSON does not know', start);
-    if (!isKept) return '';
-    return isPlain ? text.slice(start + 1, end) : (JSON.parse(text.slice(start, end + 1)) as string);
+    if (this.position >= this.text.length) this.fail('the string is not closed', start);
+    if (this.text[this.position] !== '"') this.fail('a control character in a string must be escaped');
+    this.position++;
+    try {
+      return JSON.parse(this.text.slice(start, this.position)) as string;
+    } catch {
+      return this.fail('the string holds an escape that JSON does not know', start);
+    }
   }
 
   private skipWhitespace(): void {
-    if (this.code() <= SPACE) this.skip(WHITESPACE);
-  }
-
-  /** The UTF-16 code unit that comes next, NaN at the end. */
-  private code(): number {
-    return this.text.charCodeAt(this.position);
+    if (this.text.charCodeAt(this.position) <= 0x20) this.skip(WHITESPACE);
   }
 
   private skip(pattern: RegExp): boolean {
@@ -209,13 +189,9 @@ class ExactJsonParser {
   }
 }
 
-const [SPACE, QUOTE, COMMA, COLON, BRACKET, BACKSLASH, CLOSING_BRACKET, BRACE, CLOSING_BRACE] = [
-  0x20, 0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
-] as const;
 const WHITESPACE = /[ \t\n\r]+/y;
 // eslint-disable-next-line no-control-regex -- JSON forbids these characters in a string
 const PLAIN = /[^"\\\u0000-\u001f]+/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const LITERALS = [
   ['true', true],
@@ -230,15 +206,7 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
   } else target[key] = value;
 }
 
-/**
- * The result of an application's own parser, as far as it is still exact. JavaScript may have rounded large numbers: then neither
- * the size nor whether it was an integer is known.
- */
+/** The result of an application's own parser, as far as it is still exact. */
 export function exactObject(body: object): JsonObject {
-  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, exactValue(value)]));
-}
-
-function exactValue(value: unknown): JsonValue {
-  const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return isRounded ? new JsonNumber(String(value), false) : toJsonValue(value);
+  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, toJsonValue(value)]));
 }

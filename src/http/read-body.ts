@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { checkMediaType, copyStrings, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
+import { deserialize, serialize } from 'node:v8';
+import { checkMediaType, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import {
   exactObject,
@@ -85,13 +86,19 @@ function parseText(text: string, names: readonly string[]): ReturnType<typeof pa
     return parseExactJson(text, names);
   } catch (cause) {
     if (!(cause instanceof JsonSyntaxError)) throw cause;
+    const before = text.slice(0, cause.position);
     let line = 1;
-    let start = 0;
-    for (let end = text.indexOf('\n'); end >= 0 && end < cause.position; end = text.indexOf('\n', start)) {
-      line += 1;
-      start = end + 1;
-    }
-    const place = `line ${line}, column ${cause.position - start + 1}`;
+    for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
+    const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
     throw new UnreadableBodyError(`The body is not JSON: ${cause.message}, at ${place}.`, { cause });
   }
+}
+
+/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
+export function copyStrings(object: JsonObject): JsonObject {
+  for (const [key, value] of Object.entries(object)) {
+    // Unlike an encoding, this keeps lone surrogates, which are reported later.
+    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
+  }
+  return object;
 }

@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
-import { ApiError } from '../errors/api-error.js';
+import { gzip } from 'node:zlib';
 import { discardBody } from './server/connection-close.js';
 
 const PAGE = '/docs';
@@ -76,24 +75,16 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
   });
 }
 
-const COMPRESSED = {
-  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
-  identity: (bytes: Buffer) => Promise.resolve(bytes),
-};
-type Coding = keyof typeof COMPRESSED;
-
 function serveFromMemory(bytes: Buffer, name: string): (request: Request, response: Response) => Promise<void> {
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url')}"`;
-  const encoded: Partial<Record<Coding, Promise<Buffer>>> = {};
+  let compressed: Promise<Buffer> | undefined;
   return async (request, response) => {
-    if (request.headers.range !== undefined || request.headers['if-match'] !== undefined) {
-      throw new ApiError(40010, 'This file is sent whole, or not at all: it takes no Range and no If-Match.');
-    }
-    const coding = (request.acceptsEncodings(['br', 'gzip']) || 'identity') as Coding;
-    const body = await (encoded[coding] ??= COMPRESSED[coding](bytes));
     response.type(name).set({ ETag: etag, Vary: 'Accept-Encoding' });
-    if (coding !== 'identity') response.set('Content-Encoding', coding);
-    response.send(body);
+    if (!request.acceptsEncodings('gzip')) {
+      response.send(bytes);
+      return;
+    }
+    const body = await (compressed ??= promisify(gzip)(bytes));
+    response.set('Content-Encoding', 'gzip').send(body);
   };
 }

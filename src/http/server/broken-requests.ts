@@ -10,45 +10,17 @@ import {
 } from '../http.errors.js';
 import { sendError } from '../platform.js';
 import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
-import { readingMs } from './pipelining.js';
+import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 
 /** Answers what Node gives no response for: what its parser rejects, what arrives too slowly, and CONNECT. */
 export function refuseBrokenRequests(
   server: Server,
   { errorStatus, requestTimeout }: { errorStatus: ErrorStatus; requestTimeout: number },
 ): void {
-  // Pipelined requests are answered in order, so the last one of a connection comes after all others.
-  const last = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse; number: number }>();
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
-      const number = (last.get(request.socket)?.number ?? 0) + 1;
-      last.set(request.socket, { request, response, number });
-    });
-  }
-  /** The number, on its connection, of the request that has not arrived in full; it may not have begun. */
-  const arriving = (socket: Socket): number => {
-    const { request, number = 0 } = last.get(socket) ?? {};
-    return request?.complete === false ? number : number + 1;
-  };
-
-  // Node counts the time in which the connection is not read too, and reports a request once only.
-  const failWhenLate = (socket: Socket, number: number, fail: () => void): void => {
-    const left = requestTimeout - readingMs(socket);
-    if (left <= 0) fail();
-    else {
-      const timer = setTimeout(() => {
-        if (arriving(socket) === number) failWhenLate(socket, number, fail);
-      }, left);
-      socket.once('close', () => {
-        clearTimeout(timer);
-      });
-    }
-  };
-
   // Answers to the good requests before this one are in flight; an error in their place would be taken for theirs.
   const answerLast = (socket: Socket, failure: ApiError): void => {
     lingerOnClose(socket);
-    whenSent(last.get(socket)?.response, () => {
+    whenSent(lastResponse(socket), () => {
       if (!socket.writable) return;
       const response = new ServerResponse(new IncomingMessage(socket));
       response.assignSocket(socket);
@@ -66,19 +38,17 @@ export function refuseBrokenRequests(
     answerLast(socket, new ConnectNotOfferedError());
   });
 
-  const broken = new WeakSet<Socket>();
   const fail = (cause: NodeJS.ErrnoException, socket: Socket): void => {
-    // A request that never ends is no failure of a connection that is closing all the same.
-    if (broken.has(socket) || (isLingering(socket) && !socket.writable)) return;
-    broken.add(socket);
+    // It ends with the answer in flight, whatever comes on it.
+    if (isLingering(socket)) return;
     // A connection that is gone, or that never sent anything, gets no answer.
     if (!socket.writable || socket.bytesRead === 0) {
       socket.destroy();
       return;
     }
     const failure = describe(cause, requestTimeout);
-    const { request, response } = last.get(socket) ?? {};
-    if (!request || !response || request.complete) {
+    const response = lastResponse(socket);
+    if (!response || response.req.complete) {
       answerLast(socket, failure);
       return;
     }
@@ -87,17 +57,22 @@ export function refuseBrokenRequests(
     whenSent(response, () => {
       socket.destroySoon();
     });
-    abortRequest(request, failure);
+    abortRequest(response.req, failure);
+  };
+
+  // Node counts the time in which the connection is not read too, and reports a request once only.
+  const failWhenLate = (cause: NodeJS.ErrnoException, socket: Socket, number = arrivingNumber(socket)): void => {
+    const left = requestTimeout - readingMs(socket);
+    const again = (): void => {
+      if (arrivingNumber(socket) === number) failWhenLate(cause, socket, number);
+    };
+    if (left <= 0) fail(cause, socket);
+    else setTimeout(again, left).unref();
   };
 
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
-    const socket = duplex as Socket;
-    if (cause.code !== 'ERR_HTTP_REQUEST_TIMEOUT') fail(cause, socket);
-    else {
-      failWhenLate(socket, arriving(socket), () => {
-        fail(cause, socket);
-      });
-    }
+    const isTimeout = cause.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    (isTimeout ? failWhenLate : fail)(cause, duplex as Socket);
   });
 }
 

@@ -28,10 +28,8 @@ export function lingerOnClose(socket: Socket): void {
   });
   socket.push(Buffer.alloc(0));
   socket.resume();
-  let closing = false;
   socket.destroySoon = () => {
-    if (closing) return;
-    closing = true;
+    if (socket.writableEnded) return;
     socket.end();
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => {

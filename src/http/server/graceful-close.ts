@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestTimeoutError } from '../http.errors.js';
 import type { AcceptFirst } from './accept-first.js';
 import { isLingering, lingerOnClose } from './connection-close.js';
+import { lastResponse } from './pipelining.js';
 
 export interface CloseTimes {
   /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
@@ -25,8 +26,7 @@ const MAX_QUIET_WAIT_MS = 1000;
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. */
 export class GracefulClose {
   private readonly logger = new Logger(GracefulClose.name);
-  /** The open connections, each with the last response on it. */
-  private readonly connections = new Map<Socket, ServerResponse | undefined>();
+  private readonly connections = new Set<Socket>();
   private closing = false;
 
   constructor(
@@ -35,12 +35,12 @@ export class GracefulClose {
     private readonly times: CloseTimes,
   ) {
     server.on('connection', (socket) => {
-      this.connections.set(socket, undefined);
+      this.connections.add(socket);
       socket.once('close', () => this.connections.delete(socket));
     });
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
-        if (!isLingering(request.socket)) this.onRequest(request.socket, response);
+      server.prependListener(event, (_request: IncomingMessage, response: ServerResponse) => {
+        if (this.closing) endWith(response);
       });
     }
   }
@@ -72,7 +72,7 @@ export class GracefulClose {
       this.logger.warn(
         `${this.connections.size} connections were still open after ${shutdownTimeout} ms, and are cut off`,
       );
-      for (const socket of this.connections.keys()) socket.destroy();
+      for (const socket of this.connections) socket.destroy();
     }, left());
     await closed;
     clearInterval(sweep);
@@ -82,58 +82,48 @@ export class GracefulClose {
 
   /** From now on each answer ends its connection. */
   private endConnections(): void {
+    if (this.closing) return;
     this.closing = true;
-    for (const [socket, response] of this.connections) endWith(socket, response);
-  }
-
-  private onRequest(socket: Socket, response: ServerResponse): void {
-    if (this.closing) {
-      // Only the last of several requests that a client has sent in one go ends the connection.
-      const previous = this.connections.get(socket);
-      if (previous && !previous.headersSent && made.delete(previous)) previous.shouldKeepAlive = true;
-      endWith(socket, response);
-    }
-    this.connections.set(socket, response);
+    for (const socket of this.connections) endWith(lastResponse(socket));
   }
 
   /** Closes our half of the connections on which no request has begun, and of whose answers the client has all. */
   private endIdle(): void {
-    const idle: Socket[] = [];
-    for (const [socket, response] of this.connections) {
-      const ends = !isLingering(socket) && (!response || response.writableFinished);
-      // To Node.js, a connection that has not sent anything is in the middle of its first request.
-      if (ends && socket.bytesRead === 0) idle.push(socket);
-      // It knows the others, but destroys them: a request that arrives at that moment would be reset, and an answer cut off.
+    for (const socket of this.connections) {
+      // Node.js knows them, but destroys them: a request that arrives at that moment would be reset, and an answer cut off.
       socket.destroy = () => {
-        if (ends) idle.push(socket);
+        if (!isLingering(socket) && (lastResponse(socket)?.writableFinished ?? true)) {
+          lingerOnClose(socket);
+          socket.destroySoon();
+        }
         return socket;
       };
+      // To Node.js, a connection that has not sent anything is in the middle of its first request.
+      if (socket.bytesRead === 0) socket.destroy();
     }
     this.server.closeIdleConnections();
-    for (const socket of this.connections.keys()) Reflect.deleteProperty(socket, 'destroy');
-    for (const socket of idle) {
-      lingerOnClose(socket);
-      socket.destroySoon();
-    }
+    for (const socket of this.connections) Reflect.deleteProperty(socket, 'destroy');
   }
 
   /** Answers the requests that have not arrived in full with 40800. */
   private refuseUnfinished(): void {
-    for (const [socket, response] of this.connections) {
-      const waits = response && response.req.complete && !response.writableFinished;
-      if (!waits && !isLingering(socket)) this.server.emit('clientError', new RequestTimeoutError(), socket);
+    for (const socket of this.connections) {
+      const response = lastResponse(socket);
+      const waits = response?.req.complete === true && !response.writableFinished;
+      if (!waits) this.server.emit('clientError', new RequestTimeoutError(), socket);
     }
   }
 }
 
-/** Responses that end their connection only because the server closes. */
-const made = new WeakSet<ServerResponse>();
-
 /** Makes a response the last one of its connection, if its headers are not sent yet: the client sees `Connection: close`. */
-function endWith(socket: Socket, response: ServerResponse | undefined): void {
-  if (!response?.shouldKeepAlive || response.headersSent || isLingering(socket)) return;
-  response.shouldKeepAlive = false;
-  made.add(response);
+function endWith(response: ServerResponse | undefined): void {
+  if (!response?.shouldKeepAlive || response.headersSent || isLingering(response.req.socket)) return;
+  const { socket } = response.req;
+  // Looked at when the headers are sent: of several requests that a client has sent in one go, only the last ends the connection.
+  Object.defineProperty(response, 'shouldKeepAlive', {
+    get: () => lastResponse(socket) !== response,
+    set: () => undefined,
+  });
   // Not at once: a request that the client has sent in the same go is still to be answered.
   socket.destroySoon = () => {
     lingerOnClose(socket);

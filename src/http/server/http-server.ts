@@ -59,11 +59,14 @@ export function createHttpServer(
   };
 
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
-    server.on(event, (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
-      if (isIgnored(request)) return;
-      inTurn(request, response, () => {
-        begin(request, response);
-      });
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      // After a request that ends the connection none begins. It is read all the same, as its client waits for that.
+      if (isLingering(request.socket)) request.resume();
+      else {
+        inTurn(response, () => {
+          begin(request, response);
+        });
+      }
     });
   };
   on('request', answer);
@@ -79,13 +82,6 @@ export function createHttpServer(
   });
   refuseBrokenRequests(server, { errorStatus, requestTimeout });
   return server;
-}
-
-/** Whether this request comes after one that ends the connection. It is read all the same, as its client waits for that. */
-function isIgnored(request: IncomingMessage): boolean {
-  if (!isLingering(request.socket)) return false;
-  request.resume();
-  return true;
 }
 
 /** Drops a client that stops reading its answers, which would else hold them and its connection for ever. */

@@ -1,16 +1,36 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLingering } from './connection-close.js';
 
-/** A connection that has sent a request before the answer to the one before it. */
-interface Pipeline {
-  /** Requests that were parsed, and wait until the connection is free for their answers. */
+/** What is known of a connection on which a request has come. */
+interface Connection {
+  /** The response to the last request that was parsed. Answers go out in order, so this one comes after all others. */
+  last: ServerResponse;
+  /** Requests that were parsed. */
+  parsed: number;
+  /** Of these, the ones that wait until the connection is free for their answers. */
   waiting: number;
-  /** When reading went on, in milliseconds of `performance.now()`. */
-  resumedAt: number;
+  /** When reading went on, in milliseconds of `performance.now()`; undefined while Node reads the connection by itself. */
+  resumedAt: number | undefined;
 }
 
-const pipelines = new WeakMap<Socket, Pipeline>();
+const connections = new WeakMap<Socket, Connection>();
+
+export function lastResponse(socket: Socket): ServerResponse | undefined {
+  return connections.get(socket)?.last;
+}
+
+/** The number, on its connection, of the request that has not arrived in full; it may not have begun. */
+export function arrivingNumber(socket: Socket): number {
+  const { last, parsed = 0 } = connections.get(socket) ?? {};
+  return last?.req.complete === false ? parsed : parsed + 1;
+}
+
+/** Milliseconds for which the connection has been read without a pause: 0 while it is not read. */
+export function readingMs(socket: Socket): number {
+  const { waiting = 0, resumedAt = -Infinity } = connections.get(socket) ?? {};
+  return waiting > 0 ? 0 : performance.now() - resumedAt;
+}
 
 /** Bytes that are parsed before it is looked whether a request waits. */
 const SLICE_BYTES = 1024;
@@ -25,25 +45,29 @@ const begun = new Set<Socket>();
  * Begins a request when the one before it on its connection is answered, and reads nothing more until then. A request whose
  * connection goes away meanwhile is never begun.
  */
-export function inTurn(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
-  const { socket } = request;
+export function inTurn(response: ServerResponse, begin: () => void): void {
+  const { socket } = response.req;
+  const connection = connections.get(socket) ?? { last: response, parsed: 0, waiting: 0, resumedAt: undefined };
+  if (connection.parsed === 0) connections.set(socket, connection);
+  connection.last = response;
+  connection.parsed += 1;
   // Node gives all others a turn only when it has parsed what it has read: thousands of requests that may be answered by then.
   if (response.socket && !begun.has(socket)) {
     start(socket, begin);
     return;
   }
-  const pipeline = pipelines.get(socket) ?? takeOver(socket);
-  pipeline.waiting += 1;
+  if (connection.resumedAt === undefined) takeOver(socket, connection);
+  connection.waiting += 1;
   allWaiting += 1;
   if (allWaiting > MAX_WAITING) socket.destroy();
   const startNext = (): void => {
     setImmediate(() => {
       if (socket.destroyed) return;
-      pipeline.waiting -= 1;
+      connection.waiting -= 1;
       allWaiting -= 1;
       start(socket, begin);
-      if (pipeline.waiting > 0) return;
-      pipeline.resumedAt = performance.now();
+      if (connection.waiting > 0) return;
+      connection.resumedAt = performance.now();
       socket.resume();
     });
   };
@@ -61,34 +85,25 @@ function start(socket: Socket, begin: () => void): void {
   begin();
 }
 
-/** Milliseconds for which the connection has been read without a pause: 0 while it is not read. */
-export function readingMs(socket: Socket): number {
-  const pipeline = pipelines.get(socket);
-  if (!pipeline) return Infinity;
-  return pipeline.waiting > 0 ? 0 : performance.now() - pipeline.resumedAt;
-}
-
 /** Node's parser reads the connection by itself, 64 KiB at a time, and cannot be stopped between two requests. Here it can. */
-function takeOver(socket: Socket): Pipeline {
-  const pipeline: Pipeline = { waiting: 0, resumedAt: -Infinity };
-  pipelines.set(socket, pipeline);
+function takeOver(socket: Socket, connection: Connection): void {
+  connection.resumedAt = -Infinity;
   socket.once('close', () => {
-    allWaiting -= pipeline.waiting;
-    pipeline.waiting = 0;
+    allWaiting -= connection.waiting;
+    connection.waiting = 0;
   });
   const [parse] = socket.listeners('data') as [(bytes: Buffer) => void];
   socket.on('data', (bytes: Buffer) => {
     let next = 0;
     // A request whose body is not taken pauses the connection too.
-    while (next < bytes.length && pipeline.waiting === 0 && !socket.isPaused()) {
+    while (next < bytes.length && connection.waiting === 0 && !socket.isPaused()) {
       if (socket.destroyed || isLingering(socket)) return;
       parse(bytes.subarray(next, (next += SLICE_BYTES)));
     }
-    if (pipeline.waiting > 0) socket.pause();
+    if (connection.waiting > 0) socket.pause();
     if (next < bytes.length) socket.unshift(bytes.subarray(next));
   });
   socket.off('data', parse);
   // The parser may have stopped reading without the knowledge of the stream, which would wait for ever: this ends its wait.
   socket.push(Buffer.alloc(0));
-  return pipeline;
 }
