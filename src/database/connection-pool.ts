@@ -35,15 +35,10 @@ export class ConnectionPool extends pg.Pool {
   readonly keepsStatements: boolean;
   readonly timeout: number;
   private readonly logger = new Logger(ConnectionPool.name);
-  private readonly opened = new Set<pg.PoolClient>();
-  private readonly inUse = new Set<pg.PoolClient>();
+  private inUse = 0;
   /** In use by a statement that was not answered within the time limit. Its caller does not wait any more. */
   private readonly overdue = new Set<pg.PoolClient>();
-  /** The errors that connections in use have reported. */
-  private readonly failures = new WeakMap<pg.PoolClient, Error>();
   private isInspecting = false;
-  /** For an inspection while every connection is in use. */
-  private readonly spare: pg.Pool;
 
   constructor({
     url,
@@ -66,29 +61,18 @@ export class ConnectionPool extends pg.Pool {
     this.schema = schema;
     this.keepsStatements = keepsStatements;
     this.timeout = timeout;
-    this.spare = new pg.Pool({ ...this.options, max: 1 });
-    this.spare.on('error', () => undefined);
-    this.on('connect', (client) => {
-      this.opened.add(client);
-      client.on('error', (error) => this.failures.set(client, error));
-      client.on('notice', ({ code, routine }) => {
-        // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
-        if (code !== '01000' || routine !== 'SyncRepWaitForLSN') return;
-        this.failures.set(client, new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby'));
-      });
-    });
-    this.on('remove', (client) => this.opened.delete(client));
-    this.on('acquire', (client) => this.inUse.add(client));
-    this.on('release', (_, client) => this.inUse.delete(client));
+    this.on('connect', ignoreErrors);
+    this.on('acquire', () => (this.inUse += 1));
+    this.on('release', () => (this.inUse -= 1));
     // The pool replaces an idle connection that the server closes.
-    this.on('error', (error, client) => {
-      if (this.opened.has(client)) this.logger.warn(`An idle database connection was lost: ${error.message}`);
+    this.on('error', (error) => {
+      this.logger.warn(`An idle database connection was lost: ${error.message}`);
     });
   }
 
   /** Whether every connection is in use. Those that are just being made do not count: they wait for the database as well. */
   isBusy(): boolean {
-    return this.inUse.size >= this.options.max;
+    return this.inUse >= this.options.max;
   }
 
   override async connect(): Promise<pg.PoolClient> {
@@ -117,10 +101,8 @@ export class ConnectionPool extends pg.Pool {
   }
 
   override async end(): Promise<void> {
-    const ended = super.end();
     for (const client of this.overdue) destroy(client);
-    await ended;
-    await this.spare.end();
+    await super.end();
   }
 
   private async run(statement: pg.QueryConfig): Promise<pg.QueryResult> {
@@ -136,19 +118,25 @@ export class ConnectionPool extends pg.Pool {
 
   private async send(client: pg.PoolClient, statement: pg.QueryConfig): Promise<pg.QueryResult> {
     let failure: Error | undefined;
+    const onNotice = ({ code, routine }: { code?: string | undefined; routine?: string | undefined }): void => {
+      // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
+      if (code !== '01000' || routine !== 'SyncRepWaitForLSN') return;
+      failure = new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
+    };
+    client.on('notice', onNotice);
     try {
       const result = await client.query(statement);
-      const error = this.failures.get(client);
-      if (error) throw error;
+      if (failure) throw failure;
       return result;
     } catch (error) {
       const { code } = error as pg.DatabaseError;
       // The server may not be the primary any more, and then the others do not lead there either.
-      if (code === READ_ONLY) this.destroyIdle();
+      if (code === READ_ONLY) this.dropIdle();
       // After any other rejection the connection is as good as before.
       if (code === READ_ONLY || !(error instanceof pg.DatabaseError && isRejection(error))) failure = error as Error;
       throw error;
     } finally {
+      client.off('notice', onNotice);
       this.overdue.delete(client);
       client.release(failure);
     }
@@ -163,12 +151,14 @@ export class ConnectionPool extends pg.Pool {
     if (this.isInspecting) return;
     this.isInspecting = true;
     // They may have died unnoticed, and the inspection must not use one of them.
-    this.destroyIdle();
+    this.dropIdle();
     let inspector: pg.PoolClient | undefined;
     while (this.overdue.size > 0) {
       try {
-        // It keeps its place in the pool meanwhile.
-        inspector ??= await (this.isBusy() ? this.spare : this).connect();
+        // It keeps its place in the pool meanwhile; where none is free, it is one more.
+        inspector ??= await (
+          this.isBusy() ? new pg.Pool({ ...this.options, max: 1 }).on('connect', ignoreErrors) : this
+        ).connect();
         if (!(await this.endDead(inspector))) break;
       } catch {
         inspector?.release(true);
@@ -198,16 +188,25 @@ export class ConnectionPool extends pg.Pool {
     return true;
   }
 
-  private destroyIdle(): void {
-    for (const client of this.opened) {
-      if (this.inUse.has(client)) continue;
-      this.opened.delete(client);
-      destroy(client);
+  private dropIdle(): void {
+    for (let left = this.idleCount; left > 0; left--) {
+      super.connect().then(
+        (client) => {
+          destroy(client);
+          client.release(true);
+        },
+        () => undefined,
+      );
     }
   }
 }
 
 const sessionOf = (client: pg.PoolClient): Session => client as unknown as Session;
+
+/** A lost connection also fails the statement that is on it; without a listener, the event would end the process. */
+function ignoreErrors(client: pg.PoolClient): void {
+  client.on('error', () => undefined);
+}
 
 /** Ends a connection at once, in the midst of a statement too; its pool then removes it. */
 function destroy(client: pg.PoolClient): void {

@@ -35,6 +35,8 @@ export class Database {
     /** The maximum number of connections, as far as that is known. */
     readonly connections: number,
     private readonly adapter: SqlDriverAdapter,
+    /** Whether all connections are in use, as far as that is known. */
+    readonly isBusy: () => boolean = () => false,
     private readonly ownPool?: ConnectionPool,
   ) {}
 
@@ -45,18 +47,20 @@ export class Database {
       const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
       const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
       const adapter = await overPool(factory, pool).connect();
-      return new Database(pool.schema, pool.timeout, pool.options.max, adapter, pool);
+      return new Database(pool.schema, pool.timeout, pool.options.max, adapter, () => pool.isBusy(), pool);
     }
-    const { pool, adapter: factory, timeout = DEFAULT_TIMEOUT } = options;
-    if (pool === undefined) {
-      const adapter = await factory.connect();
-      const schema = adapter.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
-      return new Database(schema, timeout, Infinity, new TransactionalAdapter(adapter, schema, timeout));
-    }
-    const { schema = DEFAULT_SCHEMA } = options;
-    const adapter = await overPool(new PrismaPg({}), new HostPool(pool, timeout, timeout + GRACE_MS)).connect();
-    const connections = pool.options?.max ?? Infinity;
-    return new Database(schema, timeout, connections, new TransactionalAdapter(adapter, schema, timeout));
+    const { pool, adapter, schema = DEFAULT_SCHEMA, timeout = DEFAULT_TIMEOUT } = options;
+    if (pool === undefined) return Database.borrow(adapter, timeout);
+    const hostPool = new HostPool(pool, timeout + GRACE_MS);
+    return Database.borrow(overPool(new PrismaPg({}, { schema }), hostPool), timeout, hostPool);
+  }
+
+  private static async borrow(factory: SqlDriverAdapterFactory, timeout: number, pool?: HostPool): Promise<Database> {
+    const inner = await factory.connect();
+    const schema = inner.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
+    const isBusy = (): boolean => pool?.isBusy() ?? false;
+    const adapter = new TransactionalAdapter(inner, schema, timeout, isBusy);
+    return new Database(schema, timeout, pool?.max ?? Infinity, adapter, isBusy);
   }
 
   /** For a Prisma client. */
@@ -64,11 +68,6 @@ export class Database {
     const { adapter } = this;
     const { provider, adapterName } = adapter;
     return { provider, adapterName, connect: () => Promise.resolve(adapter) };
-  }
-
-  /** Whether all connections are in use, as far as that is known. */
-  isBusy(): boolean {
-    return this.ownPool?.isBusy() ?? false;
   }
 
   /** Runs one statement. The tables' names have to be qualified: the connection may have any `search_path`. */
@@ -96,9 +95,11 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     super({ adapter: database.adapterFactory });
   }
 
-  /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
+  /**
+   * Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. Without `$disconnect()`: it would dispose
+   * of the adapter too, which can be done once only.
+   */
   async onApplicationShutdown(): Promise<void> {
-    await this.$disconnect();
     await this.database.close();
   }
 }

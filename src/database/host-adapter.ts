@@ -1,10 +1,11 @@
-import type {
-  ConnectionInfo,
-  IsolationLevel,
-  SqlDriverAdapter,
-  SqlQuery,
-  SqlResultSet,
-  Transaction,
+import {
+  type ConnectionInfo,
+  isDriverAdapterError,
+  type IsolationLevel,
+  type SqlDriverAdapter,
+  type SqlQuery,
+  type SqlResultSet,
+  type Transaction,
 } from '@prisma/driver-adapter-utils';
 import { withinTime } from '../util/timing.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
@@ -18,12 +19,13 @@ import { escapeSchema } from './prisma-adapter.js';
 export class TransactionalAdapter implements SqlDriverAdapter {
   readonly provider: SqlDriverAdapter['provider'];
   readonly adapterName: string;
-  private disposal?: Promise<void>;
 
+  /** @param isBusy whether every connection is in use, as far as that is known */
   constructor(
     private readonly inner: SqlDriverAdapter,
     private readonly schema: string,
     private readonly timeout: number,
+    private readonly isBusy: () => boolean,
   ) {
     this.provider = inner.provider;
     this.adapterName = inner.adapterName;
@@ -42,7 +44,7 @@ export class TransactionalAdapter implements SqlDriverAdapter {
   }
 
   startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    return this.begin(performance.now() + this.timeout, isolationLevel);
+    return this.inner.startTransaction(isolationLevel);
   }
 
   getConnectionInfo(): ConnectionInfo {
@@ -50,75 +52,56 @@ export class TransactionalAdapter implements SqlDriverAdapter {
     return { ...info, schemaName: escapeSchema(this.schema) };
   }
 
-  /** Prisma's client calls it if it has run a query, and the Database in any case: a pool cannot be ended twice. */
   dispose(): Promise<void> {
-    return (this.disposal ??= this.inner.dispose());
+    return this.inner.dispose();
   }
 
-  private async run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  private async run<T>(statement: (transaction: Transaction) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.timeout;
-    const transaction = await this.begin(deadline);
-    const timeUp = (): Error => new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
-    const result = (async () => {
-      const value = await work(transaction);
-      // The caller does not wait any more.
-      if (performance.now() > deadline + GRACE_MS) throw timeUp();
-      return value;
-    })().then(
-      (value) => commit(transaction).then(() => value),
-      (error: unknown) => rollBack(transaction).then(() => Promise.reject(error as Error)),
-    );
-    return withinTime(result, deadline + GRACE_MS - performance.now(), timeUp);
-  }
-
-  /** Whatever fails here, no statement was sent. */
-  private async begin(deadline: number, isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const beginning = this.beginWithSettings(deadline, isolationLevel);
+    // Now, and not when the time is up.
+    const waits = this.isBusy();
+    const state = { isSent: false, isLate: false };
+    const timeUp = (): Error => {
+      state.isLate = true;
+      return new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
+    };
+    const result = this.inTransaction(async (transaction) => {
+      const left = Math.ceil(Math.max(1, deadline - performance.now()));
+      await transaction.queryRaw(plainQuery(`SELECT set_config('statement_timeout', '${left}', true)`));
+      // The caller has been answered that nothing was sent.
+      if (state.isLate) throw timeUp();
+      state.isSent = true;
+      return statement(transaction);
+    });
     try {
-      const timeUp = (): Error => new DatabaseTimeoutError(`no transaction began within ${this.timeout} ms`);
-      return await withinTime(beginning, deadline + GRACE_MS - performance.now(), timeUp);
+      return await withinTime(result, this.timeout + GRACE_MS, timeUp);
     } catch (cause) {
-      // One that begins after all is ended.
-      void beginning.then(rollBack, () => undefined);
-      if (cause instanceof ConnectionPoolExhaustedError || cause instanceof DatabaseUnreachableError) throw cause;
-      throw new DatabaseUnreachableError('no transaction could be begun', { cause });
+      if (state.isSent) throw cause;
+      // An error of the driver is the server's or the network's: the wait for others was over by then.
+      throw waits && !isDriverAdapterError(cause)
+        ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
+        : new DatabaseUnreachableError('no transaction could be begun', { cause });
     }
   }
 
-  private async beginWithSettings(deadline: number, isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const transaction = await this.inner.startTransaction(isolationLevel);
-    const left = Math.ceil(Math.max(1, deadline - performance.now()));
-    return orRollBack(transaction, async () => {
-      await transaction.queryRaw(plainQuery(`SELECT set_config('statement_timeout', '${left}', true)`));
-      return transaction;
-    });
+  /** Returns the connection, with nothing left open on it. */
+  private async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const transaction = await this.inner.startTransaction();
+    const end = async (sql: string): Promise<void> => {
+      if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery(sql));
+    };
+    try {
+      const result = await work(transaction);
+      await end('COMMIT');
+      await transaction.commit();
+      return result;
+    } catch (error) {
+      // Where this fails too, the connection is lost, and the transaction with it.
+      await end('ROLLBACK').catch(() => undefined);
+      await transaction.rollback().catch(() => undefined);
+      throw error;
+    }
   }
-}
-
-async function commit(transaction: Transaction): Promise<void> {
-  if (!transaction.options.usePhantomQuery) {
-    await orRollBack(transaction, () => transaction.executeRaw(plainQuery('COMMIT')));
-  }
-  await transaction.commit();
-}
-
-async function orRollBack<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    await rollBack(transaction);
-    throw error;
-  }
-}
-
-/** Returns the connection, with nothing left open on it. Never fails: the failure before it matters more. */
-async function rollBack(transaction: Transaction): Promise<void> {
-  try {
-    if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery('ROLLBACK'));
-  } catch {
-    // The connection is lost, and the transaction with it.
-  }
-  await transaction.rollback().catch(() => undefined);
 }
 
 function plainQuery(sql: string): SqlQuery {

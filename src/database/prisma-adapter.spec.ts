@@ -9,12 +9,4 @@ describe(statementNames.name, () => {
     expect(nameOf({ sql: 'SELECT 2' })).not.toBe(name);
     expect(nameOf({ sql: 'SELECT 1' })).toBe(name);
   });
-
-  it('should name no more than a hundred, whatever comes', () => {
-    const nameOf = statementNames();
-    const names = Array.from({ length: 200 }, (_, index) => nameOf({ sql: `SELECT ${index}` }));
-    expect(new Set(names.slice(0, 100)).size).toBe(100);
-    expect(new Set(names.slice(100))).toEqual(new Set(['']));
-    expect(nameOf({ sql: 'SELECT 0' })).toBe(names[0]);
-  });
 });

@@ -16,21 +16,11 @@ export function escapeSchema(schema: string): string {
   return schema.replaceAll('"', '""');
 }
 
-/** Statements that are prepared on each connection; those that are repeated are far fewer. */
-const MAX_NAMED_STATEMENTS = 100;
-const UNNAMED = '';
-
-/**
- * Names statements by their text, so that PostgreSQL parses and plans each once on a connection. When there are too many, further
- * ones get no name, and are not kept.
- */
+/** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. There are few, and no others come. */
 export function statementNames(): (query: { sql: string }) => string {
   const names = new Map<string, string>();
   return ({ sql }) => {
-    const known = names.get(sql);
-    if (known !== undefined) return known;
-    if (names.size === MAX_NAMED_STATEMENTS) return UNNAMED;
-    const name = `plant_store_${names.size + 1}`;
+    const name = names.get(sql) ?? `plant_store_${names.size + 1}`;
     names.set(sql, name);
     return name;
   };

@@ -1,10 +1,17 @@
 import type { Query } from './database.js';
 
 /** Rights of a role, by table. */
-export type Rights = Readonly<Record<string, readonly ('SELECT' | 'INSERT' | 'UPDATE')[]>>;
+export type Rights = Readonly<Record<string, readonly ('SELECT' | 'INSERT' | 'UPDATE' | 'DELETE')[]>>;
 
 /** What the service does with plants. */
 export const PLANTS_RIGHTS: Rights = { plants: ['SELECT', 'INSERT'] };
+
+/** What the service and `plant-store token` do. */
+export const ALL_RIGHTS: Rights = {
+  ...PLANTS_RIGHTS,
+  access_tokens: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  _prisma_migrations: ['SELECT'],
+};
 
 // From the catalogue, which every role may read, whatever its rights in the schema. A right on some columns will do.
 const MISSING_GRANTS = `

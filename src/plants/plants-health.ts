@@ -30,8 +30,8 @@ const REASONS: Readonly<Record<string, string>> = {
 @Injectable()
 export class PlantsHealth {
   private result = Promise.resolve();
-  private isProbing = false;
-  private probeAt = 0;
+  /** Infinite while a probe runs. */
+  private nextProbe = 0;
 
   constructor(private readonly database: Database) {}
 
@@ -40,12 +40,10 @@ export class PlantsHealth {
    * it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
    */
   check(): Promise<void> {
-    if (!this.isProbing && performance.now() >= this.probeAt) {
-      this.isProbing = true;
-      this.probeAt = performance.now() + PROBE_EVERY_MS;
-      this.result = this.probe().finally(() => {
-        this.isProbing = false;
-      });
+    const now = performance.now();
+    if (now >= this.nextProbe) {
+      this.nextProbe = Infinity;
+      this.result = this.probe().finally(() => (this.nextProbe = now + PROBE_EVERY_MS));
     }
     const late = `the database did not answer within ${CHECK_TIMEOUT_MS} ms`;
     return withinTime(this.result, CHECK_TIMEOUT_MS, () => new Error(this.database.isBusy() ? OVERLOADED : late));

@@ -67,9 +67,8 @@ export async function sharesSessions(
   limits?: ConnectionLimits,
 ): Promise<boolean> {
   const session = await sessionOf(client);
-  const { processID } = client as { processID?: number | null };
   // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
-  if (processID == null || processID === session) return false;
+  if ((client as { processID?: number }).processID === session) return false;
   const compare = async (other: pg.Client): Promise<boolean> => {
     for (let count = 0; count < COMPARISONS; count++) {
       if ((await sessionOf(other)) === session || (await sessionOf(client)) !== session) return true;

@@ -6,7 +6,7 @@ import { reasonOf } from '../../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import type { DatabaseOptions } from '../database.options.js';
-import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
+import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
@@ -22,8 +22,6 @@ import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
-/** Of which a warning was logged: several modules check one database. */
-const POOLED_DATABASES = new Set<string>();
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
@@ -68,7 +66,8 @@ export class Migrator {
     const migrations = await readMigrations(this.folder);
     await this.connected(async (client) => {
       await assertTables(queryOf(client), this, migrations, rights);
-      await this.warnOfPooler(client);
+      // A store needs rights, and only its creates depend on it.
+      if (rights !== undefined) await this.warnOfPooler(client);
     });
   }
 
@@ -98,15 +97,12 @@ export class Migrator {
   }
 
   private async warnOfPooler(client: pg.Client): Promise<void> {
-    const { isPooled, description } = this.database;
-    if (isPooled) return;
+    if (this.database.isPooled) return;
     const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
     // It is a help, and no condition of the start.
-    const isShared = await sharesSessions(this.database, client, limits).catch(() => false);
-    if (!isShared || POOLED_DATABASES.has(description)) return;
-    POOLED_DATABASES.add(description);
+    if (!(await sharesSessions(this.database, client, limits).catch(() => false))) return;
     new Logger(Migrator.name).warn(
-      `Database ${description} is reached through a pooler that gives each transaction another session, and its URL does ` +
+      `Database ${this.database.description} is reached through a pooler that gives each transaction another session, and its URL does ` +
         'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
     );
   }
@@ -118,10 +114,8 @@ export class Migrator {
     const [grantee, schema] = [this.grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
     const grants = [
       `USAGE ON SCHEMA ${schema}`,
-      `SELECT, INSERT ON ${schema}.plants`,
-      `SELECT, INSERT, UPDATE, DELETE ON ${schema}.access_tokens`,
       `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`,
-      `SELECT ON ${schema}._prisma_migrations`,
+      ...Object.entries(ALL_RIGHTS).map(([table, rights]) => `${rights.join(', ')} ON ${schema}.${table}`),
     ];
     await client.query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
