@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 
 const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--omit=optional', '--json'], {
   encoding: 'utf8',
+  timeout: 60_000,
   shell: process.platform === 'win32',
 });
 const { metadata, vulnerabilities = {}, message = 'no answer' } = reportOf(stdout);

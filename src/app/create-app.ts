@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -28,11 +28,12 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
 
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
+  const logger = new ServiceLogger(options);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter(options, connectionLimit(options)),
+    new PlantStoreAdapter(options, connectionLimit(options, logger)),
     // The plant route reads its body itself, after the guard.
-    { bodyParser: false, abortOnError: false, logger: new ServiceLogger(options) },
+    { bodyParser: false, abortOnError: false, logger },
   );
   app.set('trust proxy', options.trustProxy);
   if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
@@ -44,7 +45,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
 const OWN_DESCRIPTORS = 64;
 
 /** How many client connections may be open, so that the database and the management listener always have descriptors left. */
-function connectionLimit({ maxConnections, databasePoolSize }: Environment): number {
+function connectionLimit({ maxConnections, databasePoolSize }: Environment, logger: LoggerService): number {
   // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
   const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
@@ -52,9 +53,10 @@ function connectionLimit({ maxConnections, databasePoolSize }: Environment): num
   // No number where there is no limit, as on Windows.
   if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return maxConnections;
   const limit = Math.max(1, descriptors - reserved);
-  new Logger('PlantStore').warn(
+  logger.warn(
     `MAX_CONNECTIONS is lowered from ${maxConnections} to ${limit}: the process may open ${descriptors} descriptors (ulimit -n), and ` +
       `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`,
+    'PlantStore',
   );
   return limit;
 }

@@ -61,8 +61,10 @@ async function run(environment: Environment, databaseUrl: string, stopped: Promi
     logger.warn('The database did not answer in time; the process ends nevertheless');
     process.exit(1);
   }, environment.shutdownTimeout + DISCONNECT_MS);
-  await app.close();
-  clearTimeout(forced);
+  // After a failure too it must not keep the process.
+  await app.close().finally(() => {
+    clearTimeout(forced);
+  });
 }
 
 /** Resolves at the first SIGINT or SIGTERM. The second one ends the process at once. */
@@ -76,6 +78,12 @@ function shutdownSignal(): Promise<void> {
       resolve();
     };
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+    if (process.env.npm_lifecycle_event === undefined) return;
+    // npm signals its shell, which ends without passing the signal on.
+    const shell = process.ppid;
+    setInterval(() => {
+      if (first === undefined && process.ppid !== shell) onSignal('SIGTERM');
+    }, REPEATED_SIGNAL_MS).unref();
   });
 }
 

@@ -4,6 +4,7 @@ import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { withinTime } from '../util/timing.js';
+import { columnOf, TEXT_COLUMNS } from './plant-sql.js';
 
 /** From one probe to the next. */
 const PROBE_EVERY_MS = 2000;
@@ -11,6 +12,9 @@ const PROBE_EVERY_MS = 2000;
 const CHECK_TIMEOUT_MS = 2000;
 /** Limit of a probe's wait for the lock on the table. */
 const LOCK_TIMEOUT_MS = 1000;
+
+/** A role may have rights on some columns only. */
+const COLUMNS = ['id', 'write_id', ...TEXT_COLUMNS.map(columnOf)].join(', ');
 
 const MISSING_RIGHT = '42501';
 const OVERLOADED = 'the database is overloaded: every connection is in use';
@@ -77,7 +81,7 @@ export class PlantsHealth {
     // One statement, which every adapter can send.
     return `DO ${pg.escapeLiteral(`BEGIN
       PERFORM set_config('lock_timeout', '${lockTimeout}', true), set_config('synchronous_commit', 'local', true);
-      INSERT INTO ${table} (id, name) SELECT id, name FROM ${table} WHERE false;
+      INSERT INTO ${table} (${COLUMNS}) SELECT ${COLUMNS} FROM ${table} WHERE false;
       ${insertsRow ? row : ''}
     END`)}`;
   }

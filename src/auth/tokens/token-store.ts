@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { isRejection } from '../../database/database.errors.js';
+import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
@@ -50,8 +50,7 @@ export class TokenStore {
       connectionString,
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
-      // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default, and
-      // ends the session of a statement whose client is gone.
+      // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.
       ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
       query_timeout: STATEMENT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -92,7 +91,7 @@ export class TokenStore {
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     const ids = uses.map(({ id }) => id).join();
     const ages = uses.map(({ age }) => Math.round(age)).join();
-    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+    const recorded = this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
       SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (
         SELECT token.id, latest.at
@@ -102,6 +101,11 @@ export class TokenStore {
         WHERE token.last_used_at IS NULL OR token.last_used_at <= latest.at - interval '1 minute'
         FOR NO KEY UPDATE OF token SKIP LOCKED
       ) AS used WHERE access_tokens.id = used.id`);
+    await recorded.catch((error: unknown) => {
+      // The server may not be the primary any more, and not hear of revocations.
+      if (sqlStateOf(error) === READ_ONLY) this.socket?.destroy(new Error('the server is read-only'));
+      throw error;
+    });
   }
 
   /** Closes the connection for good, after the statement in flight. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-/** How long requests wait while connections come in; as long again, they then do not. */
+/** How long requests wait while connections come in. */
 const MAX_HOLD_MS = 50;
+/** So many times as long, they then do not: else anybody could slow all others by opening connections. */
+const FREE_FACTOR = 3;
 /** But so many turns in any case: those in which many answers arrive from the storage are long. */
 const MIN_TURNS = 64;
 
@@ -63,7 +65,7 @@ export class AcceptFirst {
     callback?.();
     this.holding = false;
     const end = performance.now();
-    this.freeUntil = Math.max(this.freeUntil, end + (end - begin));
+    this.freeUntil = Math.max(this.freeUntil, end + FREE_FACTOR * (end - begin));
     for (const [request, response] of this.waiting.splice(0)) {
       // A client that is gone by now asked for nothing yet.
       if (!request.socket.destroyed) this.listener(request, response);

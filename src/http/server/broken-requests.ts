@@ -61,10 +61,14 @@ export function refuseBrokenRequests(
   };
 
   // Node counts the time in which the connection is not read too, and reports a request once only.
-  const failWhenLate = (cause: NodeJS.ErrnoException, socket: Socket, number = arrivingNumber(socket)): void => {
-    const left = requestTimeout - readingMs(socket);
+  const failWhenLate = (cause: NodeJS.ErrnoException, socket: Socket, number?: number): void => {
+    const arriving = number ?? arrivingNumber(socket);
+    const request = lastResponse(socket)?.req;
+    // While a token is looked up for example, nobody takes the body yet: it has the whole time once more.
+    const isUnread = number === undefined && request?.complete === false && !request.readableFlowing;
+    const left = isUnread ? requestTimeout : requestTimeout - readingMs(socket);
     const again = (): void => {
-      if (arrivingNumber(socket) === number) failWhenLate(cause, socket, number);
+      if (arrivingNumber(socket) === arriving) failWhenLate(cause, socket, arriving);
     };
     if (left <= 0) fail(cause, socket);
     else setTimeout(again, left).unref();

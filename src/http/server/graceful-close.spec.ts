@@ -88,6 +88,23 @@ describe(GracefulClose.name, () => {
     ]);
   });
 
+  it('should end a connection whose client sends the next request before it has the answer', async () => {
+    const answer: RequestListener = (request, response) =>
+      void setImmediate(() => response.end(`<${String(request.url)}>`));
+    await listen(answer);
+    const { client, text, closed } = await open();
+    const send = (): unknown => client.writable && client.write(REQUEST);
+    client.write(REQUEST + REQUEST);
+    client.on('data', send);
+    await once(client, 'data');
+    const begin = performance.now();
+    await graceful.close();
+    await closed;
+    expect(performance.now() - begin).toBeLessThan(LONGER_THAN_THE_GRACE_MS);
+    expect(text()).not.toMatch(/ECONNRESET/);
+    expect(text()).toMatch(/Connection: close\r[^]*<\/>$/);
+  });
+
   it('should not cut off an answer that is ready and that its client has yet to take', async () => {
     const size = 30_000_000;
     await listen((_request, response) => response.end(Buffer.alloc(size, 'x')));

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestTimeoutError } from '../http.errors.js';
 import type { AcceptFirst } from './accept-first.js';
 import { isLingering, lingerOnClose } from './connection-close.js';
-import { lastResponse } from './pipelining.js';
+import { endWithLast, lastResponse } from './pipelining.js';
 
 export interface CloseTimes {
   /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
@@ -119,6 +119,7 @@ export class GracefulClose {
 function endWith(response: ServerResponse | undefined): void {
   if (!response?.shouldKeepAlive || response.headersSent || isLingering(response.req.socket)) return;
   const { socket } = response.req;
+  endWithLast(socket);
   // Looked at when the headers are sent: of several requests that a client has sent in one go, only the last ends the connection.
   Object.defineProperty(response, 'shouldKeepAlive', {
     get: () => lastResponse(socket) !== response,

@@ -64,6 +64,18 @@ describe(createHttpServer.name, () => {
     client.destroy();
   });
 
+  it('should not take a request for late whose body nobody took in time', async () => {
+    const client = await open((request, response) => {
+      setTimeout(() => request.resume().on('end', () => response.end('whole')), 1.7 * REQUEST_TIMEOUT);
+    });
+    client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${' '.repeat(1_000_000)}`);
+    let text = '';
+    client.setEncoding('latin1').on('data', (chunk) => (text += String(chunk)));
+    await once(client, 'data');
+    expect(text).toContain('whole');
+    client.destroy();
+  });
+
   describe('with pipelined requests', () => {
     const ANSWER = /HTTP\/1\.1 /g;
     const slowly = (response: ServerResponse): void => {

@@ -15,9 +15,16 @@ interface Connection {
 }
 
 const connections = new WeakMap<Socket, Connection>();
+/** The connections that end with the last request that was parsed. */
+const ending = new WeakSet<Socket>();
 
 export function lastResponse(socket: Socket): ServerResponse | undefined {
   return connections.get(socket)?.last;
+}
+
+/** From now on nothing is read behind the last request: a client that goes on sending would keep the connection for ever. */
+export function endWithLast(socket: Socket): void {
+  ending.add(socket);
 }
 
 /** The number, on its connection, of the request that has not arrived in full; it may not have begun. */
@@ -34,8 +41,9 @@ export function readingMs(socket: Socket): number {
 
 /** Bytes that are parsed before it is looked whether a request waits. */
 const SLICE_BYTES = 1024;
-/** Requests of all connections that may wait, at some 2 KB each: the connection of one more is closed. */
+/** Requests of all connections that may wait, at some 2 KB each: beyond it, a connection with more than a few of them is closed. */
 const MAX_WAITING = 20_000;
+const FEW_WAITING = 10;
 let allWaiting = 0;
 
 /** The connections that have begun a request in this turn of the event loop. */
@@ -59,14 +67,14 @@ export function inTurn(response: ServerResponse, begin: () => void): void {
   if (connection.resumedAt === undefined) takeOver(socket, connection);
   connection.waiting += 1;
   allWaiting += 1;
-  if (allWaiting > MAX_WAITING) socket.destroy();
+  if (allWaiting > MAX_WAITING && connection.waiting > FEW_WAITING) socket.destroy();
   const startNext = (): void => {
     setImmediate(() => {
       if (socket.destroyed) return;
       connection.waiting -= 1;
       allWaiting -= 1;
       start(socket, begin);
-      if (connection.waiting > 0) return;
+      if (connection.waiting > 0 || (ending.has(socket) && connection.last.req.complete)) return;
       connection.resumedAt = performance.now();
       socket.resume();
     });
