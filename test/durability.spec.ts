@@ -26,6 +26,16 @@ describe('What was answered with 200', () => {
   });
   afterEach(() => database.drop());
 
+  /** Each plant is stored with the setting of its own insert in place of this column. */
+  const storeSettingAs = (column: string): Promise<unknown> =>
+    database.query(`
+      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        NEW.${column} := current_setting('synchronous_commit');
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
+
   it.each([
     ['off', 'on'],
     ['local', 'on'],
@@ -33,13 +43,7 @@ describe('What was answered with 200', () => {
   ])('should be on the disk, though the default of the database is %s', async (setting, expected) => {
     await database.query(`
       DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO ${setting}', current_database()); END $$`);
-    await database.query(`
-      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        NEW.name := current_setting('synchronous_commit');
-        RETURN NEW;
-      END $$;
-      CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
+    await storeSettingAs('name');
     const store = await startStoreOn(database);
     const responses = await Promise.all([1, 2, 3].map((id) => store.post(`{"id":${id},"name":"Rose"}`)));
     await store.stop();
@@ -54,13 +58,7 @@ describe('What was answered with 200', () => {
     ['local', 'on'],
     ['remote_apply', 'remote_apply'],
   ])('should be on the disk, though sessions that others set up have %s', async (session, expected) => {
-    await database.query(`
-      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        NEW.tag := current_setting('synchronous_commit');
-        RETURN NEW;
-      END $$;
-      CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
+    await storeSettingAs('tag');
     const options = `-c synchronous_commit=${session}`;
     const pool = new pg.Pool({ connectionString: database.url, options, max: 2 });
     const guest = await Guest.start({ pool });

@@ -28,11 +28,18 @@ const PLANTS = new PlantsSettings();
 const AUTH = new AuthSettings();
 
 const MAX_CONNECTIONS = 1_000_000;
-const WITHOUT_ISSUER = 'is set without JWT_ISSUER: should be left out, or that set';
+const isSetWithout = (variable: string): string => `is set without ${variable}: should be left out, or that set`;
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 function hostsOverlap({ host, managementHost }: Environment): boolean {
   return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
+}
+
+/** What means nothing without another variable. */
+function OnlyWith(property: 'jwtIssuer' | 'migrationDatabaseUrl', variable: string): PropertyDecorator {
+  return Rule<Environment>((value, environment) =>
+    value !== undefined && environment[property] === undefined ? isSetWithout(variable) : undefined,
+  );
 }
 
 /** The configuration of the process: each property with its variable, its explanation, its default and its rules. */
@@ -88,11 +95,7 @@ export class Environment {
   @Variable('MIGRATION_DATABASE_PASSWORD', 'Password for MIGRATION_DATABASE_URL, if that does not hold it.', {
     secret: true,
   })
-  @Rule<Environment>((password, { migrationDatabaseUrl }) =>
-    password !== undefined && migrationDatabaseUrl === undefined
-      ? 'is set without MIGRATION_DATABASE_URL: should be left out, or that set'
-      : undefined,
-  )
+  @OnlyWith('migrationDatabaseUrl', 'MIGRATION_DATABASE_URL')
   migrationDatabasePassword?: string;
 
   @Variable('DATABASE_POOL_SIZE', 'Maximum number of connections to the database.')
@@ -119,22 +122,18 @@ export class Environment {
   @Variable('JWT_AUDIENCE', 'Accepted "aud" of a JWT; several are separated by commas. Required with JWT_ISSUER.')
   @Rule<Environment>((audiences, { jwtIssuer }) => {
     const isMissing = (audiences as string[]).length === 0;
-    if (jwtIssuer === undefined) return isMissing ? undefined : WITHOUT_ISSUER;
+    if (jwtIssuer === undefined) return isMissing ? undefined : isSetWithout('JWT_ISSUER');
     return isMissing ? 'is missing, should be what the issuer puts into the "aud" of JWTs for this service' : undefined;
   })
   jwtAudience: string[] = [];
 
   @Variable('JWT_JWKS_URL', "URL of the issuer's keys; by default the one that its discovery document names.")
-  @Rule<Environment>((url, { jwtIssuer }) =>
-    url !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
-  )
+  @OnlyWith('jwtIssuer', 'JWT_ISSUER')
   @HttpUrl({ query: true })
   jwtJwksUrl?: string;
 
   @Variable('JWT_TYP', 'Required "typ" of a JWT: at+jwt, that of RFC 9068; by default it may also be JWT or missing.')
-  @Rule<Environment>((typ, { jwtIssuer }) =>
-    typ !== undefined && jwtIssuer === undefined ? WITHOUT_ISSUER : undefined,
-  )
+  @OnlyWith('jwtIssuer', 'JWT_ISSUER')
   @Word({ 'at+jwt': 'at+jwt' })
   jwtTyp?: 'at+jwt';
 
