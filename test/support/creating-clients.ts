@@ -10,22 +10,26 @@ export class CreatingClients implements AsyncDisposable {
   readonly created: number[] = [];
   /** Answers other than 200. */
   readonly refusals: RawResponse[] = [];
-  private next = 1;
-  private stopping = false;
+  protected next: number;
+  protected stopping = false;
   private readonly running: Promise<unknown>;
 
-  private constructor(
-    private readonly port: number,
+  /** @param firstId ids count up from here */
+  constructor(
+    protected readonly port: number,
     count: number,
+    firstId = 1,
   ) {
-    this.running = Promise.all(Array.from({ length: count }, () => this.run()));
+    this.next = firstId;
+    // After the constructor of a subclass.
+    this.running = Promise.all(Array.from({ length: count }, () => Promise.resolve().then(() => this.run())));
   }
 
   static start(port: number, count: number): CreatingClients {
     return new CreatingClients(port, count);
   }
 
-  /** Resolves when every request under way is answered or lost. */
+  /** Resolves when every request in flight is answered or lost. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.running;
@@ -35,7 +39,7 @@ export class CreatingClients implements AsyncDisposable {
     return this.stop();
   }
 
-  private async run(): Promise<void> {
+  protected async run(): Promise<void> {
     while (!this.stopping) {
       try {
         using connection = await RawConnection.open(this.port);
@@ -48,7 +52,7 @@ export class CreatingClients implements AsyncDisposable {
   }
 
   /** Whether the connection can be used again, and is to be. */
-  private async create(connection: RawConnection): Promise<boolean> {
+  protected async create(connection: RawConnection): Promise<boolean> {
     const id = this.next++;
     const body = `{"id":${id},"name":"Rose"}`;
     connection.send(postHead('', body), body);

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { CreatingClients } from './creating-clients.js';
 import { RawConnection } from './raw-connection.js';
 import { postHead } from './request.js';
 
@@ -6,40 +7,15 @@ import { postHead } from './request.js';
 const RETRY_MS = 10;
 
 /** Clients that create plants one after the other, each on a connection that it keeps as long as it may. They repeat nothing but refused connections. */
-export class ExactingClients implements AsyncDisposable {
-  /** The ids of the plants that were answered with 200. */
-  readonly created: number[] = [];
+export class ExactingClients extends CreatingClients {
   /** Requests without an answer, and answers other than 200: why. */
   readonly failures: string[] = [];
   /** Answers with `Connection: close`. */
   closings = 0;
   /** Answers without it, to requests that were sent after one of the others had arrived. */
   lateKeepAlives = 0;
-  private next: number;
-  private stopping = false;
-  private readonly running: Promise<unknown>;
 
-  /** @param firstId ids count up from here */
-  constructor(
-    private readonly port: number,
-    count: number,
-    firstId = 1,
-  ) {
-    this.next = firstId;
-    this.running = Promise.all(Array.from({ length: count }, () => this.run()));
-  }
-
-  /** Resolves when every request in flight is answered or lost. */
-  async stop(): Promise<void> {
-    this.stopping = true;
-    await this.running;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
-  private async run(): Promise<void> {
+  protected override async run(): Promise<void> {
     while (!this.stopping) {
       const connection = await this.connect();
       if (!connection) continue;
@@ -59,8 +35,7 @@ export class ExactingClients implements AsyncDisposable {
     }
   }
 
-  /** Whether the connection can be used again, and is to be. */
-  private async create(connection: RawConnection): Promise<boolean> {
+  protected override async create(connection: RawConnection): Promise<boolean> {
     const id = this.next++;
     const body = `{"id":${id},"name":"Rose"}`;
     const late = this.closings > 0;
