@@ -1,0 +1,7 @@
+export {
+  type PlantInMemory,
+  PlantsInMemory,
+  PlantsTestingModule,
+  type PlantsTestingModuleAsyncOptions,
+  type PlantsTestingModuleOptions,
+} from './plants-testing.module.js';

@@ -1,0 +1,145 @@
+import { type ConfigurableModuleAsyncOptions, type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { DatabaseTimeoutError, DatabaseUnreachableError } from '../database/database.errors.js';
+import { Database } from '../database/database.js';
+import { BatchWriter } from '../plants/batch-writer.js';
+import type { NewPlant } from '../plants/new-plant.js';
+import type { PlantRecord } from '../plants/plant-sql.js';
+import { PlantsHealth } from '../plants/plants-health.js';
+import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { WriteQueueFullError } from '../plants/plants.errors.js';
+import { PLANTS_MODULE_OPTIONS, PlantsModule } from '../plants/plants.module.js';
+import {
+  PLANTS_MODULE_SETTINGS,
+  type PlantsModuleExtras,
+  type PlantsModuleOptions,
+  PlantsModuleOptionsError,
+  type PlantsModuleSettings,
+  settingsOf,
+} from '../plants/plants.options.js';
+import { PlantsRepository } from '../plants/plants.repository.js';
+import { PlantsService } from '../plants/plants.service.js';
+import type { CreateResult } from '../plants/write-queue.js';
+
+/** Has the form of a URL, as the options need one. Nothing connects to it, and no host has this name. */
+const NO_DATABASE = { url: 'postgresql://plants@in-memory.invalid/plants' };
+
+/** What makes a create fail, by the number that it is answered with. */
+const FAILURES = {
+  50300: () => new DatabaseUnreachableError('failNext(50300)'),
+  50301: () => new WriteQueueFullError('failNext(50301)'),
+  50400: () => new DatabaseTimeoutError('failNext(50400)'),
+};
+
+/** A plant as it is stored. What it was created without is absent. */
+export interface PlantInMemory extends NewPlant {
+  createdBy?: string;
+  idempotencyKey?: string;
+}
+
+/** What a `PlantsTestingModule` has stored. */
+export abstract class PlantsInMemory {
+  /** The stored plants, in the order of their creation. */
+  abstract readonly plants: PlantInMemory[];
+  /** Removes all plants, and the failures that no create had yet: for `beforeEach`. */
+  abstract clear(): void;
+  /**
+   * Makes the next create fail with this number, and store nothing: 50300 as if the database were away, 50301 overloaded, 50400
+   * silent. Called twice, it makes the next two fail.
+   */
+  abstract failNext(error: keyof typeof FAILURES): void;
+}
+
+/** Takes the place of the writer and of all below it. */
+@Injectable()
+class WriterInMemory extends PlantsInMemory implements Pick<BatchWriter, 'create'> {
+  private readonly records = new Map<bigint, PlantRecord>();
+  private readonly failures: Error[] = [];
+
+  constructor(private readonly statistics: PlantsStatistics) {
+    super();
+  }
+
+  get plants(): PlantInMemory[] {
+    const isGiven = ([, value]: [string, unknown]): boolean => value !== null;
+    return [...this.records.values()].map(
+      (record) => Object.fromEntries(Object.entries(record).filter(isGiven)) as unknown as PlantInMemory,
+    );
+  }
+
+  clear(): void {
+    this.records.clear();
+    this.failures.length = 0;
+  }
+
+  failNext(error: keyof typeof FAILURES): void {
+    if (!Object.hasOwn(FAILURES, error)) {
+      throw new TypeError(`failNext: is ${String(error)}, should be one of ${Object.keys(FAILURES).join(', ')}`);
+    }
+    this.failures.push(FAILURES[error]());
+  }
+
+  create(plant: PlantRecord): Promise<CreateResult> {
+    this.statistics.statements += 1;
+    const failure = this.failures.shift();
+    if (failure) return Promise.reject(failure);
+    const existingPlant = this.records.get(plant.id);
+    if (existingPlant) return Promise.resolve({ stored: false, existingPlant });
+    this.records.set(plant.id, plant);
+    this.statistics.created += 1;
+    return Promise.resolve({ stored: true });
+  }
+}
+
+@Injectable()
+class ServiceWithoutDatabase extends PlantsService {
+  override onModuleInit(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function settingsWithoutDatabase(options: Record<string, unknown>): PlantsModuleSettings {
+  if (options.database === undefined) return settingsOf({ ...options, database: NO_DATABASE });
+  const fault = 'database: is given, should be left out: PlantsTestingModule keeps the plants in memory';
+  throw new PlantsModuleOptionsError([fault]);
+}
+
+/** The options that the factory of `PlantsTestingModule.forRootAsync` returns. */
+type OptionsInMemory = Omit<PlantsModuleOptions, 'database'>;
+
+/** All options of `PlantsModule` but `database`. */
+export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleExtras>;
+
+/** What `PlantsModule.forRootAsync` is given, with a factory that returns no `database`. */
+export type PlantsTestingModuleAsyncOptions = ConfigurableModuleAsyncOptions<OptionsInMemory> &
+  Partial<PlantsModuleExtras>;
+
+/**
+ * The store for tests of a host: `POST /plants` as `PlantsModule` has it, but the plants are kept in memory. It needs no database and opens
+ * no connection, and nothing is durable.
+ *
+ * It exports what `PlantsModule` exports, and `PlantsInMemory`.
+ */
+@Module({
+  providers: [
+    { provide: BatchWriter, useClass: WriterInMemory },
+    { provide: PlantsInMemory, useExisting: BatchWriter },
+    { provide: Database, useValue: {} },
+    { provide: PlantsService, useClass: ServiceWithoutDatabase },
+    { provide: PlantsHealth, useValue: { check: () => Promise.resolve() } satisfies Pick<PlantsHealth, 'check'> },
+    PlantsRepository,
+    PlantsStatistics,
+    { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsWithoutDatabase, inject: [PLANTS_MODULE_OPTIONS] },
+  ],
+  exports: [PlantsService, PlantsHealth, PlantsStatistics, PlantsInMemory],
+})
+export class PlantsTestingModule extends PlantsModule {
+  /** The store with these options; without any it has the defaults of `PlantsModule`, and no guard. */
+  static override forRoot(options: PlantsTestingModuleOptions = {}): DynamicModule {
+    return super.forRoot(options as Parameters<typeof PlantsModule.forRoot>[0]);
+  }
+
+  /** The store with the options that a factory returns, as `PlantsModule` has it. */
+  static override forRootAsync(options: PlantsTestingModuleAsyncOptions): DynamicModule {
+    return super.forRootAsync(options as Parameters<typeof PlantsModule.forRootAsync>[0]);
+  }
+}
