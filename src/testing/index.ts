@@ -1,7 +1,2 @@
-export {
-  type PlantInMemory,
-  PlantsInMemory,
-  PlantsTestingModule,
-  type PlantsTestingModuleAsyncOptions,
-  type PlantsTestingModuleOptions,
-} from './plants-testing.module.js';
+export { PlantsInMemory, PlantsTestingModule } from './plants-testing.module.js';
+export type { PlantInMemory, PlantsTestingModuleOptions } from './plants-testing.module.js';

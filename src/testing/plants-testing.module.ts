@@ -61,9 +61,8 @@ class WriterInMemory extends PlantsInMemory implements Pick<BatchWriter, 'create
 
   get plants(): PlantInMemory[] {
     const isGiven = ([, value]: [string, unknown]): boolean => value !== null;
-    return [...this.records.values()].map(
-      (record) => Object.fromEntries(Object.entries(record).filter(isGiven)) as unknown as PlantInMemory,
-    );
+    const plantOf = (record: PlantRecord): object => Object.fromEntries(Object.entries(record).filter(isGiven));
+    return [...this.records.values()].map(plantOf) as PlantInMemory[];
   }
 
   clear(): void {
@@ -97,21 +96,16 @@ class ServiceWithoutDatabase extends PlantsService {
   }
 }
 
-function settingsWithoutDatabase(options: Record<string, unknown>): PlantsModuleSettings {
-  if (options.database === undefined) return settingsOf({ ...options, database: NO_DATABASE });
+function settingsWithoutDatabase(options?: Record<string, unknown>): PlantsModuleSettings {
+  if (options?.database === undefined) return settingsOf({ ...options, database: NO_DATABASE });
   const fault = 'database: is given, should be left out: PlantsTestingModule keeps the plants in memory';
   throw new PlantsModuleOptionsError([fault]);
 }
 
-/** The options that the factory of `PlantsTestingModule.forRootAsync` returns. */
 type OptionsInMemory = Omit<PlantsModuleOptions, 'database'>;
 
 /** All options of `PlantsModule` but `database`. */
 export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleExtras>;
-
-/** What `PlantsModule.forRootAsync` is given, with a factory that returns no `database`. */
-export type PlantsTestingModuleAsyncOptions = ConfigurableModuleAsyncOptions<OptionsInMemory> &
-  Partial<PlantsModuleExtras>;
 
 /**
  * The store for tests of a host: `POST /plants` as `PlantsModule` has it, but the plants are kept in memory. It needs no database and opens
@@ -125,7 +119,7 @@ export type PlantsTestingModuleAsyncOptions = ConfigurableModuleAsyncOptions<Opt
     { provide: PlantsInMemory, useExisting: BatchWriter },
     { provide: Database, useValue: {} },
     { provide: PlantsService, useClass: ServiceWithoutDatabase },
-    { provide: PlantsHealth, useValue: { check: () => Promise.resolve() } satisfies Pick<PlantsHealth, 'check'> },
+    { provide: PlantsHealth, useFactory: (): Pick<PlantsHealth, 'check'> => ({ check: () => Promise.resolve() }) },
     PlantsRepository,
     PlantsStatistics,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsWithoutDatabase, inject: [PLANTS_MODULE_OPTIONS] },
@@ -139,7 +133,9 @@ export class PlantsTestingModule extends PlantsModule {
   }
 
   /** The store with the options that a factory returns, as `PlantsModule` has it. */
-  static override forRootAsync(options: PlantsTestingModuleAsyncOptions): DynamicModule {
+  static override forRootAsync(
+    options: ConfigurableModuleAsyncOptions<OptionsInMemory> & Partial<PlantsModuleExtras>,
+  ): DynamicModule {
     return super.forRootAsync(options as Parameters<typeof PlantsModule.forRootAsync>[0]);
   }
 }
