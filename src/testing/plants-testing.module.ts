@@ -1,4 +1,10 @@
-import { type ConfigurableModuleAsyncOptions, type DynamicModule, Injectable, Module } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
+  Injectable,
+  Module,
+} from '@nestjs/common';
 import { DatabaseTimeoutError, DatabaseUnreachableError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { BatchWriter } from '../plants/batch-writer.js';
@@ -24,11 +30,11 @@ import type { CreateResult } from '../plants/write-queue.js';
 const NO_DATABASE = { url: 'postgresql://plants@in-memory.invalid/plants' };
 
 /** What makes a create fail, by the number that it is answered with. */
-const FAILURES = {
-  50300: () => new DatabaseUnreachableError('failNext(50300)'),
-  50301: () => new WriteQueueFullError('failNext(50301)'),
-  50400: () => new DatabaseTimeoutError('failNext(50400)'),
-};
+const FAILURES = new Map<number, new (message: string) => Error>([
+  [50300, DatabaseUnreachableError],
+  [50301, WriteQueueFullError],
+  [50400, DatabaseTimeoutError],
+]);
 
 /** A plant as it is stored. What it was created without is absent. */
 export interface PlantInMemory extends NewPlant {
@@ -42,11 +48,8 @@ export abstract class PlantsInMemory {
   abstract readonly plants: PlantInMemory[];
   /** Removes all plants, and the failures that no create had yet: for `beforeEach`. */
   abstract clear(): void;
-  /**
-   * Makes the next create fail with this number, and store nothing: 50300 as if the database were away, 50301 overloaded, 50400
-   * silent. Called twice, it makes the next two fail.
-   */
-  abstract failNext(error: keyof typeof FAILURES): void;
+  /** Makes the next create fail as if the database were away (50300), overloaded (50301) or silent (50400), and store nothing. */
+  abstract failNext(error: 50300 | 50301 | 50400): void;
 }
 
 /** Takes the place of the writer and of all below it. */
@@ -70,11 +73,10 @@ class WriterInMemory extends PlantsInMemory implements Pick<BatchWriter, 'create
     this.failures.length = 0;
   }
 
-  failNext(error: keyof typeof FAILURES): void {
-    if (!Object.hasOwn(FAILURES, error)) {
-      throw new TypeError(`failNext: is ${String(error)}, should be one of ${Object.keys(FAILURES).join(', ')}`);
-    }
-    this.failures.push(FAILURES[error]());
+  failNext(error: number): void {
+    const Failure = FAILURES.get(error);
+    if (!Failure) throw new TypeError(`failNext: is ${error}, should be one of ${[...FAILURES.keys()].join(', ')}`);
+    this.failures.push(new Failure(`failNext(${error})`));
   }
 
   create(plant: PlantRecord): Promise<CreateResult> {
@@ -94,6 +96,11 @@ class ServiceWithoutDatabase extends PlantsService {
   override onModuleInit(): Promise<void> {
     return Promise.resolve();
   }
+}
+
+/** Lets every request pass. `PlantsModule` cannot tell it from other guards, and so does not warn of an open route. */
+class OpenGuard implements CanActivate {
+  readonly canActivate = (): boolean => true;
 }
 
 function settingsWithoutDatabase(options?: Record<string, unknown>): PlantsModuleSettings {
@@ -129,13 +136,13 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
 export class PlantsTestingModule extends PlantsModule {
   /** The store with these options; without any it has the defaults of `PlantsModule`, and no guard. */
   static override forRoot(options: PlantsTestingModuleOptions = {}): DynamicModule {
-    return super.forRoot(options as Parameters<typeof PlantsModule.forRoot>[0]);
+    return super.forRoot({ guards: [OpenGuard], ...options } as Parameters<typeof PlantsModule.forRoot>[0]);
   }
 
   /** The store with the options that a factory returns, as `PlantsModule` has it. */
   static override forRootAsync(
     options: ConfigurableModuleAsyncOptions<OptionsInMemory> & Partial<PlantsModuleExtras>,
   ): DynamicModule {
-    return super.forRootAsync(options as Parameters<typeof PlantsModule.forRootAsync>[0]);
+    return super.forRootAsync({ guards: [OpenGuard], ...options } as Parameters<typeof PlantsModule.forRootAsync>[0]);
   }
 }
