@@ -325,15 +325,24 @@ describe('a plant in a transaction of the host', () => {
     });
 
     it('should be refused by TypeScript', () => {
-      // @ts-expect-error
+      // @ts-expect-error a pool is in no transaction
       const transactions: HostTransaction[] = [pool];
-      // @ts-expect-error
+      // @ts-expect-error Prisma's client is in no transaction
       transactions.push(prisma);
-      // @ts-expect-error
+      // @ts-expect-error a DataSource is in no transaction
       transactions.push(source);
-      // @ts-expect-error
+      // @ts-expect-error an EntityManager may be in no transaction
       transactions.push(source.manager);
       expect(transactions).toHaveLength(4);
+    });
+
+    it('should go through an object of the host with query()', async () => {
+      await using host = await idleTransaction();
+      const query = (sql: string, values: unknown[]): Promise<unknown> => host.client.query(sql, values);
+      await plants.create({ id: 1n, name: 'Rose' }, { transaction: { query } });
+      expect(await stored()).toEqual([]);
+      await host.client.query('COMMIT');
+      expect(await stored('id')).toEqual([{ id: '1' }]);
     });
 
     it('should go through a Prisma client with extensions, and a nested transaction', async () => {
