@@ -1,16 +1,12 @@
 import { describeFound } from '../util/options.js';
 import type { Query, QueryValue } from './database.js';
 
-interface Queryable {
-  query(...parameters: never[]): unknown;
-}
-
 /** An open transaction of the application's, recognised by what it has: the packages may be of any version, and any copy. */
 export type HostTransaction =
   /** A client of `pg` after BEGIN. A pool has a `totalCount`; DataSource and EntityManager of TypeORM have `getRepository`. */
-  | (Queryable & { readonly totalCount?: never; readonly getRepository?: never })
+  | { query(...parameters: never[]): unknown; readonly totalCount?: never; readonly getRepository?: never }
   /** A `QueryRunner` of TypeORM. */
-  | (Queryable & { readonly isTransactionActive: boolean })
+  | { query(...parameters: never[]): unknown; readonly isTransactionActive: boolean }
   /** What the callback of Prisma's `$transaction()` gets. Prisma's client itself has a `$connect`. */
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
 
@@ -46,8 +42,7 @@ function faultOf(transaction: unknown): string | undefined {
     return 'is a DataSource, EntityManager or Repository, should be the QueryRunner: manager.queryRunner in a transaction';
   }
   if ('totalCount' in given) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
-  // Older versions of pg do not know.
-  const status = given.getTransactionStatus?.();
-  if (status !== 'I' && status !== null) return undefined;
+  // Older versions of pg do not know: undefined.
+  if (!(['I', null] as unknown[]).includes(given.getTransactionStatus?.())) return undefined;
   return "is a client of pg without a transaction, should be one after await client.query('BEGIN')";
 }

@@ -38,9 +38,9 @@ function assertOptions(options: unknown, others: readonly unknown[]): void {
         'create(plant, idempotencyKey, creator)',
     );
   }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
-  if (unknown !== undefined) {
-    throw new TypeError(`${unknown}: is no option of create(), should be one of ${OPTION_NAMES.join(', ')}`);
+  const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
+  if (unknownName !== undefined) {
+    throw new TypeError(`${unknownName}: is no option of create(), should be one of ${OPTION_NAMES.join(', ')}`);
   }
   const { idempotencyKey: key, creator } = options as Record<string, unknown>;
   if (key !== undefined && typeof key !== 'string') {
