@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 /** package.json, as far as tests read it. */
 export interface PackageManifest {
   name: string;
+  version: string;
+  license: string;
   /** Each entry that holds code has its declarations and its module. */
   exports: Record<string, string | { types: string; default: string }>;
   dependencies: Record<string, string>;
