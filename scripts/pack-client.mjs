@@ -42,10 +42,8 @@ const manifest = {
 const folder = mkdtempSync(join(tmpdir(), 'plant-store-client-'));
 try {
   for (const path of FILES) cpSync(join(root, path), join(folder, path), { recursive: true });
-  write('package.json', json(manifest));
-  // Bundlers read `sideEffects` in the next package.json above a file.
-  write('dist/esm/package.json', json({ type: 'module', sideEffects: false }));
-  write('README.md', readme());
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  writeFileSync(join(folder, 'README.md'), readme());
   const { status } = spawnSync('npm', ['pack', '--ignore-scripts', '--pack-destination', process.cwd()], {
     cwd: folder,
     stdio: 'inherit',
@@ -55,14 +53,6 @@ try {
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });
-}
-
-function write(path, text) {
-  writeFileSync(join(folder, path), text);
-}
-
-function json(value) {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 /** The page of the documentation from its first example on, by the name of this package and without links to other pages. */
