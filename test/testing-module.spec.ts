@@ -105,6 +105,18 @@ describe(PlantsTestingModule.name, () => {
       expect(nursery.memory.plants).toMatchObject([{ name: 'Rose' }]);
     });
 
+    it('should store at once what a transaction of the host creates, and send nothing through it', async () => {
+      const { memory, plants, statistics } = nursery;
+      const query = jest.fn();
+      const create = (name: string): Promise<unknown> =>
+        plants.create({ id: 1n, name }, { idempotencyKey: 'k', transaction: { isTransactionActive: true, query } });
+      for (const answer of [await create('Rose'), await create('Rose')]) expect(answer).toEqual({ name: 'Rose' });
+      await expect(create('Fern')).rejects.toMatchObject({ error: 40902 });
+      expect(memory.plants).toStrictEqual([{ id: 1n, name: 'Rose', idempotencyKey: 'k' }]);
+      expect(await post(app, {}, '{"id": 1, "name": "Rose"}')).toMatchObject({ status: 400, body: { error: 40901 } });
+      expect([query.mock.calls, statistics.created]).toEqual([[], 0]);
+    });
+
     it('should forget its plants, and failures to come, between tests', async () => {
       const { memory } = nursery;
       await post(app);

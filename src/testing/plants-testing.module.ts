@@ -6,10 +6,10 @@ import {
   Module,
 } from '@nestjs/common';
 import { DatabaseTimeoutError, DatabaseUnreachableError } from '../database/database.errors.js';
-import { Database } from '../database/database.js';
+import { Database, type Query } from '../database/database.js';
 import { BatchWriter } from '../plants/batch-writer.js';
 import type { NewPlant } from '../plants/new-plant.js';
-import type { PlantRecord } from '../plants/plant-sql.js';
+import { type PlantRecord, PlantStatements } from '../plants/plant-sql.js';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { WriteQueueFullError } from '../plants/plants.errors.js';
@@ -52,9 +52,12 @@ export abstract class PlantsInMemory {
   abstract failNext(error: 50300 | 50301 | 50400): void;
 }
 
-/** Takes the place of the writer and of all below it. */
+/** Takes the place of the writer, of the statements in a transaction of the host's, and of all below. */
 @Injectable()
-class WriterInMemory extends PlantsInMemory implements Pick<BatchWriter, 'create'> {
+class WriterInMemory
+  extends PlantsInMemory
+  implements Pick<BatchWriter, 'create'>, Pick<PlantStatements, 'insertIn' | 'findExistingIn'>
+{
   private readonly records = new Map<bigint, PlantRecord>();
   private readonly failures: Error[] = [];
 
@@ -89,6 +92,16 @@ class WriterInMemory extends PlantsInMemory implements Pick<BatchWriter, 'create
     this.statistics.created += 1;
     return Promise.resolve({ stored: true });
   }
+
+  insertIn(_query: Query, plant: PlantRecord): Promise<boolean> {
+    const isNew = !this.records.has(plant.id);
+    if (isNew) this.records.set(plant.id, plant);
+    return Promise.resolve(isNew);
+  }
+
+  findExistingIn(_query: Query, id: bigint): Promise<PlantRecord | undefined> {
+    return Promise.resolve(this.records.get(id));
+  }
 }
 
 @Injectable()
@@ -116,13 +129,14 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
 
 /**
  * The store for tests of a host: `POST /plants` as `PlantsModule` has it, but the plants are kept in memory. It needs no database and opens
- * no connection, and nothing is durable.
+ * no connection, and nothing is durable. A plant that is created in a `transaction` is stored at once, and stays if that is rolled back.
  *
  * It exports what `PlantsModule` exports, and `PlantsInMemory`.
  */
 @Module({
   providers: [
     { provide: BatchWriter, useClass: WriterInMemory },
+    { provide: PlantStatements, useExisting: BatchWriter },
     { provide: PlantsInMemory, useExisting: BatchWriter },
     { provide: Database, useValue: {} },
     { provide: PlantsService, useClass: ServiceWithoutDatabase },
