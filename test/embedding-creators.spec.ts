@@ -33,7 +33,7 @@ class SessionGuard implements CanActivate {
   }
 }
 
-const BEARER: Partial<PlantsModuleExtras> = {
+const BEARER: PlantsModuleExtras = {
   guards: [BearerAuthGuard],
   imports: [AuthModule.forRoot({ verifier: new TellingVerifier() })],
 };
@@ -50,7 +50,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     await database.drop();
   });
 
-  async function start(options: Partial<PlantsModuleExtras & PlantsModuleOptions>): Promise<void> {
+  async function start(options: PlantsModuleExtras & Partial<PlantsModuleOptions>): Promise<void> {
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, ...options })] })
     class HostModule {}
     const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();

@@ -20,7 +20,7 @@ import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, NestFactory, REQUEST, Rout
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
-import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
+import { exemptPlantsFromBodyParser, PlantsModule, type PlantsModuleExtras } from '../src/index.js';
 import { TraceMiddleware } from './support/guest-host/trace.middleware.js';
 import { PLATFORMS } from './support/platforms.js';
 import { TableLock } from './support/table-lock.js';
@@ -75,7 +75,9 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
     beforeAll(async () => {
       database = await createTestDatabase();
       const ofRoute = place === 'of the route';
-      const guarded = ofRoute ? { guards: [TenantGuard], imports: [TenantModule] } : {};
+      const guarded: PlantsModuleExtras = ofRoute
+        ? { guards: [TenantGuard], imports: [TenantModule] }
+        : { guards: 'global' };
       const store = PlantsModule.forRoot({ database: { url: database.url }, ...guarded });
 
       @Module({ imports: [store] })
