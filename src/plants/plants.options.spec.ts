@@ -64,7 +64,7 @@ describe(settingsOf.name, () => {
     ],
     [
       { bodyLimit: 1.5, errorStatus: '', database: {} },
-      'database: has none of',
+      'database.url: is undefined',
       'bodyLimit: is 1.5',
       'errorStatus: is a',
     ],
