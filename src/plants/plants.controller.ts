@@ -121,15 +121,19 @@ interface Fastify {
   readonly supportedMethods: readonly string[];
   addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
   addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): unknown;
+  hasRoute(route: RouteKey): boolean;
   route(route: FastifyRoute): unknown;
 }
 
-interface FastifyRoute {
+interface RouteKey {
   method: string | string[];
   url: string;
+  constraints?: object | undefined;
+}
+
+interface FastifyRoute extends RouteKey {
   handler: unknown;
   config?: object | undefined;
-  constraints?: object | undefined;
 }
 
 /** Nest makes the route of POST, with its guards, filters and version; the other methods are one more route with the same handler. */
@@ -141,6 +145,8 @@ function routeOtherMethods(fastify: Fastify): void {
   }
   fastify.addHook('onRoute', ({ method, url, handler, config, constraints }) => {
     if (method !== 'POST' || !readsOwnBody(config)) return;
-    fastify.route({ method: [...OTHER_METHODS], url, handler, config, constraints });
+    // A route of the host that came first keeps its method, as on Express.
+    const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
+    fastify.route({ method: free, url, handler, config, constraints });
   });
 }
