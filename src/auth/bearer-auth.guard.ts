@@ -52,8 +52,8 @@ export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
   const wrong = scopes.findIndex((scope: unknown) => typeof scope !== 'string' || !SCOPE.test(scope));
   if (wrong >= 0) {
     throw new TypeError(
-      `RequireScopes(): scope ${wrong + 1} ${describeFound(scopes[wrong], typeof scopes[wrong] === 'string')}, should be visible ` +
-        'ASCII characters without spaces, quotes and backslashes, such as "plants:create"; each scope is an argument of its own',
+      `RequireScopes(): scope ${wrong + 1} ${describeFound(scopes[wrong], typeof scopes[wrong] === 'string')}, ` +
+        'should be visible ASCII characters without quotes and backslashes, such as "plants:create"',
     );
   }
   return SetMetadata(REQUIRED_SCOPES, scopes);
