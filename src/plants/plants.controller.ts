@@ -104,9 +104,9 @@ export function refuseOtherMethods({ controller }: PlantsRoute, adapter: HttpSer
   };
   // Anew each time: the class may have been in an application on another platform before.
   Object.defineProperty(prototype, 'refuse', { value, configurable: true });
-  if (adapter.getType() === 'fastify') return routeOtherMethods(adapter.getInstance() as Fastify);
   const decorate = applyDecorators(All(), RequireScopes(CREATE_PLANTS), ReadsOwnBody(), ApiExcludeEndpoint());
-  decorate(prototype, 'refuse', { value });
+  if (adapter.getType() === 'fastify') routeOtherMethods(adapter.getInstance() as Fastify);
+  else decorate(prototype, 'refuse', { value });
 }
 
 const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));
