@@ -95,15 +95,17 @@ export function refuseOtherMethods(controller: Type, platform: string): void {
   for (const method of OTHER_METHODS) {
     const name = `refuse${RequestMethod[method]}`;
     // Anew each time: the class may have been in an application on another platform before.
-    const descriptor = { value: refuse(), configurable: true };
+    const descriptor = { value: refuseAs(name), configurable: true };
     Object.defineProperty(prototype, name, descriptor);
     if ((method === RequestMethod.ALL) === (platform === 'fastify')) continue;
     for (const decorate of [RequestMapping({ method }), ReadsOwnBody()]) decorate(prototype, name, descriptor);
   }
 }
 
-function refuse(): () => never {
-  return () => {
+/** Named, because tracing tools show the names of handlers. */
+function refuseAs(name: string): () => never {
+  const refuse = (): never => {
     throw new MethodNotAllowedError('POST');
   };
+  return Object.defineProperty(refuse, 'name', { value: name });
 }

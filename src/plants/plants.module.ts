@@ -5,7 +5,6 @@ import {
   Module,
   type NestModule,
   type OnModuleInit,
-  type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
@@ -30,8 +29,12 @@ import {
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-/** Injection token of the class of the controller that refuses all methods but POST. */
-const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
+/** Gives the controller that refuses all methods but POST its routes. */
+interface OtherMethods {
+  addRoutes(platform: string): void;
+}
+
+const OTHER_METHODS = Symbol('OTHER_METHODS');
 
 const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
@@ -52,7 +55,15 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     ...definition,
     providers: [
       ...providers,
-      { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
+      {
+        provide: OTHER_METHODS,
+        // Not the class itself: a host's `instanceDecorator` may replace every function that an instance has.
+        useValue: {
+          addRoutes: (platform) => {
+            refuseOtherMethods(otherMethods, platform);
+          },
+        } satisfies OtherMethods,
+      },
       {
         // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
         // either: there are no documents before there are providers.
@@ -104,7 +115,7 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
   constructor(
     private readonly database: Database,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
-    @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
+    @Inject(OTHER_METHODS) private readonly otherMethods: OtherMethods,
     private readonly platform: HttpAdapterHost,
   ) {
     super();
@@ -124,7 +135,7 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
-    refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
+    this.otherMethods.addRoutes(this.platform.httpAdapter.getType());
   }
 
   async onModuleInit(): Promise<void> {
