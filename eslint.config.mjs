@@ -26,7 +26,7 @@ function importsDownwards([folder, allowed]) {
   const regex = `^(?:\\.\\./)+(?!${exceptions.join('|') || '$'})(?:${names.join('|')})(?:/|\\.js$)`;
   const message = `${folder} may import of other folders: ${allowed.join(', ') || 'nothing'}.`;
   return {
-    files: [`src/${folder}/**/*.ts`],
+    files: [`src/${folder}/**/*.{ts,mts,cts}`],
     ignores: ['**/*.spec.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns: [{ regex, message }] }] },
   };
@@ -36,7 +36,7 @@ export default tseslint.config(
   { ignores: ['**/dist', 'coverage', '.data', 'src/client/generated', 'src/database/generated'] },
   eslint.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,mts,cts}'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

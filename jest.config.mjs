@@ -16,8 +16,11 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.slow\\.spec\\.ts$'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': ['@swc/jest', swc] },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '\\.ts$': ['@swc/jest', swc],
+    '\\.cts$': ['@swc/jest', { ...swc, module: { type: 'commonjs' } }],
+  },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^(\\.{1,2}/.*)\\.cjs$': ['$1.cts', '$1.cjs'] },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],

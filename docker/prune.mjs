@@ -1,9 +1,12 @@
 // Removes from an installed application what Node never loads there. Runs once, while the image is built.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+// dist/ is CommonJS.
+const require = createRequire(import.meta.url);
 
 /** For compilers, debuggers, readers and packages' own tests; but licences stay. */
 const UNLOADED = /\.(map|ts|mts|cts|md|spec\.[cm]?js)$/i;
@@ -35,7 +38,7 @@ function unusedPrismaRuntime() {
     .filter((file) => file.endsWith('.js'))
     .flatMap((file) => readFileSync(file, 'utf8').match(PRISMA_IMPORT) ?? []);
   if (specifiers.length === 0) throw new Error('dist/database/generated imports nothing of @prisma/client/runtime');
-  const used = new Set(specifiers.map((specifier) => fileURLToPath(import.meta.resolve(specifier))));
+  const used = new Set(specifiers.map((specifier) => require.resolve(specifier)));
   return filesIn(PRISMA_RUNTIME).filter((file) => !used.has(file));
 }
 

@@ -15,9 +15,11 @@ const SOURCES = [
   'prisma.config.ts',
   'openapi.json',
   'package-lock.json',
+  'scripts/build.mjs',
   'scripts/generate-client-types.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
+  'tsconfig.esm.json',
 ];
 const GENERATED = ['src/client/generated', 'src/database/generated'];
 

@@ -2,4 +2,6 @@
 import 'reflect-metadata';
 import { runCommandLine } from './cli/cli.js';
 
-process.exitCode = await runCommandLine(process.argv.slice(2));
+void runCommandLine(process.argv.slice(2)).then((exitCode) => {
+  process.exitCode = exitCode;
+});

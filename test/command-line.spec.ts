@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { makeToken } from '../src/auth/tokens/token.js';
 import { readMigrations } from '../src/database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../src/util/package-files.cjs';
 import { freePort } from './support/free-port.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { PlantStoreProcess } from './support/process.js';

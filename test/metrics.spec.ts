@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { packageVersion } from '../src/util/package-files.js';
+import { packageVersion } from '../src/util/package-files.cjs';
 import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';

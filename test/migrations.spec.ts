@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../src/database/database-url.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../src/util/package-files.cjs';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';

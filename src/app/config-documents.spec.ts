@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PACKAGE_FILE } from '../util/package-files.cjs';
 import { describeVariables } from './config-values.js';
 import { Environment, loadEnvironment } from './config.js';
 
@@ -9,7 +11,7 @@ interface Example {
   value: string;
 }
 
-const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+const text = readFileSync(join(dirname(PACKAGE_FILE), '.env.example'), 'utf8');
 
 function readExample(): Example[] {
   return [...text.matchAll(/^# (?<about>.+)\n#(?<name>[A-Z_]+)=(?<value>.*)$/gm)].map(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileURLToPath } from 'node:url';
+import { PACKAGE_FILE } from '../util/package-files.cjs';
 import { ConfigurationError } from './config-error.js';
 import { loadEnvironment } from './config.js';
 
@@ -67,9 +67,7 @@ describe(loadEnvironment.name, () => {
   });
 
   it('should name the file variable where the text of a file is wrong', () => {
-    const file = fileURLToPath(import.meta.url);
-
-    expect(faultsOf({ DATABASE_URL_FILE: file })).toEqual([expect.stringMatching(/^DATABASE_URL_FILE: must be/)]);
+    expect(faultsOf({ DATABASE_URL_FILE: PACKAGE_FILE })).toEqual([expect.stringMatching(/^DATABASE_URL_FILE: must be/)]);
   });
 
   it('should not call missing what could not be read', () => {

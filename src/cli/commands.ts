@@ -1,4 +1,4 @@
-import { packageVersion } from '../util/package-files.js';
+import { packageVersion } from '../util/package-files.cjs';
 import type { Command, CommandGroup } from './parser.js';
 
 const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();

@@ -4,7 +4,7 @@ import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { PACKAGE_FILE } from '../util/package-files.js';
+import { PACKAGE_FILE } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { EmbeddedPostgresError, hasCode } from './errors.js';
 import { makeSharedFolder, type ServerUser, SHARED_FOLDER } from './server-home.js';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { PlantsStatistics } from '../plants/plants-statistics.js';
 import { logWriter } from '../util/log-writer.js';
-import { packageVersion } from '../util/package-files.js';
+import { packageVersion } from '../util/package-files.cjs';
 
 const EVENT_LOOP_PRECISION_MS = 10;
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { endServer, originOf } from './local-server.js';
 
 const DIST = new URL('../../dist/', import.meta.url);
-const IMPORTS = { 'plant-store/client': '/dist/client/index.js' };
+const IMPORTS = { 'plant-store/client': '/dist/esm/client/index.js' };
 const PAGE = `<!doctype html>
 <link rel="icon" href="data:,">
 <script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`;

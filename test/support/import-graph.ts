@@ -23,10 +23,10 @@ export async function importsOf(file: string): Promise<Set<string>> {
 
 /** Every TypeScript file below a folder, with the files there that it imports, types included: by path from the folder. */
 export async function importGraph(folder: string): Promise<Map<string, string[]>> {
-  const files = (await readdir(folder, { recursive: true })).filter((file) => /(?<!\.spec|\.d)\.ts$/.test(file));
+  const files = (await readdir(folder, { recursive: true })).filter((file) => /(?<!\.spec|\.d)\.[cm]?ts$/.test(file));
   const entries = files.map(async (file): Promise<[string, string[]]> => {
     const specifiers = (await specifiersOf(join(folder, file))).filter((specifier) => specifier.startsWith('.'));
-    return [file, specifiers.map((specifier) => join(dirname(file), specifier).replace(/\.js$/, '.ts'))];
+    return [file, specifiers.map((specifier) => join(dirname(file), specifier).replace(/js$/, 'ts'))];
   });
   return new Map(await Promise.all(entries));
 }
@@ -62,10 +62,12 @@ function folderOf(file: string): string {
 }
 
 async function specifiersOf(file: string): Promise<string[]> {
-  return ts.preProcessFile(await readFile(file, 'utf8')).importedFiles.map(({ fileName }) => fileName);
+  return ts
+    .preProcessFile(await readFile(file, 'utf8'), true, file.endsWith('.js'))
+    .importedFiles.map(({ fileName }) => fileName);
 }
 
 function besides(file: string, specifier: string): string {
   const module = join(dirname(file), specifier);
-  return file.endsWith('.d.ts') ? module.replace(/\.js$/, '.d.ts') : module;
+  return /\.d\.[cm]?ts$/.test(file) ? module.replace(/\.([cm]?)js$/, '.d.$1ts') : module;
 }

@@ -1,5 +1,5 @@
 import { readMigrations } from '../../src/database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../../src/util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../../src/util/package-files.cjs';
 
 const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
 

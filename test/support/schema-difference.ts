@@ -22,7 +22,8 @@ export function schemaDifference(database: DatabaseUrl, schema: string): Promise
       });
       return stdout;
     },
-    CatalogueAdapterFactory,
+    // The same class: to TypeScript a package has one for each kind of module.
+    CatalogueAdapterFactory as unknown as Parameters<typeof withSchemaEngine>[2],
   );
 }
 

@@ -7,7 +7,7 @@ import { schemaFaults } from '../../database/database.options.js';
 import { withConnection } from '../../database/migrations/connection.js';
 import { assertTables, MigrationError } from '../../database/migrations/migration-status.js';
 import { readMigrations } from '../../database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { useLocalDatabase } from '../local.js';
 

@@ -1,5 +1,5 @@
 import { checkOptions, type Given, Milliseconds, OptionsError, Text } from '../../util/options.js';
-import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { DatabaseAddress, Schema } from '../database.options.js';
 
 /** A `Migrator` that can't work as it was called. The message has a line for each fault: the option, and what would be right. */

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
-import { MIGRATIONS_FOLDER } from '../../util/package-files.js';
+import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';

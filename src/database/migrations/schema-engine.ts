@@ -2,9 +2,9 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationDirectory, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { resolvePackage } from '../../util/package-files.js';
+import { resolvePackage } from '../../util/package-files.cjs';
 import type { DatabaseUrl } from '../database-url.js';
 import { overPool } from '../prisma-adapter.js';
 
@@ -84,7 +84,7 @@ async function instantiateEngine(): Promise<EngineModule> {
     },
   };
   const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg');
-  const bytes = await readFile(new URL('schema_engine_bg.wasm', resolvePackage(ENGINE)));
+  const bytes = await readFile(join(dirname(resolvePackage(ENGINE)), 'schema_engine_bg.wasm'));
   const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': withIdleTimers(glue) });
   glue.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start();

@@ -1,0 +1,16 @@
+// Builds dist/: CommonJS, which every test runner can load, below thin ES modules (*.mjs); dist/esm/ is the client as ES modules.
+import { spawnSync } from 'node:child_process';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+rmSync('dist', { recursive: true, force: true });
+for (const project of ['tsconfig.build.json', 'tsconfig.esm.json']) {
+  const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+// Node takes the kind of a .js file from the next package.json above it.
+cpSync('src/package.json', 'dist/package.json');
+writeFileSync('dist/esm/package.json', '{ "type": "module" }\n');
