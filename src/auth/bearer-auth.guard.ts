@@ -23,12 +23,15 @@ import {
   MissingCredentialError,
 } from './auth.errors.js';
 import { AuthModuleOptionsError } from './auth.options.js';
+import { describeFound } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
 import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
 
 /** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
 const STRATEGY_NAME = 'plant-store-bearer';
-const REQUIRED_SCOPE = 'plant-store:required-scope';
+const REQUIRED_SCOPES = 'plant-store:required-scopes';
+/** scope-token of RFC 6749, section 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
@@ -37,9 +40,30 @@ const NO_PRINCIPAL =
 const WITHOUT_AUTH_MODULE =
   'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs';
 
-/** `BearerAuthGuard` lets only those tokens use the route that have this scope. */
-export function RequiredScope(scope: string): CustomDecorator {
-  return SetMetadata(REQUIRED_SCOPE, scope);
+/**
+ * `BearerAuthGuard` lets only those tokens use the route, or all routes of the controller, that have all of these scopes. What a
+ * handler requires counts instead of what its controller requires. Without that guard it has no effect.
+ *
+ * @throws TypeError where there is no scope, or one is none
+ */
+export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
+  if (scopes.length === 0)
+    throw new TypeError('RequireScopes() has no scope, should have at least one, such as "plants:create"');
+  const wrong = scopes.findIndex((scope: unknown) => typeof scope !== 'string' || !SCOPE.test(scope));
+  if (wrong >= 0) {
+    throw new TypeError(
+      `RequireScopes(): scope ${wrong + 1} ${describeFound(scopes[wrong], typeof scopes[wrong] === 'string')}, should be visible ` +
+        'ASCII characters without spaces, quotes and backslashes, such as "plants:create"; each scope is an argument of its own',
+    );
+  }
+  return SetMetadata(REQUIRED_SCOPES, scopes);
+}
+
+/** The scopes that a route requires. */
+function requiredScopes(context: ExecutionContext): readonly string[] {
+  // A context that the application makes may have no class.
+  const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+  return (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
 }
 
 /** What passport-http-bearer sees of a request, and the request itself. */
@@ -77,7 +101,8 @@ export const BearerStrategy: new (verifier: TokenVerifier) => BearerStrategy = H
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
- * Lets a request pass that carries a valid bearer token; to the store's route only with the scope `plants:create`. The `Principal` of the
+ * Lets a request pass that carries a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
+ * `plants:create`. The `Principal` of the
  * token becomes `request.user`. It throws an `ApiError`:
  * - 40100, 40101, 40102 where the credential is missing, wrong or malformed, and 40300 where it lacks the scope;
  * - 42900 where its address has sent too many wrong ones, or too many requests were made with it;
@@ -110,8 +135,9 @@ export class BearerAuthGuard extends PassportGuard {
     request.user = user;
     setPrincipal(request, user);
     this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
-    const scope = Reflect.getMetadata(REQUIRED_SCOPE, context.getHandler()) as string | undefined;
-    if (scope !== undefined && !user.scopes.includes(scope)) throw new InsufficientScopeError(scope);
+    const required = requiredScopes(context);
+    const lacking = required.filter((scope) => !user.scopes.includes(scope));
+    if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
     return true;
   }
 

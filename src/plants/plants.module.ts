@@ -1,12 +1,14 @@
 import {
+  type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
+  Logger,
   Module,
   type NestModule,
   type OnModuleInit,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
 import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
@@ -14,7 +16,7 @@ import { BatchWriter } from './batch-writer.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { otherMethodsControllerAt, plantsControllerAt, refuseOtherMethods } from './plants.controller.js';
+import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import {
   checkAsyncPlantsOptions,
@@ -23,18 +25,14 @@ import {
   PlantsExtras,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
+  PlantsModuleOptionsError,
   type PlantsModuleSettings,
   settingsOf,
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-/** Gives the controller that refuses all methods but POST its routes. */
-interface OtherMethods {
-  addRoutes(platform: string): void;
-}
-
-const OTHER_METHODS = Symbol('OTHER_METHODS');
+const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
 
 const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
@@ -45,24 +43,34 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTIONS } =
     .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
     .build();
 
+/** As Nest builds it, but for the extras: to Nest, all of them may be left out. */
+interface PlantsModuleBase {
+  new (): object;
+  forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
+  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleExtras): DynamicModule;
+}
+const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
+
+const NO_GLOBAL_GUARD =
+  "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
+  'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
+
+const openRoute = (path: string): string =>
+  `guards is 'none': everybody may create plants with POST /${path.replace(/^\/|\/$/g, '')}, unless a global guard forbids it. ` +
+  'Give an array of classes, such as [BearerAuthGuard], to close it';
+
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
   const extras = extrasOf(given);
   const { imports } = extras;
   const controller = plantsControllerAt(extras);
-  const otherMethods = otherMethodsControllerAt(extras);
   return {
     ...definition,
     providers: [
       ...providers,
       {
-        provide: OTHER_METHODS,
-        // Not the class itself: a host's `instanceDecorator` may replace every function that an instance has.
-        useValue: {
-          addRoutes: (platform) => {
-            refuseOtherMethods(otherMethods, platform);
-          },
-        } satisfies OtherMethods,
+        provide: PLANTS_ROUTE,
+        useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
       },
       {
         // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
@@ -75,13 +83,13 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
       },
     ],
     imports: [...(definition.imports ?? []), ...imports],
-    controllers: [controller, otherMethods],
+    controllers: [controller],
   };
 }
 
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
- * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
+ * plants is for the application to say, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
  * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
  * the options can't work.
  *
@@ -111,31 +119,36 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   ],
   exports: [PlantsService, PlantsHealth, PlantsStatistics],
 })
-export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
+export class PlantsModule extends PlantsModuleBase implements NestModule, OnModuleInit {
   constructor(
     private readonly database: Database,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
-    @Inject(OTHER_METHODS) private readonly otherMethods: OtherMethods,
+    @Inject(PLANTS_ROUTE) private readonly route: PlantsRoute,
     private readonly platform: HttpAdapterHost,
+    private readonly application: ApplicationConfig,
   ) {
     super();
   }
 
   /** The store with these options. */
-  static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
+  static override forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
   /** The store with the options that a factory returns; a PlantsModuleExtras is given in addition to it. */
-  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
+  static override forRootAsync(options: Parameters<PlantsModuleBase['forRootAsync']>[0]): DynamicModule {
     checkAsyncPlantsOptions(options);
     return super.forRootAsync(options);
   }
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
-    this.otherMethods.addRoutes(this.platform.httpAdapter.getType());
+    const { guards, path } = this.route;
+    if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
+    const global = [this.application.getGlobalGuards(), this.application.getGlobalRequestGuards()].flat();
+    if (guards === 'global' && global.length === 0) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
+    refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 
   async onModuleInit(): Promise<void> {
