@@ -113,7 +113,7 @@ describe.each(PLATFORMS)("the scopes that a host's own routes require on %s", (p
   });
 
   it.each<[string, unknown[]]>([
-    ['RequireScopes() has no scope, should have at least one', []],
+    ['RequireScopes(): scope 1 is missing, should be visible ASCII', []],
     ['RequireScopes(): scope 1 is "", should be visible ASCII', ['']],
     ['RequireScopes(): scope 2 is "reports.read reports.write", should be', ['a', 'reports.read reports.write']],
     ['RequireScopes(): scope 1 is "say \\"a\\"", should be', ['say "a"']],

@@ -47,23 +47,15 @@ const WITHOUT_AUTH_MODULE =
  * @throws TypeError where there is no scope, or one is none
  */
 export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
-  if (scopes.length === 0)
-    throw new TypeError('RequireScopes() has no scope, should have at least one, such as "plants:create"');
-  const wrong = scopes.findIndex((scope: unknown) => typeof scope !== 'string' || !SCOPE.test(scope));
+  const given: readonly unknown[] = scopes.length === 0 ? [undefined] : scopes;
+  const wrong = given.findIndex((scope) => typeof scope !== 'string' || !SCOPE.test(scope));
   if (wrong >= 0) {
     throw new TypeError(
-      `RequireScopes(): scope ${wrong + 1} ${describeFound(scopes[wrong], typeof scopes[wrong] === 'string')}, should be visible ` +
-        'ASCII characters without spaces, quotes and backslashes, such as "plants:create"; each scope is an argument of its own',
+      `RequireScopes(): scope ${wrong + 1} ${describeFound(given[wrong], typeof given[wrong] === 'string')}, ` +
+        'should be visible ASCII characters without quotes and backslashes, such as "plants:create"',
     );
   }
   return SetMetadata(REQUIRED_SCOPES, scopes);
-}
-
-/** The scopes that a route requires. */
-function requiredScopes(context: ExecutionContext): readonly string[] {
-  // A context that the application makes may have no class.
-  const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
-  return (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
 }
 
 /** What passport-http-bearer sees of a request, and the request itself. */
@@ -135,7 +127,9 @@ export class BearerAuthGuard extends PassportGuard {
     request.user = user;
     setPrincipal(request, user);
     this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
-    const required = requiredScopes(context);
+    // A context that the application makes may have no class.
+    const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+    const required = (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
     const lacking = required.filter((scope) => !user.scopes.includes(scope));
     if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
     return true;

@@ -11,16 +11,15 @@ export const DEFAULT_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
 
-const UNSET = '; is the environment variable that it comes from set?';
-
 /** The URL of a PostgreSQL database, which must go with the password. Messages repeat neither. */
 export function PostgresUrl(passwordOf: (options: never) => unknown, required = true): PropertyDecorator {
   return Rule((url, options, found) => {
     if (url === undefined && !required) return undefined;
-    if (typeof url !== 'string' || url === '') {
-      const [what, why] = url === undefined ? ['is undefined', UNSET] : url === '' ? ['is empty', UNSET] : [found, ''];
-      return `${what}, should be a PostgreSQL URL such as postgresql://user@host:5432/plants${why}`;
+    const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
+    if (url === undefined || url === '') {
+      return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
     }
+    if (typeof url !== 'string') return `${found}, ${should}`;
     const password = passwordOf(options as never);
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
   });

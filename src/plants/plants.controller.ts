@@ -60,15 +60,11 @@ export abstract class PlantsController {
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
     // Fastify has one route for all methods.
-    if (nodeRequest(request).method !== 'POST') this.refuse();
+    if (nodeRequest(request).method !== 'POST') throw new MethodNotAllowedError('POST');
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
     const plant = await this.plants.create(parseNewPlant(body), key, this.settings.createdBy(request));
     sendJson(response, HttpStatus.OK, plant);
-  }
-
-  refuse(): never {
-    throw new MethodNotAllowedError('POST');
   }
 }
 
@@ -106,15 +102,14 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
  * with it, as it has one route for a path and method.
  */
 export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServer): void {
+  const refuse = (): never => {
+    throw new MethodNotAllowedError('POST');
+  };
   // Anew each time: the class may have been in an application on another platform before.
-  const refuse = (): never => PlantsController.prototype.refuse();
-  const descriptor = { value: refuse, configurable: true };
-  Object.defineProperty(prototype, 'refuse', descriptor);
+  Object.defineProperty(prototype, 'refuse', { value: refuse, configurable: true });
+  const decorate = applyDecorators(All(), ReadsOwnBody(), ApiExcludeEndpoint());
   if (adapter.getType() === 'fastify') routeOtherMethods(adapter.getInstance() as Fastify);
-  else {
-    const decorators = [All(), ReadsOwnBody(), ApiExcludeEndpoint()];
-    for (const decorate of decorators) decorate(prototype, 'refuse', descriptor);
-  }
+  else decorate(prototype, 'refuse', { value: refuse });
 }
 
 const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));
@@ -124,20 +119,12 @@ const prepared = new WeakSet<Fastify>();
 interface Fastify {
   readonly supportedMethods: readonly string[];
   addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
-  addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): unknown;
-  hasRoute(route: RouteKey): boolean;
-  route(route: FastifyRoute): unknown;
-}
-
-interface RouteKey {
-  method: string | string[];
-  url: string;
-  constraints?: object | undefined;
-}
-
-interface FastifyRoute extends RouteKey {
-  handler: unknown;
-  config?: object | undefined;
+  addHook(
+    name: 'onRoute',
+    hook: (route: Record<'method' | 'url' | 'handler' | 'config' | 'constraints', unknown>) => void,
+  ): unknown;
+  hasRoute(route: object): boolean;
+  route(route: object): unknown;
 }
 
 /** Nest makes the route of POST, with its guards, filters and version; the other methods are one more route with the same handler. */

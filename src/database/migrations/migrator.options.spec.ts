@@ -53,7 +53,7 @@ describe(MigratorOptionsError.name, () => {
       { url, shcema: 'green' },
       'shcema: is no option, should be one of url, password, schema, timeout, folder, grantTo, size',
     ],
-    [{ schema: '', timeout: 'long' }, 'url: is missing', 'schema: must name', 'timeout: is a string'],
+    [{ schema: '', timeout: 'long' }, 'url: is undefined', 'schema: must name', 'timeout: is a string'],
   ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {
     const found = faultsOf(options);
     expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
