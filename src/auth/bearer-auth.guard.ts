@@ -102,8 +102,9 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
-  readonly #strategy: HeaderStrategy;
-  readonly #limits: CredentialLimits;
+  // Not `#strategy`: a host's `instanceDecorator` may put a Proxy in place of the guard, which has no such fields.
+  private readonly strategy: HeaderStrategy;
+  private readonly limits: CredentialLimits;
 
   // Optional, so that a host without AuthModule gets a message about that, and not about injection.
   constructor(
@@ -113,19 +114,19 @@ export class BearerAuthGuard extends PassportGuard {
     if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
-    this.#strategy = strategy as HeaderStrategy;
-    this.#limits = limits as CredentialLimits;
+    this.strategy = strategy as HeaderStrategy;
+    this.limits = limits as CredentialLimits;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
-    const { error, principal } = await authenticate(request, this.#strategy);
-    if (!error && !principal) this.#limits.countWrongToken(request);
+    const { error, principal } = await authenticate(request, this.strategy);
+    if (!error && !principal) this.limits.countWrongToken(request);
     const user = this.handleRequest(error, principal);
     request.user = user;
     setPrincipal(request, user);
-    this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
+    this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
     // A context that the application makes may have no class.
     const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
     const required = (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
@@ -166,7 +167,8 @@ interface AuthResult {
 function authenticate(request: PlatformRequest, strategy: HeaderStrategy): Promise<AuthResult> {
   return new Promise((resolve) => {
     const attempt: unknown = new BearerAttempt(strategy, resolve);
-    strategy.authenticate.call(attempt as StrategyCreated<HeaderStrategy>, request);
+    // Its own method, as that of a strategy in a Proxy may not take another `this`.
+    (attempt as StrategyCreated<HeaderStrategy>).authenticate(request);
   });
 }
 

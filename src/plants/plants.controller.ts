@@ -46,6 +46,8 @@ class PlantsExceptionFilter extends ApiExceptionFilter {
 }
 
 @UseFilters(PlantsExceptionFilter)
+// Of the class, as a host's `instanceDecorator` may put functions without metadata in place of the methods.
+@RequireScopes(CREATE_PLANTS)
 export abstract class PlantsController {
   constructor(
     private readonly plants: PlantsService,
@@ -53,7 +55,6 @@ export abstract class PlantsController {
   ) {}
 
   @Post()
-  @RequireScopes(CREATE_PLANTS)
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
@@ -70,8 +71,11 @@ export abstract class PlantsController {
   }
 }
 
-/** A store's route: its extras, and the controller that has it. */
-export type PlantsRoute = Required<PlantsModuleExtras> & { controller: Type };
+/**
+ * A store's route: its extras, and the prototype of its controller. Not the class: a host's `instanceDecorator` may put another
+ * function in place of each that an instance has.
+ */
+export type PlantsRoute = Required<PlantsModuleExtras> & { prototype: object };
 
 /** A controller at the path of one store. */
 export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<PlantsController> {
@@ -100,16 +104,15 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
  * Has every method but POST refused, behind the same guards. Express takes a second route for all methods. Fastify would not start
  * with it, as it has one route for a path and method.
  */
-export function refuseOtherMethods({ controller }: PlantsRoute, adapter: HttpServer): void {
-  const prototype = controller.prototype as object;
-  const value = (): never => {
+export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServer): void {
+  const refuse = (): never => {
     throw new MethodNotAllowedError('POST');
   };
   // Anew each time: the class may have been in an application on another platform before.
-  Object.defineProperty(prototype, 'refuse', { value, configurable: true });
-  const decorate = applyDecorators(All(), RequireScopes(CREATE_PLANTS), ReadsOwnBody(), ApiExcludeEndpoint());
+  Object.defineProperty(prototype, 'refuse', { value: refuse, configurable: true });
+  const decorate = applyDecorators(All(), ReadsOwnBody(), ApiExcludeEndpoint());
   if (adapter.getType() === 'fastify') routeOtherMethods(adapter.getInstance() as Fastify);
-  else decorate(prototype, 'refuse', { value });
+  else decorate(prototype, 'refuse', { value: refuse });
 }
 
 const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));

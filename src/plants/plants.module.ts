@@ -70,7 +70,10 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     ...definition,
     providers: [
       ...providers,
-      { provide: PLANTS_ROUTE, useValue: { ...extras, controller } satisfies PlantsRoute },
+      {
+        provide: PLANTS_ROUTE,
+        useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
+      },
       {
         provide: ERROR_STATUS,
         useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
