@@ -16,16 +16,19 @@ describe('the store of the host', () => {
   });
   afterEach(() => app.close());
 
-  it('should create a plant', async () => {
-    const id = '9007199254740993';
-    const response = await request(app.getHttpServer())
+  function create(plant: string): request.Test {
+    return request(app.getHttpServer())
       .post('/plants')
       .set('Authorization', `Bearer ${process.env.ACCESS_TOKEN}`)
       .set('Content-Type', 'application/json')
-      .send(`{"id": ${id}, "name": "Rose"}`);
+      .send(plant);
+  }
 
-    expect(response.status).toBe(200);
-    expect(response.body).toEqual({ name: 'Rose' });
+  it('should create a plant, and know that its id is taken', async () => {
+    const plant = '{"id": 9007199254740993, "name": "Rose"}';
+
+    expect(await create(plant)).toMatchObject({ status: 200, body: { name: 'Rose' } });
+    expect(await create(plant)).toMatchObject({ status: 400, body: { error: 40901 } });
   });
 
   it('should refuse one without a credential', async () => {
