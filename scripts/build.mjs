@@ -11,6 +11,6 @@ for (const project of ['tsconfig.build.json', 'tsconfig.esm.json']) {
   });
   if (status !== 0) process.exit(status ?? 1);
 }
-// Node takes the kind of a .js file from the next package.json above it.
+// Node takes the kind of a .js file from the next package.json above it, a bundler whether it may leave it out.
 cpSync('src/package.json', 'dist/package.json');
-writeFileSync('dist/esm/package.json', '{ "type": "module" }\n');
+writeFileSync('dist/esm/package.json', '{ "type": "module", "sideEffects": false }\n');

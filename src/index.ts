@@ -13,6 +13,7 @@ export type {
   UrlDatabaseOptions,
 } from './database/database.options.js';
 export type { PgClientLike, PgPoolLike } from './database/database.options.js';
+export type { HostTransaction } from './database/host-transaction.js';
 export { Migrator } from './database/migrations/migrator.js';
 export type { MigratorOptions } from './database/migrations/migrator.options.js';
 export { MigratorOptionsError } from './database/migrations/migrator.options.js';
@@ -33,5 +34,5 @@ export { PlantsModuleOptionsError } from './plants/plants.options.js';
 export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants.options.js';
 export type { PlantsModuleOptions } from './plants/plants.options.js';
 export { PlantsModule } from './plants/plants.module.js';
-export { PlantsService } from './plants/plants.service.js';
+export { type CreatePlantOptions, PlantsService } from './plants/plants.service.js';
 export { PlantsStatistics } from './plants/plants-statistics.js';

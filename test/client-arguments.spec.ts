@@ -41,6 +41,11 @@ describe('what cannot be sent', () => {
   it.each([
     [null, /^options is null; it must be an object with signal or idempotencyKey\.$/],
     ['a-key', /^options is of type string; it must be an object/],
+    [{ idempotencykey: 'a-key' }, /^idempotencykey is no option; the options are signal, idempotencyKey\.$/],
+    [{ timeout: 1000 }, /^timeout is no option; the options are signal, idempotencyKey\.$/],
+    [{ signal: null }, /^signal is null; it must be an AbortSignal, such as the signal of an AbortController\.$/],
+    [{ signal: 5000 }, /^signal is 5000; it must be an AbortSignal/],
+    [{ signal: new AbortController() }, /^signal is no AbortSignal; it must be an AbortSignal/],
   ])('should be refused where the options of the create are %j', async (options, message) => {
     const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token });
     expect(await rejectionOf(client.create(ROSE, options as CreateOptions))).toMatchObject({
@@ -75,13 +80,32 @@ describe('what cannot be sent', () => {
     ['retryDelay', 0.5],
     ['maxRetryDelay', '1'],
     ['retries', '3'],
+    ['retries', 3n],
+    ['retries', null],
     ['retrys', 3],
+    ['baseUrl', undefined],
+    ['baseUrl', new URL('http://127.0.0.1')],
+    ['timeout', Symbol('1')],
     ['fetch', 'x'],
     ['fetch', null],
-  ])('should be refused where the option %s is %j', (option, value) => {
+  ])('should be refused where the option %s is %p', (option, value) => {
     const options = { baseUrl: 'http://127.0.0.1', token, [option]: value } as PlantStoreClientOptions;
     expect(() => new PlantStoreClient(options)).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${option} `) }),
     );
+  });
+
+  it('should be said with what was found, and without a password', () => {
+    const refusalOf = (options: object): string => {
+      try {
+        new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, ...options });
+      } catch (error) {
+        return String(error);
+      }
+      return 'none';
+    };
+    expect(refusalOf({ retries: '3' })).toMatch(/retries is of type string; it must be a whole number from 0 /);
+    expect(refusalOf({ baseUrl: undefined })).toMatch(/baseUrl is undefined; it must be a string/);
+    expect(refusalOf({ baseUrl: 'http://user:password@127.0.0.1' })).not.toMatch(/password@/);
   });
 });

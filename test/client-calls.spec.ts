@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { type NewPlant, PlantStoreClient } from '../src/client/index.js';
+import { AbortError, type NewPlant, newIdempotencyKey, PlantStoreClient, RequestError } from '../src/client/index.js';
 import { AnsweringServer, type CannedAnswer } from './support/answering-server.js';
 import { ImpatientClient } from './support/impatient-client.js';
 import { rejectionOf } from './support/rejection.js';
@@ -68,13 +68,27 @@ describe('token', () => {
 
 describe('signal', () => {
   const reason = new Error('no more plants');
+  const idempotencyKey = 'a-key';
+
+  /** Expects the create to end with an error that has its key, and says whether anything was sent. */
+  async function expectAborted(create: Promise<unknown>, outcome: RegExp, cause: unknown = reason): Promise<void> {
+    const failure = await rejectionOf(create);
+    expect(failure).toBeInstanceOf(AbortError);
+    expect(failure).toBeInstanceOf(RequestError);
+    expect(failure).toMatchObject({ name: 'AbortError', cause, idempotencyKey, retryable: true });
+    expect((failure as Error).message).toMatch(outcome);
+  }
+  const UNKNOWN =
+    /^The create was aborted: no more plants\. Whether the plant was created is unknown; .* Idempotency-Key/;
+  const NOTHING_SENT = /^The create was aborted: no more plants\. Nothing was sent\.$/;
 
   it('should let nothing be sent where it is aborted already', async () => {
     await using server = await AnsweringServer.start(CREATED);
     const create = new PlantStoreClient({ baseUrl: server.url, token }).create(ROSE, {
       signal: AbortSignal.abort(reason),
+      idempotencyKey,
     });
-    await expect(create).rejects.toBe(reason);
+    await expectAborted(create, NOTHING_SENT);
     expect(server.requests).toEqual([]);
   });
 
@@ -83,9 +97,10 @@ describe('signal', () => {
     const controller = new AbortController();
     const create = new PlantStoreClient({ baseUrl: server.url, token, retries: 0 }).create(ROSE, {
       signal: controller.signal,
+      idempotencyKey,
     });
     await Promise.all([
-      expect(create).rejects.toBe(reason),
+      expectAborted(create, UNKNOWN),
       until(() => server.requests.length === 1).then(() => {
         controller.abort(reason);
       }),
@@ -107,12 +122,43 @@ describe('signal', () => {
     }
     const create = new AbortedClient({ baseUrl: server.url, token, maxRetryDelay: TEN_MINUTES }).create(ROSE, {
       signal: controller.signal,
+      idempotencyKey,
     });
-    await expect(create).rejects.toBe(reason);
+    await expectAborted(create, UNKNOWN);
     expect(server.requests).toHaveLength(1);
   });
 
-  it.each(['token', 'fetch'])('should end a wait for a %s that pays no heed to it', async (option) => {
+  it('should end a repetition, though an earlier answer was a refusal', async () => {
+    await using server = await AnsweringServer.start(LATER, undefined);
+    const controller = new AbortController();
+    const client = new ImpatientClient({ baseUrl: server.url, token, maxRetryDelay: TEN_MINUTES });
+    const create = client.create(ROSE, { signal: controller.signal, idempotencyKey });
+    await Promise.all([
+      expectAborted(create, UNKNOWN),
+      until(() => server.requests.length === 2).then(() => {
+        controller.abort(reason);
+      }),
+    ]);
+  });
+
+  it('should be a time limit of the whole create too, and leave its key to repeat it with', async () => {
+    const keys: unknown[] = [];
+    const fetch = ({ headers }: Request): Promise<never> => {
+      keys.push(headers.get('Idempotency-Key'));
+      return new Promise(() => undefined);
+    };
+    const signal = AbortSignal.timeout(50);
+    const create = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, fetch }).create(ROSE, { signal });
+    const failure = (await rejectionOf(create)) as AbortError;
+    expect(failure).toMatchObject({ name: 'AbortError', cause: { name: 'TimeoutError' } });
+    expect(failure.cause).toBe(signal.reason);
+    expect(keys).toEqual([failure.idempotencyKey]);
+  });
+
+  it.each([
+    ['token', NOTHING_SENT],
+    ['fetch', UNKNOWN],
+  ])('should end a wait for a %s that pays no heed to it', async (option, outcome) => {
     const controller = new AbortController();
     const endless = (): Promise<never> => {
       setTimeout(() => {
@@ -121,7 +167,17 @@ describe('signal', () => {
       return new Promise(() => undefined);
     };
     const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, [option]: endless });
-    await expect(client.create(ROSE, { signal: controller.signal })).rejects.toBe(reason);
+    await expectAborted(client.create(ROSE, { signal: controller.signal, idempotencyKey }), outcome);
+  });
+});
+
+describe('newIdempotencyKey', () => {
+  it('should give a key to keep before the first attempt', async () => {
+    await using server = await AnsweringServer.start(CREATED);
+    const idempotencyKey = newIdempotencyKey();
+    expect(newIdempotencyKey()).not.toBe(idempotencyKey);
+    await new PlantStoreClient({ baseUrl: server.url, token }).create(ROSE, { idempotencyKey });
+    expect(server.requests[0]?.headers['idempotency-key']).toBe(idempotencyKey);
   });
 });
 

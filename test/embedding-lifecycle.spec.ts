@@ -63,11 +63,11 @@ describe('the life of a store in an application', () => {
     const { plants } = context.get(Nursery);
     expect(plants).toBe(context.get(PlantsService, { strict: false }));
 
-    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, 'key')).toEqual({
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, { idempotencyKey: 'key' })).toEqual({
       name: 'Rose',
       tag: 'flower',
     });
-    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, 'key')).toEqual({
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, { idempotencyKey: 'key' })).toEqual({
       name: 'Rose',
       tag: 'flower',
     });
@@ -76,7 +76,8 @@ describe('the life of a store in an application', () => {
       [undefined, 40901],
       ['key', 40902],
     ] as const) {
-      const failure: unknown = await plants.create({ id: ID, name: 'Fern' }, key).catch((reason: unknown) => reason);
+      const creating = plants.create({ id: ID, name: 'Fern' }, { idempotencyKey: key });
+      const failure: unknown = await creating.catch((reason: unknown) => reason);
       expect(failure).toBeInstanceOf(ApiError);
       expect(failure).toMatchObject({ error });
       expect((failure as ApiError).message).toContain(String(ID));

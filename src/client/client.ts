@@ -1,25 +1,20 @@
-import { NetworkError, RequestError } from './errors.js';
+import { AbortError, NetworkError, RequestError } from './errors.js';
 import type { operations, paths } from './generated/openapi.js';
 import {
+  checkCreateOptions,
   checkObject,
   checkToken,
+  type CreateOptions,
   type PlantStoreClientOptions,
   type ResolvedOptions,
   resolveOptions,
 } from './options.js';
-import { checkIdempotencyKey, newIdempotencyKey, type NewPlant, serializePlant } from './request.js';
+import { newIdempotencyKey, type NewPlant, serializePlant } from './request.js';
 import { type Plant, readResponse } from './response.js';
 import { abortable, retryDelay, withTimeLimit } from './retry.js';
 
 const PATH = '/plants' satisfies keyof paths;
 type Headers = operations['createPlant']['parameters']['header'];
-
-export interface CreateOptions {
-  /** Ends the create at once, whatever it does; the promise rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
-  /** A key of the caller's, 1 to 255 characters of ASCII, to repeat a create with later; a new random one by default. */
-  idempotencyKey?: string | undefined;
-}
 
 /** Creates plants in a plant store. Needs nothing but `fetch`, so it runs in Node.js and in browsers. */
 export class PlantStoreClient {
@@ -40,21 +35,33 @@ export class PlantStoreClient {
    * @throws PlantStoreError where the store refuses it
    * @throws NetworkError where no answer came
    * @throws UnexpectedResponseError where the answer is not the store's
+   * @throws AbortError where `signal` ended it
    * @throws TypeError, before anything is sent, for an id that is not exactly known, and for a plant, key, token or options
    *   that are none
-   * @throws what `token` throws, and the reason of `signal`
+   * @throws what `token` throws
    */
   async create(plant: NewPlant, options: CreateOptions = {}): Promise<Plant> {
-    // With names of any kind: a RequestError is taken as it is, for its key.
-    checkObject('options', options, 'with signal or idempotencyKey');
+    checkCreateOptions(options);
     const { signal, idempotencyKey = newIdempotencyKey() } = options;
-    checkIdempotencyKey(idempotencyKey);
     checkObject('plant', plant, "such as { id: 1n, name: 'Rose' }");
     const body = serializePlant(plant);
-    for (let repetition = 0; ; repetition++) {
+    let wasSent = false;
+    const attempt = async (): Promise<Plant> => {
       const token = await abortable(() => this.accessToken(), signal);
+      wasSent = true;
+      return this.send(body, token, idempotencyKey, signal);
+    };
+    try {
+      return await this.repeat(attempt, signal);
+    } catch (error) {
+      throw signal?.aborted ? new AbortError(signal.reason, wasSent, idempotencyKey) : error;
+    }
+  }
+
+  private async repeat(attempt: () => Promise<Plant>, signal: AbortSignal | undefined): Promise<Plant> {
+    for (let repetition = 0; ; repetition++) {
       try {
-        return await this.send(body, token, idempotencyKey, signal);
+        return await attempt();
       } catch (error) {
         if (!(error instanceof RequestError) || repetition >= this.options.retries) throw error;
         const delay = retryDelay(error, repetition, this.options);

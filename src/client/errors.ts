@@ -6,6 +6,7 @@ const TRANSIENT = [408, 425, 429, 500, 502, 503, 504];
 const MAX_EXCERPT_LENGTH = 200;
 /** A browser does not give a page the reason; this is the usual one. */
 const HINT = 'location' in globalThis ? " (does the service's CORS_ORIGINS name this page's origin?)" : '';
+const UNKNOWN = 'Whether the plant was created is unknown; sending it again with the same Idempotency-Key is safe.';
 
 /** What is known of a failed create in addition to its message. */
 interface RequestErrorDetails extends ErrorOptions {
@@ -15,8 +16,8 @@ interface RequestErrorDetails extends ErrorOptions {
 }
 
 /**
- * A create that failed, as its last attempt did. An earlier attempt whose answer was lost may have created the plant:
- * only a repetition with the same `idempotencyKey` shows it.
+ * A create that failed, as its last attempt did, or that was aborted. An earlier attempt whose answer was lost may have
+ * created the plant: only a repetition with the same `idempotencyKey` shows it.
  */
 export abstract class RequestError extends Error {
   /** Whether the same plant, sent again with the same `idempotencyKey`, may be created. It never is created twice. */
@@ -77,11 +78,18 @@ export class NetworkError extends RequestError {
   override readonly name = 'NetworkError';
 
   constructor(url: string, cause: unknown, idempotencyKey: string) {
-    super(
-      `No whole answer came from ${url}: ${reasonsOf(cause)}${HINT}. Whether the plant was created is unknown; ` +
-        'sending it again with the same Idempotency-Key is safe.',
-      { cause, retryable: true, idempotencyKey },
-    );
+    const message = `No whole answer came from ${url}: ${reasonsOf(cause)}${HINT}. ${UNKNOWN}`;
+    super(message, { cause, retryable: true, idempotencyKey });
+  }
+}
+
+/** The caller's signal ended the create; `cause` is its reason. What was sent before may have created the plant. */
+export class AbortError extends RequestError {
+  override readonly name = 'AbortError';
+
+  constructor(cause: unknown, wasSent: boolean, idempotencyKey: string) {
+    const message = `The create was aborted: ${reasonsOf(cause)}. ${wasSent ? UNKNOWN : 'Nothing was sent.'}`;
+    super(message, { cause, retryable: true, idempotencyKey });
   }
 }
 

@@ -1,3 +1,5 @@
+import { RequestError } from './errors.js';
+
 /** How a client reaches its plant store. */
 export interface PlantStoreClientOptions {
   /** The http or https URL in front of `/plants`, base path included. In a browser it may be relative to the page. */
@@ -16,6 +18,16 @@ export interface PlantStoreClientOptions {
   fetch?: (request: Request) => Promise<Response>;
 }
 
+export interface CreateOptions {
+  /** Ends the create at once, whatever it does; the promise rejects with an AbortError, whose cause is the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /**
+   * A key of the caller's, 1 to 255 characters of ASCII, to repeat a create with later: `newIdempotencyKey()` makes one,
+   * as the client does by default.
+   */
+  idempotencyKey?: string | undefined;
+}
+
 /** The options of a client, all that have a default being given. */
 export type ResolvedOptions = PlantStoreClientOptions & Required<Omit<PlantStoreClientOptions, 'fetch'>>;
 
@@ -28,14 +40,16 @@ const NAMES = [
   'maxRetryDelay',
   'fetch',
 ] satisfies (keyof PlantStoreClientOptions)[];
+const CREATE_NAMES = ['signal', 'idempotencyKey'] satisfies (keyof CreateOptions)[];
 /** A timer with a longer time would not wait at all. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
 export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions {
   checkObject('options', given, `with ${NAMES.join(', ')}`);
-  checkNames(given);
+  checkNames(given, NAMES);
   const { timeout = 15_000, retries = 3, retryDelay = 200, maxRetryDelay = 30_000, ...options } = given;
   if (typeof options.token !== 'function') checkToken(options.token);
   checkWholeNumber('timeout', timeout, 1);
@@ -47,6 +61,21 @@ export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions 
   return { ...options, baseUrl, timeout, retries, retryDelay, maxRetryDelay };
 }
 
+/** @throws TypeError that names the option of a create that cannot be */
+export function checkCreateOptions(options: CreateOptions): void {
+  checkObject('options', options, `with ${CREATE_NAMES.join(' or ')}`);
+  // A failure is taken as it is, for its key.
+  if (!(options instanceof RequestError)) checkNames(options, CREATE_NAMES);
+  const { signal, idempotencyKey } = options;
+  if (signal !== undefined) checkSignal(signal);
+  if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
+}
+
+function checkIdempotencyKey(key: unknown): void {
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return;
+  throw new TypeError('idempotencyKey must have 1 to 255 characters of ASCII, without a space at either end.');
+}
+
 /** RFC 6750, section 2.1. The runtime's own complaint about such a header would show the token. */
 export function checkToken(token: unknown): asserts token is string {
   if (typeof token === 'string' && TOKEN.test(token)) return;
@@ -56,21 +85,30 @@ export function checkToken(token: unknown): asserts token is string {
 /** @throws TypeError for what is no object; `right` says which kind would be */
 export function checkObject(name: string, value: unknown, right: string): asserts value is object {
   if (typeof value === 'object' && value !== null) return;
-  const found = value == null ? String(value) : `of type ${typeof value}`;
-  throw new TypeError(`${name} is ${found}; it must be an object ${right}.`);
+  throw new TypeError(`${name} is ${kindOf(value)}; it must be an object ${right}.`);
+}
+
+function kindOf(value: unknown): string {
+  return value == null || typeof value === 'number' ? String(value) : `of type ${typeof value}`;
 }
 
 /** A misspelt option would be ignored. */
-function checkNames(options: object): void {
-  const known: readonly string[] = NAMES;
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
+function checkNames(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  throw new TypeError(`${unknown} is no option; the options are ${NAMES.join(', ')}.`);
+  throw new TypeError(`${unknown} is no option; the options are ${names.join(', ')}.`);
 }
 
-function checkWholeNumber(name: string, value: number, min: number): void {
-  if (Number.isInteger(value) && value >= min && value <= MAX_TIMER_MS) return;
-  throw new TypeError(`${name} is ${value}; it must be a whole number from ${min} to ${MAX_TIMER_MS}.`);
+function checkWholeNumber(name: string, value: unknown, min: number): void {
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= MAX_TIMER_MS) return;
+  throw new TypeError(`${name} is ${kindOf(value)}; it must be a whole number from ${min} to ${MAX_TIMER_MS}.`);
+}
+
+/** By what the client calls: a signal may be of another window, or of a library. */
+function checkSignal(signal: Partial<AbortSignal> | null): void {
+  if (typeof signal?.throwIfAborted === 'function' && typeof signal.addEventListener === 'function') return;
+  const found = typeof signal === 'object' && signal !== null ? 'no AbortSignal' : kindOf(signal);
+  throw new TypeError(`signal is ${found}; it must be an AbortSignal, such as the signal of an AbortController.`);
 }
 
 function checkFetch(fetch: unknown): void {
@@ -80,12 +118,13 @@ function checkFetch(fetch: unknown): void {
 
 function withoutTrailingSlash(baseUrl: unknown): string {
   if (typeof baseUrl === 'string') {
-    const trimmed = baseUrl.replace(/\/$/, '');
+    const trimmed = baseUrl.replace(/\/+$/, '');
     if (isRequestable(`${trimmed}/plants`)) return trimmed;
   }
+  const found = typeof baseUrl === 'string' ? 'is not usable' : `is ${kindOf(baseUrl)}`;
   throw new TypeError(
-    'baseUrl must be the http or https URL in front of /plants, without user name, query and fragment, ' +
-      'such as https://plants.example/api; outside of browsers it cannot be relative.',
+    `baseUrl ${found}; it must be a string: the http or https URL in front of /plants, without user name, query and ` +
+      'fragment, such as https://plants.example/api; outside of browsers it cannot be relative.',
   );
 }
 

@@ -15,9 +15,8 @@ export function idempotencyKey(request: PlatformRequest): string | undefined {
   return key;
 }
 
-/** @throws InvalidIdempotencyKeyError where this cannot be stored with a plant; code of the application may give anything */
-export function assertIdempotencyKey(key: unknown): asserts key is string {
-  if (typeof key !== 'string') throw new InvalidIdempotencyKeyError('is no string');
+/** @throws InvalidIdempotencyKeyError where this cannot be stored with a plant */
+export function assertIdempotencyKey(key: string): void {
   if (key === '') throw new InvalidIdempotencyKeyError('is empty');
   if (key.length > MAX_LENGTH) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
   if (key.includes('\0') || !key.isWellFormed()) {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { Database, PrismaService, type QueryValue } from '../database/database.js';
+import { Database, PrismaService, type Query, type QueryValue } from '../database/database.js';
 import { type Plant, Prisma } from '../database/generated/client.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
@@ -11,7 +11,7 @@ type TextColumn = Exclude<keyof Plant, 'id' | 'createdAt' | 'writeId'>;
 /** What is written of a plant. */
 export type PlantRecord = Readonly<{ id: bigint } & Record<TextColumn, string | null>>;
 
-/** A plant as it is stored. Its write id is null if a version without wrote it. */
+/** A plant as it is stored. Its write id is null if a transaction of the host's wrote it, or a version without. */
 export type StoredPlant = PlantRecord & { readonly writeId: bigint | null };
 
 /** In the order of the parameters of a statement. */
@@ -51,6 +51,8 @@ export class PlantStatements {
   private readonly insertOneSql: string;
   private readonly insertManySql: string;
   private readonly select: Prisma.Sql;
+  private readonly insertPlainSql: string;
+  private readonly selectPlainSql: string;
   private readonly lockTimeout: string;
 
   constructor(
@@ -81,6 +83,11 @@ export class PlantStatements {
     this.select = Prisma.raw(`
       SELECT id::text, write_id::text AS "writeId", ${properties}
       FROM (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
+    // For a transaction of the host's, whose settings stay as they are. Text first: some versions of Prisma go by the type of a
+    // value, others by that of the parameter.
+    const plainValues = TEXT_COLUMNS.map((_, index) => `$${index + 2}::text`).join(', ');
+    this.insertPlainSql = `${insert} VALUES ($1::text::bigint, NULL, ${plainValues}) ${returning}`;
+    this.selectPlainSql = `SELECT ${properties} FROM ${table} WHERE id = $1::text::bigint`;
     this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
   }
 
@@ -119,6 +126,18 @@ export class PlantStatements {
         { ...texts, id: BigInt(id), writeId: writeId === null ? null : BigInt(writeId) },
       ]),
     );
+  }
+
+  /** Inserts a plant in a transaction of the host's; returns whether its id was not taken. */
+  async insertIn(query: Query, plant: PlantRecord): Promise<boolean> {
+    const values = [String(plant.id), ...TEXT_COLUMNS.map((column) => plant[column])];
+    return (await query<StoredId>(this.insertPlainSql, values)).length > 0;
+  }
+
+  /** The stored plant that has this id, as a transaction of the host's sees it. */
+  async findExistingIn(query: Query, id: bigint): Promise<PlantRecord | undefined> {
+    const [texts] = await query<Omit<PlantRecord, 'id'>>(this.selectPlainSql, [String(id)]);
+    return texts && { ...texts, id };
   }
 }
 

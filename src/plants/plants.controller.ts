@@ -42,7 +42,10 @@ export abstract class PlantsController {
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
-    const plant = await this.plants.create(parseNewPlant(body), key, this.settings.createdBy(request));
+    const plant = await this.plants.create(parseNewPlant(body), {
+      idempotencyKey: key,
+      creator: this.settings.createdBy(request),
+    });
     sendJson(response, HttpStatus.OK, plant);
   }
 }

@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { BatchWriter } from './batch-writer.js';
 import { FIELD_NAMES } from './new-plant.js';
-import { toRecord } from './plant-sql.js';
+import { type PlantStatements, toRecord } from './plant-sql.js';
 import { PlantsRepository } from './plants.repository.js';
 
 const PLANT = toRecord({ id: 1n, name: 'Rose' }, 'key');
 
 describe(PlantsRepository.name, () => {
   function create(write: BatchWriter['create'], plant = PLANT): Promise<boolean> {
-    return new PlantsRepository({ create: write } as BatchWriter).create(plant);
+    return new PlantsRepository({ create: write } as BatchWriter, {} as PlantStatements).create(plant);
   }
 
   it('should say of a new plant that it is', async () => {

@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import type { Query } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
 import { FIELD_NAMES } from './new-plant.js';
-import type { PlantRecord } from './plant-sql.js';
+import { type PlantRecord, PlantStatements } from './plant-sql.js';
 import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { storageError } from './storage-failure.js';
 import type { CreateResult } from './write-queue.js';
 
 @Injectable()
 export class PlantsRepository {
-  constructor(private readonly writer: BatchWriter) {}
+  constructor(
+    private readonly writer: BatchWriter,
+    private readonly statements: PlantStatements,
+  ) {}
 
   /**
    * Stores a plant, durably by the time the promise resolves. Resolves with false where an earlier request with the same
@@ -19,12 +23,18 @@ export class PlantsRepository {
    * @throws StorageTimeoutError: the outcome is unknown
    */
   async create(plant: PlantRecord): Promise<boolean> {
-    const { stored, existingPlant } = await this.write(plant);
-    if (stored) return true;
-    if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
-      throw new PlantExistsError(plant.id);
-    if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return false;
-    throw new IdempotencyKeyReusedError(plant.id, FIELD_NAMES);
+    return isNew(plant, await this.write(plant));
+  }
+
+  /**
+   * The same in a transaction of the host's, which can go on where the id is taken. What the host's driver throws stays
+   * unchanged: what the host does with its transaction depends on it.
+   */
+  async createIn(query: Query, plant: PlantRecord): Promise<void> {
+    const stored = await this.statements.insertIn(query, plant);
+    const mayBeRepeated = !stored && plant.idempotencyKey !== null;
+    const existingPlant = mayBeRepeated ? await this.statements.findExistingIn(query, plant.id) : undefined;
+    isNew(plant, { stored, existingPlant });
   }
 
   private async write(plant: PlantRecord): Promise<CreateResult> {
@@ -34,4 +44,13 @@ export class PlantsRepository {
       throw storageError(error);
     }
   }
+}
+
+/** Whether a create has stored its plant; if not, an earlier one with the same idempotency key has. Throws where the id is taken. */
+function isNew(plant: PlantRecord, { stored, existingPlant }: CreateResult): boolean {
+  if (stored) return true;
+  if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
+    throw new PlantExistsError(plant.id);
+  if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return false;
+  throw new IdempotencyKeyReusedError(plant.id, FIELD_NAMES);
 }

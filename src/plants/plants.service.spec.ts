@@ -28,7 +28,7 @@ describe(PlantsService.name, () => {
     [{ id: -(2n ** 63n), name: 'Rose' }, 'k'.repeat(255)],
   ])('should store what a request could have sent (%#)', async (plant, key) => {
     const stored: PlantRecord[] = [];
-    const answer = await serviceWith(stored).create(plant, key);
+    const answer = await serviceWith(stored).create(plant, { idempotencyKey: key });
     expect(plant).toMatchObject(answer);
     expect(answer).not.toHaveProperty('id');
     expect(stored).toEqual([toRecord(plant, key)]);
@@ -64,11 +64,9 @@ describe(PlantsService.name, () => {
     ['k'.repeat(256), 'has 256 characters'],
     ['\0', 'contains U+0000'],
     ['\udc00', 'half a character'],
-    [5, 'is no string'],
-    [null, 'is no string'],
   ])('should refuse a key that no request could have sent (%#)', async (key, message) => {
     const stored: PlantRecord[] = [];
-    const creating = serviceWith(stored).create(PLANT, key as never);
+    const creating = serviceWith(stored).create(PLANT, { idempotencyKey: key });
     await expect(creating).rejects.toMatchObject({ error: 40004 });
     await expect(creating).rejects.toThrow(message);
     expect(stored).toEqual([]);
@@ -77,9 +75,9 @@ describe(PlantsService.name, () => {
   it('should store who creates a plant, and count it under the label that there is, or the name', async () => {
     const stored: PlantRecord[] = [];
     const service = serviceWith(stored);
-    await service.create(PLANT, undefined, { name: 'import' });
-    await service.create({ ...PLANT, id: 2n }, undefined, { name: 'alice', metricLabel: 'jwt' });
-    await service.create({ ...PLANT, id: 3n }, undefined, { name: 'bob', metricLabel: 'jwt' });
+    await service.create(PLANT, { creator: { name: 'import' } });
+    await service.create({ ...PLANT, id: 2n }, { creator: { name: 'alice', metricLabel: 'jwt' } });
+    await service.create({ ...PLANT, id: 3n }, { creator: { name: 'bob', metricLabel: 'jwt' } });
     await service.create({ ...PLANT, id: 4n });
 
     expect(stored.map(({ createdBy }) => createdBy)).toEqual(['import', 'alice', 'bob', null]);
@@ -99,7 +97,7 @@ describe(PlantsService.name, () => {
       throw new Error('the listener is broken');
     });
 
-    expect(await service.create(PLANT, undefined, { name: 'import' })).toEqual({ name: 'Rose' });
+    expect(await service.create(PLANT, { creator: { name: 'import' } })).toEqual({ name: 'Rose' });
     expect(told).toEqual([{ id: 1n, createdBy: 'import' }]);
   });
 
@@ -107,9 +105,36 @@ describe(PlantsService.name, () => {
     'should refuse a creator whose name cannot be stored (%#)',
     async (name) => {
       const stored: PlantRecord[] = [];
-      const creating = serviceWith(stored).create(PLANT, undefined, { name } as never);
-      await expect(creating).rejects.toThrow(/^the name of a plant's creator cannot be stored: .* 1 to 255 characters/);
+      const creating = serviceWith(stored).create(PLANT, { creator: { name } as never });
+      await expect(creating).rejects.toThrow(/^creator: its name cannot be stored, .* 1 to 255 characters/);
       expect(stored).toEqual([]);
     },
   );
+
+  it.each<[unknown, ...message: string[]]>([
+    ['key', 'write create(plant, { idempotencyKey, creator }) instead of create(plant, idempotencyKey, creator)'],
+    [null, 'create() takes its options as one object'],
+    [() => 'key', 'create() takes its options as one object'],
+    [{ idempotenceKey: 'key' }, 'idempotenceKey: is no option of create(), should be one of idempotencyKey, creator, '],
+    [{ idempotencyKey: 5 }, 'idempotencyKey: is 5, should be a string of 1 to 255 characters'],
+    [{ idempotencyKey: null }, 'idempotencyKey: is null, should be a string'],
+    [{ creator: 'import' }, 'creator: its name cannot be stored, should be { name } with 1 to 255 characters'],
+    [{ creator: null }, 'creator: its name cannot be stored'],
+    [{ transaction: undefined }, 'transaction: is undefined, should be a client of pg after BEGIN, '],
+    [{ transaction: 'BEGIN' }, 'transaction: is a string, should be '],
+    [{ transaction: {} }, 'transaction: is an object, should be '],
+  ])('should refuse options that it cannot use (%#)', async (options, message) => {
+    const stored: PlantRecord[] = [];
+    const creating = serviceWith(stored).create(PLANT, options as never);
+    await expect(creating).rejects.toThrow(TypeError);
+    await expect(creating).rejects.toThrow(message);
+    expect(stored).toEqual([]);
+  });
+
+  it('should refuse a third parameter, which was the creator', async () => {
+    const stored: PlantRecord[] = [];
+    const create = serviceWith(stored).create.bind(serviceWith(stored)) as (...given: unknown[]) => Promise<unknown>;
+    await expect(create(PLANT, undefined, { name: 'import' })).rejects.toThrow('write create(plant, { idempotencyKey');
+    expect(stored).toEqual([]);
+  });
 });

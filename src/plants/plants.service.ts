@@ -1,4 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { type HostTransaction, queryIn } from '../database/host-transaction.js';
+import { describeFound } from '../util/options.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
@@ -13,13 +15,42 @@ import { PlantsRepository } from './plants.repository.js';
 
 const MAX_NAME_LENGTH = 255;
 
-/** @throws TypeError where nobody has such a name; the application may say anything */
-function assertCreator(creator: unknown): asserts creator is Creator {
-  const { name } = Object(creator) as Record<string, unknown>;
-  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
+/** What a create from code may be given in addition to the plant. */
+export interface CreatePlantOptions {
+  /** 1 to 255 characters; none unless given. */
+  readonly idempotencyKey?: string | undefined;
+  /** Who creates the plant; stored as unknown unless given. */
+  readonly creator?: Creator | undefined;
+  /**
+   * A transaction of the application's, on the database of the store: the plant is stored when that commits, and only then.
+   * Left out, the create is committed by itself; `undefined` is refused, for it may stand for a transaction that rolls back.
+   */
+  readonly transaction?: HostTransaction;
+}
+
+const OPTION_NAMES = ['idempotencyKey', 'creator', 'transaction'];
+
+/** @throws TypeError: JavaScript has no types, so the application may give anything */
+function assertOptions(options: unknown, others: readonly unknown[]): void {
+  if (typeof options !== 'object' || options === null || others.length > 0) {
+    throw new TypeError(
+      'create() takes its options as one object: write create(plant, { idempotencyKey, creator }) instead of ' +
+        'create(plant, idempotencyKey, creator)',
+    );
+  }
+  const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
+  if (unknownName !== undefined) {
+    throw new TypeError(`${unknownName}: is no option of create(), should be one of ${OPTION_NAMES.join(', ')}`);
+  }
+  const { idempotencyKey: key, creator } = options as Record<string, unknown>;
+  if (key !== undefined && typeof key !== 'string') {
+    throw new TypeError(`idempotencyKey: ${describeFound(key)}, should be a string of 1 to 255 characters`);
+  }
+  const { name } = Object(creator ?? {}) as Record<string, unknown>;
+  if (creator === undefined || (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH)) return;
   throw new TypeError(
-    `the name of a plant's creator cannot be stored: a TokenVerifier, or createdBy of the options, has to return one of ` +
-      `1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`,
+    `creator: its name cannot be stored, should be { name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone ` +
+      'surrogates; it is what create(), createdBy of the options or a TokenVerifier gave',
   );
 }
 
@@ -38,21 +69,25 @@ export class PlantsService {
    * Creates a plant, or recognises that this very request has created it before.
    *
    * @param plant its id a bigint, the other fields as in a request
-   * @param idempotencyKey 1 to 255 characters; none unless given
-   * @param creator who creates it; stored as unknown unless given
    * @throws ApiError whose `error` is the number of the failure:
    *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
    *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with other fields;
    *   - 50300 and 50301 where nothing was written, and it may be tried again;
    *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
    *   - 50000 for any other failure, which is its cause.
-   * @throws TypeError where the creator's name cannot be stored
+   *
+   *   With a transaction the last three are replaced by what the application's driver throws; after the others it can go on.
+   * @throws TypeError where an option cannot be used
    */
-  async create(plant: NewPlant, idempotencyKey?: string, creator?: Creator): Promise<Plant> {
+  async create(plant: NewPlant, options: CreatePlantOptions = {}, ...others: []): Promise<Plant> {
+    assertOptions(options, others);
     assertPlant(plant);
+    const { idempotencyKey, creator } = options;
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
-    if (creator !== undefined) assertCreator(creator);
-    if (await this.repository.create(toRecord(plant, idempotencyKey, creator?.name))) {
+    const record = toRecord(plant, idempotencyKey, creator?.name);
+    if ('transaction' in options) {
+      await this.repository.createIn(queryIn(options.transaction), record);
+    } else if (await this.repository.create(record)) {
       this.statistics.countCreated(creator);
       this.report({ id: plant.id, createdBy: creator?.name });
     }

@@ -6,7 +6,7 @@ import { WriteQueueFullError } from './plants.errors.js';
 export interface CreateResult {
   readonly stored: boolean;
   /** The plant that has the id: where it is taken, and the create has an idempotency key to compare. */
-  readonly existingPlant?: PlantRecord;
+  readonly existingPlant?: PlantRecord | undefined;
 }
 
 /** A create that waits for its result. */

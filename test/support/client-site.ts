@@ -1,25 +1,27 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { endServer, originOf } from './local-server.js';
 
-const DIST = new URL('../../dist/', import.meta.url);
-const IMPORTS = { 'plant-store/client': '/dist/esm/client/index.js' };
-const PAGE = `<!doctype html>
-<link rel="icon" href="data:,">
-<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A web site with a page that can import the client as it is built, and nothing else of this package. */
+/** A web site with a page that can import the client as it is built, and nothing else of the package that it is in. */
 export class ClientSite implements AsyncDisposable {
   private constructor(private readonly server: Server) {}
 
-  static async start(): Promise<ClientSite> {
+  static async start(specifier = 'plant-store/client', packageFolder = ROOT): Promise<ClientSite> {
+    const imports = { [specifier]: '/dist/esm/client/index.js' };
+    const page = `<!doctype html>
+<link rel="icon" href="data:,">
+<script type="importmap">${JSON.stringify({ imports })}</script>`;
     const server = createServer(({ url = '/' }, response) => {
       if (url === '/') {
-        response.setHeader('Content-Type', 'text/html').end(PAGE);
+        response.setHeader('Content-Type', 'text/html').end(page);
         return;
       }
-      readFile(new URL(url.slice('/dist/'.length), DIST)).then(
+      readFile(join(packageFolder, 'dist', url.slice('/dist/'.length))).then(
         (script) => response.setHeader('Content-Type', 'text/javascript').end(script),
         () => response.writeHead(404).end(),
       );

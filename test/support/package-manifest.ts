@@ -6,11 +6,15 @@ interface Target {
   default: string;
 }
 
-interface Conditions { [condition: string]: Target | Conditions }
+interface Conditions {
+  [condition: string]: Target | Conditions;
+}
 
 /** package.json, as far as tests read it. */
 export interface PackageManifest {
   name: string;
+  version: string;
+  license: string;
   /** Each entry that holds code has a target for each way of loading it. */
   exports: Record<string, string | Conditions>;
   dependencies: Record<string, string>;

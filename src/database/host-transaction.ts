@@ -1,0 +1,48 @@
+import { describeFound } from '../util/options.js';
+import type { Query, QueryValue } from './database.js';
+
+/** An open transaction of the application's, recognised by what it has: the packages may be of any version, and any copy. */
+export type HostTransaction =
+  /** A client of `pg` after BEGIN. A pool has a `totalCount`; DataSource and EntityManager of TypeORM have `getRepository`. */
+  | { query(...parameters: never[]): unknown; readonly totalCount?: never; readonly getRepository?: never }
+  /** A `QueryRunner` of TypeORM. */
+  | { query(...parameters: never[]): unknown; readonly isTransactionActive: boolean }
+  /** What the callback of Prisma's `$transaction()` gets. Prisma's client itself has a `$connect`. */
+  | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
+
+type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
+
+/** Runs statements in a transaction of the host's. Throws a TypeError where this is clearly none. */
+export function queryIn(transaction: unknown): Query {
+  const fault = faultOf(transaction);
+  if (fault !== undefined) throw new TypeError(`transaction: ${fault}`);
+  const { $queryRawUnsafe, query } = transaction as { $queryRawUnsafe?: Run; query: Run };
+  return async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
+    const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query.call(transaction, sql, values));
+    // Only pg has more than the rows.
+    return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
+  };
+}
+
+function faultOf(transaction: unknown): string | undefined {
+  const given = Object(transaction) as Record<string, unknown> & { getTransactionStatus?: () => unknown };
+  if (typeof given.$queryRawUnsafe === 'function') {
+    if (typeof given.$connect !== 'function') return undefined;
+    return "is Prisma's client itself, should be the one that the callback of $transaction() gets";
+  }
+  if (typeof given.query !== 'function') {
+    const found = transaction === undefined ? 'is undefined' : describeFound(transaction);
+    return `${found}, should be a client of pg after BEGIN, a transaction client of Prisma or a QueryRunner of TypeORM, or be left out`;
+  }
+  if (given.isTransactionActive === true) return undefined;
+  if (given.isTransactionActive === false) {
+    return 'is a QueryRunner without a transaction, should be one after await queryRunner.startTransaction()';
+  }
+  if ('getRepository' in given || 'manager' in given) {
+    return 'is a DataSource, EntityManager or Repository, should be the QueryRunner: manager.queryRunner in a transaction';
+  }
+  if ('totalCount' in given) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
+  // Older versions of pg do not know: undefined.
+  if (!(['I', null] as unknown[]).includes(given.getTransactionStatus?.())) return undefined;
+  return "is a client of pg without a transaction, should be one after await client.query('BEGIN')";
+}
