@@ -31,6 +31,13 @@ describe('the store of the host', () => {
     expect(await create(plant)).toMatchObject({ status: 400, body: { error: 40901 } });
   });
 
+  it('should answer a create that is sent again as the first time', async () => {
+    const plant = '{"id": 9007199254740994, "name": "Rose"}';
+
+    expect(await create(plant).set('Idempotency-Key', 'once')).toMatchObject({ status: 200 });
+    expect(await create(plant).set('Idempotency-Key', 'once')).toMatchObject({ status: 200 });
+  });
+
   it('should refuse one without a credential', async () => {
     const response = await request(app.getHttpServer()).post('/plants').send({ id: 1, name: 'Rose' });
 
