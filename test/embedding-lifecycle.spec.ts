@@ -3,20 +3,39 @@ import { type INestApplicationContext, Injectable, Module } from '@nestjs/common
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { AddressInfo } from 'node:net';
-import { ApiError, PlantsModule, PlantsService } from '../src/index.js';
+import {
+  ApiError,
+  AuthModule,
+  BearerAuthGuard,
+  PlantsHealth,
+  PlantsModule,
+  PlantsService,
+  type Principal,
+  TokenVerifier,
+} from '../src/index.js';
 import { PLATFORMS } from './support/platforms.js';
+import { TOKEN } from './support/request.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 const ID = 9_007_199_254_740_993n;
 const PLANT = `{"id": ${ID}, "name": "Rose"}`;
+/** Nothing listens there. */
+const AWAY = { url: 'postgresql://gardener@127.0.0.1:1/plants' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** Code of a host's that creates plants by itself. */
 @Injectable()
 class Nursery {
   constructor(readonly plants: PlantsService) {}
+}
+
+async function post(app: NestExpressApplication | NestFastifyApplication, headers = {}): Promise<[number, unknown]> {
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/plants`;
+  const response = await fetch(url, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: PLANT });
+  return [response.status, await response.json()];
 }
 
 describe('the life of a store in an application', () => {
@@ -50,13 +69,6 @@ describe('the life of a store in an application', () => {
   }
 
   const ids = async (): Promise<unknown> => (await database.query('SELECT id FROM plants')).map(({ id }) => id);
-
-  async function post(app: NestExpressApplication | NestFastifyApplication): Promise<[number, unknown]> {
-    const { port } = app.getHttpServer().address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}/plants`;
-    const response = await fetch(url, { method: 'POST', headers: JSON_TYPE, body: PLANT });
-    return [response.status, await response.json()];
-  }
 
   it('should need no HTTP', async () => {
     const context = started(await NestFactory.createApplicationContext(hostModule(), { logger: false }));
@@ -113,21 +125,6 @@ describe('the life of a store in an application', () => {
     expect(await ids()).toEqual([String(ID)]);
   });
 
-  it('should have a service that a test of the host replaces', async () => {
-    const made: unknown[] = [];
-    const create = (plant: object): object => {
-      made.push(plant);
-      return { name: 'made up' };
-    };
-    const building = Test.createTestingModule({ imports: [hostModule()] });
-    const testing = await building.overrideProvider(PlantsService).useValue({ create }).compile();
-    const app = started(testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false }));
-    await app.listen(0, '127.0.0.1');
-    expect(await post(app)).toEqual([200, { name: 'made up' }]);
-    expect(made).toEqual([{ id: ID, name: 'Rose' }]);
-    expect(await ids()).toEqual([]);
-  });
-
   it('should let an application be closed again', async () => {
     const app = await NestFactory.create<NestExpressApplication>(hostModule(), { logger: false, rawBody: true });
     await app.listen(0, '127.0.0.1');
@@ -151,5 +148,82 @@ describe('the life of a store in an application', () => {
     expect(statuses).toEqual([[200, 400], ...Array.from({ length: 3 }, () => [400, 400])]);
     for (const application of running) expect((await post(application as NestExpressApplication))[0]).toBe(400);
     expect(await ids()).toEqual([String(ID)]);
+  });
+});
+
+describe('a store whose parts a test of the host overrides', () => {
+  const BEARER = { Authorization: `Bearer ${TOKEN}` };
+  const made: unknown[] = [];
+  let app: NestExpressApplication | undefined;
+
+  @Injectable()
+  class MadeUpPlants {
+    create(plant: object): object {
+      made.push(plant);
+      return { name: 'made up' };
+    }
+  }
+
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+    made.length = 0;
+  });
+
+  /** A host whose databases are away. */
+  function building(auth: Parameters<typeof AuthModule.forRoot>[0]): TestingModuleBuilder {
+    const imports = [AuthModule.forRoot(auth)];
+    @Module({ imports: [PlantsModule.forRoot({ database: AWAY, guards: [BearerAuthGuard], imports })] })
+    class HostModule {}
+    return Test.createTestingModule({ imports: [HostModule] });
+  }
+
+  async function listen(builder: TestingModuleBuilder): Promise<NestExpressApplication> {
+    const testing = await builder.compile();
+    app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false });
+    await app.listen(0, '127.0.0.1');
+    return app;
+  }
+
+  it('should not start without its database where nothing is overridden', async () => {
+    await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
+  });
+
+  it.each(['a value', 'a class', 'a factory'])(
+    'should start without a database with %s as its service',
+    async (how) => {
+      const overriding = building({ accessTokens: [TOKEN] }).overrideProvider(PlantsService);
+      const application = await listen(
+        how === 'a value'
+          ? overriding.useValue(new MadeUpPlants())
+          : how === 'a class'
+            ? overriding.useClass(MadeUpPlants)
+            : overriding.useFactory({ factory: () => new MadeUpPlants() }),
+      );
+      expect(await post(application)).toMatchObject([400, { error: 40100 }]);
+      expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
+      expect(made).toEqual([{ id: ID, name: 'Rose' }]);
+      await expect(application.get(PlantsHealth, { strict: false }).check()).rejects.toThrow(
+        'the database cannot be reached',
+      );
+    },
+  );
+
+  it('should let pass whom the guard of a test lets pass', async () => {
+    const builder = building({ accessTokens: [TOKEN] })
+      .overrideProvider(PlantsService)
+      .useClass(MadeUpPlants);
+    const application = await listen(builder.overrideGuard(BearerAuthGuard).useValue({ canActivate: () => true }));
+    expect(await post(application)).toEqual([200, { name: 'made up' }]);
+  });
+
+  it('should take the tokens of a test in place of issued ones, without their database', async () => {
+    const principal: Principal = { name: 'test', scopes: ['plants:create'] };
+    const verify = (token: string): Principal | undefined => (token === TOKEN ? principal : undefined);
+    const builder = building({ issuedTokens: AWAY }).overrideProvider(PlantsService).useClass(MadeUpPlants);
+    const application = await listen(builder.overrideProvider(TokenVerifier).useValue({ verify }));
+    expect(await post(application, { Authorization: 'Bearer another' })).toMatchObject([400, { error: 40101 }]);
+    expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
+    expect(made).toEqual([{ id: ID, name: 'Rose' }]);
   });
 });

@@ -4,12 +4,10 @@ import {
   Inject,
   Module,
   type NestModule,
-  type OnModuleInit,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
-import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantStatements } from './plant-sql.js';
@@ -35,12 +33,16 @@ const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
 
 const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: PLANTS_MODULE_OPTIONS } =
-  new ConfigurableModuleBuilder<PlantsModuleOptions>({ moduleName: 'Plants' })
-    .setClassMethodName('forRoot')
-    // All of them: what is not named here Nest would count among the options.
-    .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
-    .build();
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
+  moduleName: 'Plants',
+})
+  .setClassMethodName('forRoot')
+  // All of them: what is not named here Nest would count among the options.
+  .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
+  .build();
+
+/** Injection token of the options of a store, not yet checked. */
+export const PLANTS_MODULE_OPTIONS = MODULE_OPTIONS_TOKEN;
 
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
@@ -53,6 +55,11 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     providers: [
       ...providers,
       { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
+      {
+        provide: ERROR_STATUS,
+        useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
+        inject: [PLANTS_MODULE_SETTINGS],
+      },
       {
         // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
         // either: there are no documents before there are providers.
@@ -92,18 +99,11 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
       useFactory: ({ database }: PlantsModuleSettings) => Database.open(database),
       inject: [PLANTS_MODULE_SETTINGS],
     },
-    {
-      provide: ERROR_STATUS,
-      useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
-      inject: [PLANTS_MODULE_SETTINGS],
-    },
   ],
   exports: [PlantsService, PlantsHealth, PlantsStatistics],
 })
-export class PlantsModule extends ConfigurableModuleClass implements NestModule, OnModuleInit {
+export class PlantsModule extends ConfigurableModuleClass implements NestModule {
   constructor(
-    private readonly database: Database,
-    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
     private readonly platform: HttpAdapterHost,
   ) {
@@ -125,9 +125,5 @@ export class PlantsModule extends ConfigurableModuleClass implements NestModule,
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
     refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
-  }
-
-  async onModuleInit(): Promise<void> {
-    await assertDatabaseReady(this.database, this.settings.database);
   }
 }

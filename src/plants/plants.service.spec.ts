@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { Database } from '../database/database.js';
 import { type PlantRecord, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
@@ -20,7 +21,8 @@ describe(PlantsService.name, () => {
       stored.push(plant);
       return Promise.resolve(true);
     };
-    return new PlantsService({ create } as unknown as PlantsRepository, statistics, { onCreated });
+    const settings = { database: { url: '' }, onCreated };
+    return new PlantsService({ create } as unknown as PlantsRepository, statistics, settings, {} as Database);
   }
 
   it.each([

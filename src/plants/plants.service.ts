@@ -1,5 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Database } from '../database/database.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
+import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { describeFound } from '../util/options.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
@@ -56,14 +58,20 @@ function assertOptions(options: unknown, others: readonly unknown[]): void {
 
 /** Creates plants; for code of the application that does not go through HTTP. */
 @Injectable()
-export class PlantsService {
+export class PlantsService implements OnModuleInit {
   private readonly logger = new Logger(PlantsService.name);
 
   constructor(
     private readonly repository: PlantsRepository,
     private readonly statistics: PlantsStatistics,
-    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'onCreated'>,
+    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database' | 'onCreated'>,
+    private readonly database: Database,
   ) {}
+
+  /** Here and not in the module: a host's test that overrides this service needs no database. */
+  async onModuleInit(): Promise<void> {
+    await assertDatabaseReady(this.database, this.settings.database);
+  }
 
   /**
    * Creates a plant, or recognises that this very request has created it before.

@@ -1,0 +1,2 @@
+export { PlantsInMemory, PlantsTestingModule } from './plants-testing.module.js';
+export type { PlantInMemory, PlantsTestingModuleOptions } from './plants-testing.module.js';
