@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { BODY_READINGS, describeGuestContract } from '../contract/describe-guest-contract.js';
 import { exchange } from '../support/guest-host/exchange.js';
 import { createPlantOf, generateOpenApi } from '../support/openapi.js';
@@ -15,13 +15,11 @@ import { inLayout, type Layout } from './workspace.js';
 
 /** The packed store in a host as `nest new` makes it: its own tests, its types, and the contract on these platforms. */
 export function describeLayout(layout: Layout, platforms: readonly Platform[]): void {
-  describe('its own tests', () => {
-    it.each(['test', 'test:e2e'])(
-      'should pass with the store imported: npm run %s',
-      (script) => runOwnTests(layout, script),
-      COMMAND_LIMIT_MS,
-    );
-  });
+  it.each(['npm run test --', 'npm run test:e2e --'])(
+    'should pass its own tests with the store imported: %s',
+    (command) => runOwnTests(layout, command),
+    COMMAND_LIMIT_MS,
+  );
 
   it(
     'should compile every entry as a strict consumer, as an ES module and as a CommonJS file',
@@ -43,6 +41,17 @@ export function describeLayout(layout: Layout, platforms: readonly Platform[]): 
       });
     });
   });
+}
+
+/** The block of code that follows these words in the documentation of hosts, without indentation. */
+export async function documentedCode(words: string): Promise<string[]> {
+  const page = await readFile(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
+  const [, code = ''] = page.slice(page.indexOf(words)).split(/^```.*\n/m);
+  return linesOf(code);
+}
+
+export function linesOf(code: string): string[] {
+  return code.split('\n').map((line) => line.trim());
 }
 
 /** What a host sees of the store in addition to the contract, once for each platform. */
@@ -132,12 +141,12 @@ async function answersOf(port: number): Promise<Record<string, string>> {
   return answers;
 }
 
-async function runOwnTests(layout: Layout, script: string): Promise<void> {
+export async function runOwnTests(layout: Layout, command: string): Promise<void> {
   const database = await createTestDatabase();
   // The only thing that is not as `nest new` has it: a busy machine is no failure.
   const patience = layout === 'nest-12-esm' ? '--testTimeout=60000 --hookTimeout=60000' : '--testTimeout=60000';
   try {
-    await runCommand(inLayout(layout), `npm run ${script} -- ${patience}`, {
+    await runCommand(inLayout(layout), `${command} ${patience}`, {
       // Jest's own, of this process.
       NODE_OPTIONS: '',
       NODE_ENV: '',

@@ -1,9 +1,12 @@
 import { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { exemptPlantsFromBodyParser } from 'plant-store';
+import { AuthModule, exemptPlantsFromBodyParser, Migrator, TokenVerifier } from 'plant-store';
 import request from 'supertest';
 import { App } from 'supertest/types.js';
 import { AppModule } from './app.module.js';
+
+// In Jest import() needs this flag.
+const importing = process.env.VITEST || process.execArgv.includes('--experimental-vm-modules') ? it : it.skip;
 
 describe('the store of the host', () => {
   let app: INestApplication<App>;
@@ -43,5 +46,21 @@ describe('the store of the host', () => {
 
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ error: 40100 });
+  });
+
+  importing('should import the engine of the migrations', async () => {
+    const migrator = new Migrator({ url: process.env.DATABASE_URL ?? '', schema: 'another' });
+
+    expect(await migrator.migrate()).not.toEqual([]);
+  });
+
+  importing('should import what reads JWTs', async () => {
+    const jwt = { issuer: 'https://id.example.com', audience: 'plants' };
+    const moduleRef = await Test.createTestingModule({ imports: [AuthModule.forRoot({ jwt })] }).compile();
+    const [header, claims] = [{ alg: 'RS256' }, { iss: 'https://other.example' }].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    );
+
+    expect(await moduleRef.get(TokenVerifier, { strict: false }).verify(`${header}.${claims}.c2ln`)).toBeUndefined();
   });
 });
