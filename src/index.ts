@@ -1,7 +1,7 @@
 export { AuthModule } from './auth/auth.module.js';
 export { AuthModuleOptionsError } from './auth/auth.options.js';
 export type { AuthModuleOptions } from './auth/auth.options.js';
-export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+export { BearerAuthGuard, RequireScopes } from './auth/bearer-auth.guard.js';
 export type { JwtOptions } from './auth/auth.options.js';
 export type { IssuedTokensOptions } from './auth/auth.options.js';
 export type { Principal } from './auth/token-verifier.js';
@@ -31,7 +31,7 @@ export { NewPlant } from './plants/new-plant.js';
 export { Plant } from './plants/new-plant.js';
 export { PlantsHealth } from './plants/plants-health.js';
 export { PlantsModuleOptionsError } from './plants/plants.options.js';
-export type { PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants.options.js';
+export type { PlantsGuards, PlantsModuleExtras, PlantsOpenApiOptions } from './plants/plants.options.js';
 export type { PlantsModuleOptions } from './plants/plants.options.js';
 export { PlantsModule } from './plants/plants.module.js';
 export { type CreatePlantOptions, PlantsService } from './plants/plants.service.js';

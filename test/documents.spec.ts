@@ -102,7 +102,7 @@ describe('documents', () => {
       'PlantsModule',
       '| Option of PlantsModule |',
       'docs/embedding.md',
-      (options) => start(PlantsModule.forRoot(options)),
+      (options: object) => start(PlantsModule.forRoot({ guards: 'none', ...options } as never)),
     ],
     ['AuthModule', '| Option of AuthModule |', 'docs/embedding.md', (options) => start(AuthModule.forRoot(options))],
     ['Migrator', '| Option of Migrator |', 'docs/embedding.md', (options) => new Migrator(options)],

@@ -22,7 +22,7 @@ describe('the store in an application that keeps the raw body', () => {
 
   async function start(): Promise<void> {
     @Module({
-      imports: [PlantsModule.forRoot({ database: { url: database.url }, bodyLimit: 1000 })],
+      imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', bodyLimit: 1000 })],
     })
     class HostModule {}
     app = await NestFactory.create<NestExpressApplication>(HostModule, { rawBody: true, logger: false });

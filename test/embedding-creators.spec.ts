@@ -6,6 +6,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AuthModule,
   BearerAuthGuard,
+  type CreatedPlant,
   PlantsModule,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
@@ -14,6 +15,7 @@ import {
 } from '../src/index.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { until } from './support/until.js';
 
 /** What the token says, letter for letter: its name, and its scopes after an underscore. */
 class TellingVerifier extends TokenVerifier {
@@ -21,6 +23,10 @@ class TellingVerifier extends TokenVerifier {
     const [name = '', ...scopes] = token.split('_');
     return { name: decodeURIComponent(name.replaceAll('~', '%')), scopes: scopes.map((scope) => `plants:${scope}`) };
   }
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 /** A guard of a host's own, with a user of the form that it likes. */
@@ -33,7 +39,7 @@ class SessionGuard implements CanActivate {
   }
 }
 
-const BEARER: Partial<PlantsModuleExtras> = {
+const BEARER: PlantsModuleExtras = {
   guards: [BearerAuthGuard],
   imports: [AuthModule.forRoot({ verifier: new TellingVerifier() })],
 };
@@ -41,6 +47,7 @@ const BEARER: Partial<PlantsModuleExtras> = {
 describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
   let database: TestDatabase;
   let app: INestApplication | undefined;
+  let logged: unknown[];
 
   beforeEach(async () => {
     database = await createTestDatabase();
@@ -50,11 +57,14 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     await database.drop();
   });
 
-  async function start(options: Partial<PlantsModuleExtras & PlantsModuleOptions>): Promise<void> {
+  async function start(options: PlantsModuleExtras & Partial<PlantsModuleOptions>): Promise<void> {
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, ...options })] })
     class HostModule {}
+    logged = [];
+    const error = (message: unknown, stack: unknown): unknown => logged.push([message, stack]);
+    const logger = { log: () => undefined, warn: () => undefined, error };
     const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
-    app = await NestFactory.create(HostModule, adapter, { logger: false });
+    app = await NestFactory.create(HostModule, adapter, { logger });
     await app.listen(0, '127.0.0.1');
   }
 
@@ -106,6 +116,36 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     await start({ guards: [SessionGuard] });
     expect(await create('any')).toMatchObject({ status: 200 });
     expect(await creators()).toEqual([null]);
+  });
+
+  it.each<[string, (plant: CreatedPlant) => unknown]>([
+    ['throws', () => raise(new Error('the audit log is away'))],
+    ['rejects', () => Promise.reject(new Error('the audit log is away'))],
+    ['rejects later', () => new Promise((_, reject) => setImmediate(reject, new Error('the audit log is away')))],
+    [
+      'is of another library',
+      () => ({ then: (_: unknown, reject: (reason: unknown) => void) => { reject('the audit log is away'); } }),
+    ],
+    ['breaks as a promise', () => ({ then: () => raise(new Error('the audit log is away')) })],
+    ['never ends', () => new Promise(() => undefined)],
+  ])('should be created, and answered at once, where onCreated %s', async (how, onCreated) => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): unknown => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      await start({ ...BEARER, onCreated: onCreated as () => void });
+      expect(await create('alice_create')).toMatchObject({ status: 200, body: { name: 'Rose' } });
+      const failure = [expect.stringContaining('onCreated'), expect.stringContaining('the audit log is away')];
+      await until(() => logged.length > 0 || how === 'never ends');
+      expect(logged).toEqual(how === 'never ends' ? [] : [failure]);
+      // A rejection that nothing handles is reported after the microtasks.
+      await new Promise(setImmediate);
+      expect(unhandled).toEqual([]);
+      expect(await create('alice_create', 2)).toMatchObject({ status: 200 });
+      await app?.close();
+    } finally {
+      process.off('unhandledRejection', note);
+    }
   });
 
   it('should be whom the host tells', async () => {

@@ -57,7 +57,7 @@ describe('the life of a store in an application', () => {
   }
 
   function hostModule(): new () => object {
-    const store = PlantsModule.forRoot({ database: { url: database.url } });
+    const store = PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' });
 
     // A feature of the host's that has the store for itself, and hands it on.
     @Module({ imports: [store], providers: [Nursery], exports: [Nursery, store] })

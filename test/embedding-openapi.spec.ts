@@ -13,7 +13,7 @@ const SCHEMAS = '#/components/schemas/';
 const DATABASE = { url: 'postgresql://localhost/plants' };
 
 function store(openApi: PlantsOpenApiOptions = {}, path = 'plants') {
-  return PlantsModule.forRoot({ database: DATABASE, path, openApi });
+  return PlantsModule.forRoot({ database: DATABASE, guards: 'none', path, openApi });
 }
 
 describe('the OpenAPI document of an application with a store as a guest', () => {
@@ -114,7 +114,8 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
 
   it('should follow error statuses that a factory provides', async () => {
     const options = { database: DATABASE, errorStatus: 'semantic' as const };
-    const document = await documentOf(PlantsModule.forRootAsync({ useFactory: () => Promise.resolve(options) }));
+    const store = PlantsModule.forRootAsync({ guards: 'none', useFactory: () => Promise.resolve(options) });
+    const document = await documentOf(store);
     const { responses } = createPlantOf(await generateOpenApi({ ERROR_STATUS: 'semantic' }));
     expect(createPlantOf(document).responses).toEqual(responses);
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '401', '503']));
@@ -131,7 +132,13 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     const version: PlantsModuleExtras['version'] = ['1', '2', VERSION_NEUTRAL];
     await create({
       imports: ['Tree', 'Herb'].map((namePrefix) =>
-        PlantsModule.forRoot({ database: DATABASE, path: namePrefix, version, openApi: { namePrefix } }),
+        PlantsModule.forRoot({
+          database: DATABASE,
+          guards: 'none',
+          path: namePrefix,
+          version,
+          openApi: { namePrefix },
+        }),
       ),
     });
     app.enableVersioning({ type: VersioningType.URI });
@@ -145,7 +152,7 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
   it('should have the path where the store answers, before and after the start', async () => {
     database = await createTestDatabase();
     const options = { database: { url: database.url }, version: '1', openApi: { namePrefix: 'Store' } };
-    await create({ imports: [PlantsModule.forRoot(options)] });
+    await create({ imports: [PlantsModule.forRoot({ ...options, guards: 'none' })] });
     app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI });
     const document = describeApp();
     expect(Object.keys(document.paths)).toEqual(['/api/v1/plants']);

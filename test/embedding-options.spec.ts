@@ -108,7 +108,7 @@ describe('the options of a store in an application', () => {
       const imports = [ConfigModule];
       const given =
         source === 'useClass' ? { useClass: StoreOptions, imports } : { useExisting: StoreOptions, imports };
-      const url = await start([PlantsModule.forRootAsync(given)]);
+      const url = await start([PlantsModule.forRootAsync({ ...given, guards: 'none' })]);
       expect(await post(url, {})).toMatchObject([400, { error: 40003 }]);
       expect(await post(url, { id: 1, name: 'Rose' })).toEqual([200, { name: 'Rose' }]);
       expect(await post(url, { id: 1, name: 'Fern' })).toMatchObject([409, { error: 40901 }]);
@@ -117,7 +117,11 @@ describe('the options of a store in an application', () => {
   });
 
   it('should let a feature of the application have the service of the one of two stores that it imports', async () => {
-    const stores = [PlantsModule.forRoot(options(0)), PlantsModule.forRoot({ ...options(1), path: 'trees' })] as const;
+    const guards = 'none';
+    const stores = [
+      PlantsModule.forRoot({ ...options(0), guards }),
+      PlantsModule.forRoot({ ...options(1), guards, path: 'trees' }),
+    ] as const;
 
     @Injectable()
     class Forest {

@@ -4,7 +4,16 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { ApiExceptionFilter, AuthModule, BearerAuthGuard, PlantsModule, PlantsService } from '../src/index.js';
+import {
+  ApiExceptionFilter,
+  AuthModule,
+  BearerAuthGuard,
+  PlantsModule,
+  PlantsService,
+  type Principal,
+  RequireScopes,
+  TokenVerifier,
+} from '../src/index.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -32,6 +41,90 @@ class OrdersController {
     return { id };
   }
 }
+
+/** A token is its name, and its scopes, after tildes. */
+class NamedScopesVerifier extends TokenVerifier {
+  verify(token: string): Principal {
+    const [name = '', ...scopes] = token.split('~');
+    return { name, scopes };
+  }
+}
+
+@Controller('reports')
+@UseGuards(BearerAuthGuard)
+@UseFilters(new ApiExceptionFilter('semantic'))
+@RequireScopes('reports.read')
+class ReportsController {
+  @Get()
+  list(): object {
+    return {};
+  }
+
+  @Post()
+  @RequireScopes('reports.write', 'orders.read')
+  create(): object {
+    return {};
+  }
+}
+
+describe.each(PLATFORMS)("the scopes that a host's own routes require on %s", (platform) => {
+  let app: NestExpressApplication;
+
+  beforeAll(async () => {
+    @Module({
+      imports: [AuthModule.forRoot({ verifier: new NamedScopesVerifier() })],
+      controllers: [ReportsController],
+    })
+    class HostModule {}
+    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger: false });
+    await app.listen(0, '127.0.0.1');
+  });
+  afterAll(() => app.close());
+
+  const ask = async (method: string, token: string): Promise<[number, string | null, unknown]> => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const response = await fetch(`${await app.getUrl()}/reports`, { method, headers });
+    return [response.status, response.headers.get('WWW-Authenticate'), await response.json()];
+  };
+
+  it('should be those of the controller', async () => {
+    expect((await ask('GET', 'ann~reports.read'))[0]).toBe(200);
+    const message = 'The access token lacks the scope reports.read. Send one that has it.';
+    for (const token of ['ann', 'ann~reports.readall~reports.write']) {
+      expect(await ask('GET', token)).toEqual([
+        403,
+        'Bearer realm="plants", error="insufficient_scope", scope="reports.read"',
+        { error: 40300, message },
+      ]);
+    }
+  });
+
+  it('should be those of the handler instead, all of them', async () => {
+    expect((await ask('POST', 'ann~orders.read~reports.write'))[0]).toBe(201);
+    const challenge = 'Bearer realm="plants", error="insufficient_scope", scope="reports.write orders.read"';
+    for (const [token, lacking] of [
+      ['ann~reports.read', 'the scopes reports.write, orders.read. Send one that has them.'],
+      ['ann~reports.write', 'the scope orders.read. Send one that has it.'],
+    ] as const) {
+      const message = `The access token lacks ${lacking}`;
+      expect(await ask('POST', token)).toEqual([403, challenge, { error: 40300, message }]);
+    }
+  });
+
+  it.each<[string, unknown[]]>([
+    ['RequireScopes(): scope 1 is missing, should be visible ASCII', []],
+    ['RequireScopes(): scope 1 is "", should be visible ASCII', ['']],
+    ['RequireScopes(): scope 2 is "reports.read reports.write", should be', ['a', 'reports.read reports.write']],
+    ['RequireScopes(): scope 1 is "say \\"a\\"", should be', ['say "a"']],
+    ['RequireScopes(): scope 1 is "plants:säen", should be', ['plants:säen']],
+    ['RequireScopes(): scope 1 is an array, should be', [['reports.read']]],
+    ['RequireScopes(): scope 1 is missing, should be', [undefined]],
+  ])('should be refused at once: %s', (message, scopes) => {
+    expect(() => RequireScopes(...(scopes as string[]))).toThrow(TypeError);
+    expect(() => RequireScopes(...(scopes as string[]))).toThrow(message);
+  });
+});
 
 describe.each(PLATFORMS)("a host's own routes with BearerAuthGuard on %s", (platform) => {
   let database: TestDatabase;

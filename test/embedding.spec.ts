@@ -123,6 +123,8 @@ describe('an application with a store on a database without tables', () => {
 });
 
 describe(PlantsModuleOptionsError.name, () => {
+  const guards = 'none';
+
   async function startWith(...stores: Parameters<typeof PlantsModule.forRoot>[0][]): Promise<void> {
     @Module({ imports: stores.map((store) => PlantsModule.forRoot(store)) })
     class HostModule {}
@@ -131,7 +133,7 @@ describe(PlantsModuleOptionsError.name, () => {
   }
 
   it('should tell of a database that is none, without its URL', async () => {
-    const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' } });
+    const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' }, guards });
     await expect(failure).rejects.toThrow(/^database\.url: must be a PostgreSQL URL/m);
     await expect(failure).rejects.not.toThrow('secret');
   });
@@ -139,9 +141,9 @@ describe(PlantsModuleOptionsError.name, () => {
   it('should tell of every fault at once, of options from a factory too', async () => {
     const options = { database: { url: 'postgresql://localhost/plants', size: 0 }, bodylimit: 5 };
     const faults = /^bodylimit: is no option.*\ndatabase\.size: is 0, should be a whole number/m;
-    await expect(startWith(options)).rejects.toThrow(faults);
+    await expect(startWith({ ...options, guards })).rejects.toThrow(faults);
 
-    @Module({ imports: [PlantsModule.forRootAsync({ useFactory: () => options })] })
+    @Module({ imports: [PlantsModule.forRootAsync({ guards, useFactory: () => options })] })
     class HostModule {}
     const starting = NestFactory.create(HostModule, { logger: false, abortOnError: false });
     await expect(starting).rejects.toThrow(faults);
@@ -149,11 +151,12 @@ describe(PlantsModuleOptionsError.name, () => {
   });
 
   it('should tell of options that are left out by JavaScript', async () => {
-    await expect(startWith(undefined as never)).rejects.toThrow(/^database: is missing/m);
+    await expect(startWith(undefined as never)).rejects.toThrow(/^guards: is missing/m);
+    await expect(startWith({ guards } as never)).rejects.toThrow(/^database: is missing/m);
   });
 
   it('should tell of what Nest would ignore, guards with a typo for example', () => {
     const options = { useFactory: () => ({ database: { url: '' } }), gaurds: [BearerAuthGuard] };
-    expect(() => PlantsModule.forRootAsync(options)).toThrow(/^gaurds: is no option/m);
+    expect(() => PlantsModule.forRootAsync({ ...options, guards } as never)).toThrow(/^gaurds: is no option/m);
   });
 });

@@ -2,7 +2,8 @@ import { describe } from '@jest/globals';
 import { type BodyReading, describeGuestContract } from './contract/describe-guest-contract.js';
 import { runningTarget } from './contract/running-target.js';
 import { startHost } from './support/host.js';
-import type { Platform } from './support/platforms.js';
+import { tracing } from './support/instrument.js';
+import { type Platform, PLATFORMS } from './support/platforms.js';
 
 const HOSTS: { platform: Platform; body: BodyReading }[] = [
   { platform: 'express', body: 'exempt' },
@@ -21,4 +22,10 @@ describe.each(HOSTS)('POST /plants in a host on $platform with bodies $body', ({
 describe('POST /plants in a host on express without a body parser', () => {
   const target = runningTarget(() => startHost({ platform: 'express', body: 'none' }));
   describeGuestContract(target, 'exempt', 'express');
+});
+
+describe.each(PLATFORMS)('POST /plants in a host on %s that puts proxies in place of instances', (platform) => {
+  const instanceDecorator = tracing('on the proxy', () => undefined);
+  const target = runningTarget(() => startHost({ platform, body: 'exempt', instanceDecorator }));
+  describeGuestContract(target, 'exempt', platform);
 });

@@ -6,9 +6,10 @@ import { loadBuild } from './load-build.js';
 
 /** The store in this process, without a listener. */
 export async function openStore(databaseUrl: string): Promise<INestApplicationContext> {
-  const { AuthModule, PlantsModule } = await loadBuild<typeof import('../../src/index.js')>('index.js');
+  const { AuthModule, BearerAuthGuard, PlantsModule } =
+    await loadBuild<typeof import('../../src/index.js')>('index.js');
   const auth = AuthModule.forRoot({ accessTokens: [ACCESS_TOKEN] });
-  const plants = PlantsModule.forRoot({ database: { url: databaseUrl }, imports: [auth] });
+  const plants = PlantsModule.forRoot({ database: { url: databaseUrl }, guards: [BearerAuthGuard], imports: [auth] });
   const app = await NestFactory.create(plants, { logger: false, abortOnError: false, bodyParser: false });
   return app.init();
 }

@@ -35,6 +35,7 @@ export class AppModule {
       bodyLimit: options.bodyLimit,
       writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
+      guards: 'global',
       onCreated: logCreated(options),
       // The document of the application requires the credential of every operation.
       openApi: { securityScheme: false },

@@ -1,6 +1,7 @@
 import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
-const CHALLENGE = 'Bearer realm="plants"';
+/** RFC 6750, section 3: for a request without a credential. */
+export const CHALLENGE = 'Bearer realm="plants"';
 
 /** RFC 6750, section 3.1: for a token that is wrong. */
 const INVALID_TOKEN_CHALLENGE = `${CHALLENGE}, error="invalid_token"`;
@@ -67,8 +68,11 @@ export class RateLimitedError extends ApiError {
 
 /** The token is valid, but lacks the scope. */
 export class InsufficientScopeError extends ApiError {
-  constructor(scope: string) {
-    super(40300, `The access token lacks the scope ${scope}. Send one that has it.`, {
+  /** @param required all scopes that the route requires; `lacking` are those of them that the token lacks */
+  constructor(required: readonly string[], lacking = required) {
+    const what = `the scope${lacking.length > 1 ? 's' : ''} ${lacking.join(', ')}`;
+    const scope = required.join(' ');
+    super(40300, `The access token lacks ${what}. Send one that has ${lacking.length > 1 ? 'them' : 'it'}.`, {
       headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
     });
   }

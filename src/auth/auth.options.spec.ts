@@ -91,7 +91,9 @@ describe('issuedTokens', () => {
     [null, 'issuedTokens: is null, should be { url }: the database that the tokens are in'],
     [url, 'issuedTokens: is a string, should be { url }'],
     [[url], 'issuedTokens: is an array, should be { url }'],
-    [{}, 'issuedTokens.url: is missing, should be a PostgreSQL URL'],
+    [{}, 'issuedTokens.url: is undefined, should be a PostgreSQL URL such as'],
+    [{ url: '' }, 'issuedTokens.url: is empty, should be a PostgreSQL URL such as'],
+    [{ url: null }, 'issuedTokens.url: is null'],
     [{ url: 5 }, 'issuedTokens.url: is 5, should be a PostgreSQL URL'],
     [{ url: 'mysql://root:secret@db/plants' }, 'issuedTokens.url: must be a PostgreSQL URL such as'],
     [{ url, password: 'hidden' }, 'issuedTokens.url: holds a password other than the one given separately'],
@@ -105,7 +107,7 @@ describe('issuedTokens', () => {
     [
       { uri: url, timeout: 0.5 },
       'issuedTokens.uri: is no option',
-      'issuedTokens.url: is missing',
+      'issuedTokens.url: is undefined',
       'issuedTokens.timeout: is 0.5',
     ],
   ])('should tell of every fault of %j, and of no secret', (options, ...faults) => {

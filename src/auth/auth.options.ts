@@ -125,7 +125,7 @@ export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
 export class AuthSettings {
-  /** Tokens that are valid, each of at least 20 characters that a bearer token may have; they have all scopes. */
+  /** Tokens that are valid, each of at least 20 characters that a bearer token may have; their one scope is `plants:create`. */
   @AccessTokens()
   accessTokens?: readonly string[] | undefined;
   /** The database that `plant-store token` issues tokens in. */

@@ -23,12 +23,15 @@ import {
   MissingCredentialError,
 } from './auth.errors.js';
 import { AuthModuleOptionsError } from './auth.options.js';
+import { describeFound } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
 import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
 
 /** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
 const STRATEGY_NAME = 'plant-store-bearer';
-const REQUIRED_SCOPE = 'plant-store:required-scope';
+const REQUIRED_SCOPES = 'plant-store:required-scopes';
+/** scope-token of RFC 6749, section 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
@@ -37,9 +40,22 @@ const NO_PRINCIPAL =
 const WITHOUT_AUTH_MODULE =
   'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs';
 
-/** `BearerAuthGuard` lets only those tokens use the route that have this scope. */
-export function RequiredScope(scope: string): CustomDecorator {
-  return SetMetadata(REQUIRED_SCOPE, scope);
+/**
+ * `BearerAuthGuard` lets only those tokens use the route, or all routes of the controller, that have all of these scopes. What a
+ * handler requires counts instead of what its controller requires. Without that guard it has no effect.
+ *
+ * @throws TypeError where there is no scope, or one is none
+ */
+export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
+  const given: readonly unknown[] = scopes.length === 0 ? [undefined] : scopes;
+  const wrong = given.findIndex((scope) => typeof scope !== 'string' || !SCOPE.test(scope));
+  if (wrong >= 0) {
+    throw new TypeError(
+      `RequireScopes(): scope ${wrong + 1} ${describeFound(given[wrong], typeof given[wrong] === 'string')}, ` +
+        'should be visible ASCII characters without quotes and backslashes, such as "plants:create"',
+    );
+  }
+  return SetMetadata(REQUIRED_SCOPES, scopes);
 }
 
 /** What passport-http-bearer sees of a request, and the request itself. */
@@ -77,7 +93,8 @@ export const BearerStrategy: new (verifier: TokenVerifier) => BearerStrategy = H
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
- * Lets a request pass that carries a valid bearer token; to the store's route only with the scope `plants:create`. The `Principal` of the
+ * Lets a request pass that carries a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
+ * `plants:create`. The `Principal` of the
  * token becomes `request.user`. It throws an `ApiError`:
  * - 40100, 40101, 40102 where the credential is missing, wrong or malformed, and 40300 where it lacks the scope;
  * - 42900 where its address has sent too many wrong ones, or too many requests were made with it;
@@ -85,8 +102,9 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
-  readonly #strategy: HeaderStrategy;
-  readonly #limits: CredentialLimits;
+  // Not `#strategy`: a host's `instanceDecorator` may put a Proxy in place of the guard, which has no such fields.
+  private readonly strategy: HeaderStrategy;
+  private readonly limits: CredentialLimits;
 
   // Optional, so that a host without AuthModule gets a message about that, and not about injection.
   constructor(
@@ -96,21 +114,24 @@ export class BearerAuthGuard extends PassportGuard {
     if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
     // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
-    this.#strategy = strategy as HeaderStrategy;
-    this.#limits = limits as CredentialLimits;
+    this.strategy = strategy as HeaderStrategy;
+    this.limits = limits as CredentialLimits;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
-    const { error, principal } = await authenticate(request, this.#strategy);
-    if (!error && !principal) this.#limits.countWrongToken(request);
+    const { error, principal } = await authenticate(request, this.strategy);
+    if (!error && !principal) this.limits.countWrongToken(request);
     const user = this.handleRequest(error, principal);
     request.user = user;
     setPrincipal(request, user);
-    this.#limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
-    const scope = Reflect.getMetadata(REQUIRED_SCOPE, context.getHandler()) as string | undefined;
-    if (scope !== undefined && !user.scopes.includes(scope)) throw new InsufficientScopeError(scope);
+    this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
+    // A context that the application makes may have no class.
+    const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+    const required = (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
+    const lacking = required.filter((scope) => !user.scopes.includes(scope));
+    if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
     return true;
   }
 
@@ -146,7 +167,8 @@ interface AuthResult {
 function authenticate(request: PlatformRequest, strategy: HeaderStrategy): Promise<AuthResult> {
   return new Promise((resolve) => {
     const attempt: unknown = new BearerAttempt(strategy, resolve);
-    strategy.authenticate.call(attempt as StrategyCreated<HeaderStrategy>, request);
+    // Its own method, as that of a strategy in a Proxy may not take another `this`.
+    (attempt as StrategyCreated<HeaderStrategy>).authenticate(request);
   });
 }
 

@@ -15,7 +15,11 @@ export const GRACE_MS = 250;
 export function PostgresUrl(passwordOf: (options: never) => unknown, required = true): PropertyDecorator {
   return Rule((url, options, found) => {
     if (url === undefined && !required) return undefined;
-    if (typeof url !== 'string') return `${found}, should be a PostgreSQL URL`;
+    const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
+    if (url === undefined || url === '') {
+      return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
+    }
+    if (typeof url !== 'string') return `${found}, ${should}`;
     const password = passwordOf(options as never);
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
   });
@@ -155,14 +159,23 @@ class AdapterDatabase {
 export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool' | 'adapter'>;
 
 /** Connections of the application: they are returned unchanged, and the pool is never closed. */
-export type PoolDatabaseOptions = Given<PoolDatabase, 'pool', 'url' | 'password' | 'size' | 'adapter'>;
+export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size' | 'adapter'>;
 
 /** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` where it does not). */
-export type AdapterDatabaseOptions = Given<AdapterDatabase, 'adapter', 'url' | 'password' | 'schema' | 'size' | 'pool'>;
+export type AdapterDatabaseOptions = Given<
+  Omit<AdapterDatabase, 'url'>,
+  'adapter',
+  'password' | 'schema' | 'size' | 'pool'
+>;
 
 /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
-// TypeScript reports a mistake by the last of them, and most often it is a URL that is undefined.
-export type DatabaseOptions = AdapterDatabaseOptions | PoolDatabaseOptions | UrlDatabaseOptions;
+// Only one of the types has `url`: so TypeScript reports of a URL that may be undefined just that, and not that `adapter` is missing.
+export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
+
+/** Whether the connections are the store's own. */
+export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions {
+  return (options as Partial<UrlDatabaseOptions>).url !== undefined;
+}
 
 const SOURCES = { url: UrlDatabase, pool: PoolDatabase, adapter: AdapterDatabase };
 
@@ -172,14 +185,15 @@ function sourcesOf(given: Record<string, unknown>): (keyof typeof SOURCES)[] {
 
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
-  const classOf = (given: Record<string, unknown>) => SOURCES[sourcesOf(given)[0] ?? 'url'];
+  const named = (given: object) => (['url', 'pool', 'adapter'] as const).find((name) => name in given);
+  const classOf = (given: Record<string, unknown>) => SOURCES[sourcesOf(given)[0] ?? named(given) ?? 'url'];
   return applyDecorators(
     Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
     Rule((database) => {
       const sources = sourcesOf(database as Record<string, unknown>);
-      if (sources.length === 1) return undefined;
-      const has = sources.length === 0 ? 'none of url, pool and adapter' : sources.join(' and ');
-      return `has ${has}, should have exactly one of url, pool and adapter`;
+      // Where there is none, the rule of the one that is named says so; most often it is a URL that is undefined.
+      if (sources.length <= 1) return undefined;
+      return `has ${sources.join(' and ')}, should have exactly one of url, pool and adapter`;
     }),
   );
 }

@@ -4,7 +4,7 @@ import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-a
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
-import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS } from './database.options.js';
+import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
 import { TransactionalAdapter } from './host-adapter.js';
 import { HostPool } from './host-pool.js';
@@ -42,7 +42,7 @@ export class Database {
 
   /** Connects to nothing yet. Rejects where the options can't be used. */
   static async open(options: DatabaseOptions): Promise<Database> {
-    if (options.url !== undefined) {
+    if (hasUrl(options)) {
       const pool = new ConnectionPool(options);
       const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
       const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });

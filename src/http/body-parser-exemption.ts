@@ -58,13 +58,14 @@ export function ReadsOwnBody(): CustomDecorator {
   return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true });
 }
 
-function isMarked(config: unknown): boolean {
+/** Whether the route with this metadata is so marked. */
+export function readsOwnBody(config: unknown): boolean {
   return (Object(config) as { readsOwnBody?: boolean }).readsOwnBody === true;
 }
 
 /** Nest copies a route's metadata to the function that it gives to the router. */
 function isMarkedHandler(handler: object): boolean {
-  return isMarked(Reflect.getMetadata(ROUTE_CONFIG, handler));
+  return readsOwnBody(Reflect.getMetadata(ROUTE_CONFIG, handler));
 }
 
 /** Whether the function is a route without the mark, and not, for example, a middleware. */
@@ -153,7 +154,7 @@ function exemptOnFastify(fastify: Fastify): void {
   if (fastify.hasContentTypeParser(UNPARSED)) return;
   try {
     fastify.addHook('onRequest', (request, _reply, done) => {
-      if (isMarked(request.routeOptions.config)) hideMediaType(request.raw);
+      if (readsOwnBody(request.routeOptions.config)) hideMediaType(request.raw);
       done();
     });
   } catch (cause) {

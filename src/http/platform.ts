@@ -22,6 +22,7 @@ interface FastifyReply {
   readonly sent: boolean;
   code(status: number): this;
   headers(values: OutgoingHttpHeaders): this;
+  hasHeader(name: string): boolean;
   send(body: Buffer): unknown;
 }
 

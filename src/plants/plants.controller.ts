@@ -1,25 +1,30 @@
 import {
+  All,
   applyDecorators,
+  type ArgumentsHost,
+  Catch,
   Controller,
   HttpCode,
+  HttpException,
+  type HttpServer,
   HttpStatus,
   Inject,
   Post,
   Req,
-  RequestMapping,
   RequestMethod,
   Res,
   type Type,
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import { ApiExcludeController, ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { RequiredScope } from '../auth/bearer-auth.guard.js';
+import { ApiExcludeEndpoint, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { CHALLENGE } from '../auth/auth.errors.js';
+import { RequireScopes } from '../auth/bearer-auth.guard.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { ReadsOwnBody } from '../http/body-parser-exemption.js';
+import { ReadsOwnBody, readsOwnBody } from '../http/body-parser-exemption.js';
 import { MethodNotAllowedError } from '../http/http.errors.js';
-import { type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
 import { idempotencyKey } from './idempotency-key.js';
 import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
@@ -27,7 +32,22 @@ import { describeCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-@UseFilters(ApiExceptionFilter)
+/** A guard of the host need not know the challenge that belongs to a missing credential; where it sets one, that stays. */
+@Catch()
+class PlantsExceptionFilter extends ApiExceptionFilter {
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<PlatformResponse>();
+    const response = nodeResponse(reply);
+    const isRefused = exception instanceof HttpException && exception.getStatus() === 401;
+    const hasChallenge = reply.hasHeader('WWW-Authenticate') || response.hasHeader('WWW-Authenticate');
+    if (isRefused && !hasChallenge && !response.headersSent) response.setHeader('WWW-Authenticate', CHALLENGE);
+    super.catch(exception, host);
+  }
+}
+
+@UseFilters(PlantsExceptionFilter)
+// Of the class, as a host's `instanceDecorator` may put functions without metadata in place of the methods.
+@RequireScopes(CREATE_PLANTS)
 export abstract class PlantsController {
   constructor(
     private readonly plants: PlantsService,
@@ -35,11 +55,12 @@ export abstract class PlantsController {
   ) {}
 
   @Post()
-  @RequiredScope(CREATE_PLANTS)
   @ReadsOwnBody()
   @HttpCode(HttpStatus.OK)
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
+    // Fastify has one route for all methods.
+    if (nodeRequest(request).method !== 'POST') throw new MethodNotAllowedError('POST');
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
     const plant = await this.plants.create(parseNewPlant(body), {
@@ -50,13 +71,19 @@ export abstract class PlantsController {
   }
 }
 
+/**
+ * A store's route: its extras, and the prototype of its controller. Not the class: a host's `instanceDecorator` may put another
+ * function in place of each that an instance has.
+ */
+export type PlantsRoute = Required<PlantsModuleExtras> & { prototype: object };
+
 /** A controller at the path of one store. */
 export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<PlantsController> {
   const { path, version, guards, openApi } = extras;
   const { namePrefix = '', securityScheme = 'bearer' } = openApi;
 
   @Controller({ path, ...(version !== undefined && { version }) })
-  @UseGuards(...guards)
+  @UseGuards(...(typeof guards === 'string' ? [] : guards))
   @ApiTags(`${namePrefix}Plants`)
   @applyDecorators(...(securityScheme === false ? [] : [ApiSecurity(securityScheme)]))
   class PlantsControllerAtPath extends PlantsController {
@@ -73,40 +100,47 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
   return PlantsControllerAtPath;
 }
 
-/** HEAD before GET, with which Fastify would add it by itself, and then not take it any more. */
-const OTHER_METHODS = Object.values(RequestMethod)
-  .filter((method) => typeof method === 'number' && method !== RequestMethod.POST)
-  .reverse();
-
-/** A controller that refuses every method but POST, once `refuseOtherMethods` has given it its routes. */
-export function otherMethodsControllerAt({ path, version, guards }: Required<PlantsModuleExtras>): Type {
-  @Controller({ path, ...(version !== undefined && { version }) })
-  @UseGuards(...guards)
-  @UseFilters(ApiExceptionFilter)
-  @ApiExcludeController()
-  class OtherMethodsController {}
-
-  return OtherMethodsController;
-}
-
 /**
- * Express takes one route for all methods, behind the one for POST. Fastify would not start with it, as it has one route for a
- * path and method, so there every other method gets its own.
+ * Has every method but POST refused, behind the same guards. Express takes a second route for all methods. Fastify would not start
+ * with it, as it has one route for a path and method.
  */
-export function refuseOtherMethods(controller: Type, platform: string): void {
-  const prototype = controller.prototype as object;
-  for (const method of OTHER_METHODS) {
-    const name = `refuse${RequestMethod[method]}`;
-    // Anew each time: the class may have been in an application on another platform before.
-    const descriptor = { value: refuse(), configurable: true };
-    Object.defineProperty(prototype, name, descriptor);
-    if ((method === RequestMethod.ALL) === (platform === 'fastify')) continue;
-    for (const decorate of [RequestMapping({ method }), ReadsOwnBody()]) decorate(prototype, name, descriptor);
-  }
-}
-
-function refuse(): () => never {
-  return () => {
+export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServer): void {
+  const refuse = (): never => {
     throw new MethodNotAllowedError('POST');
   };
+  // Anew each time: the class may have been in an application on another platform before.
+  Object.defineProperty(prototype, 'refuse', { value: refuse, configurable: true });
+  const decorate = applyDecorators(All(), ReadsOwnBody(), ApiExcludeEndpoint());
+  if (adapter.getType() === 'fastify') routeOtherMethods(adapter.getInstance() as Fastify);
+  else decorate(prototype, 'refuse', { value: refuse });
+}
+
+const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));
+const prepared = new WeakSet<Fastify>();
+
+/** The part of Fastify in use. */
+interface Fastify {
+  readonly supportedMethods: readonly string[];
+  addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
+  addHook(
+    name: 'onRoute',
+    hook: (route: Record<'method' | 'url' | 'handler' | 'config' | 'constraints', unknown>) => void,
+  ): unknown;
+  hasRoute(route: object): boolean;
+  route(route: object): unknown;
+}
+
+/** Nest makes the route of POST, with its guards, filters and version; the other methods are one more route with the same handler. */
+function routeOtherMethods(fastify: Fastify): void {
+  if (prepared.has(fastify)) return;
+  prepared.add(fastify);
+  for (const method of OTHER_METHODS) {
+    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: true });
+  }
+  fastify.addHook('onRoute', ({ method, url, handler, config, constraints }) => {
+    if (method !== 'POST' || !readsOwnBody(config)) return;
+    // A route of the host that came first keeps its method, as on Express.
+    const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
+    fastify.route({ method: free, url, handler, config, constraints });
+  });
 }

@@ -1,19 +1,20 @@
 import {
+  type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
+  Logger,
   Module,
   type NestModule,
-  type Type,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { otherMethodsControllerAt, plantsControllerAt, refuseOtherMethods } from './plants.controller.js';
+import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import {
   checkAsyncPlantsOptions,
@@ -22,14 +23,14 @@ import {
   PlantsExtras,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
+  PlantsModuleOptionsError,
   type PlantsModuleSettings,
   settingsOf,
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-/** Injection token of the class of the controller that refuses all methods but POST. */
-const OTHER_METHODS_CONTROLLER = Symbol('OTHER_METHODS_CONTROLLER');
+const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
 
 const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
@@ -44,17 +45,35 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 /** Injection token of the options of a store, not yet checked. */
 export const PLANTS_MODULE_OPTIONS = MODULE_OPTIONS_TOKEN;
 
+/** As Nest builds it, but for the extras: to Nest, all of them may be left out. */
+interface PlantsModuleBase {
+  new (): object;
+  forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
+  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleExtras): DynamicModule;
+}
+const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
+
+const NO_GLOBAL_GUARD =
+  "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
+  'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
+
+const openRoute = (path: string): string =>
+  `guards is 'none': everybody may create plants with POST /${path.replace(/^\/|\/$/g, '')}, unless a global guard forbids it. ` +
+  'Give an array of classes, such as [BearerAuthGuard], to close it';
+
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
   const extras = extrasOf(given);
   const { imports } = extras;
   const controller = plantsControllerAt(extras);
-  const otherMethods = otherMethodsControllerAt(extras);
   return {
     ...definition,
     providers: [
       ...providers,
-      { provide: OTHER_METHODS_CONTROLLER, useValue: otherMethods },
+      {
+        provide: PLANTS_ROUTE,
+        useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
+      },
       {
         provide: ERROR_STATUS,
         useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
@@ -71,13 +90,13 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
       },
     ],
     imports: [...(definition.imports ?? []), ...imports],
-    controllers: [controller, otherMethods],
+    controllers: [controller],
   };
 }
 
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
- * plants is for the application to say: with `guards`, such as `BearerAuthGuard` of `AuthModule`, or with a global guard.
+ * plants is for the application to say, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
  * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
  * the options can't work.
  *
@@ -102,28 +121,33 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   ],
   exports: [PlantsService, PlantsHealth, PlantsStatistics],
 })
-export class PlantsModule extends ConfigurableModuleClass implements NestModule {
+export class PlantsModule extends PlantsModuleBase implements NestModule {
   constructor(
-    @Inject(OTHER_METHODS_CONTROLLER) private readonly otherMethods: Type,
+    @Inject(PLANTS_ROUTE) private readonly route: PlantsRoute,
     private readonly platform: HttpAdapterHost,
+    private readonly application: ApplicationConfig,
   ) {
     super();
   }
 
   /** The store with these options. */
-  static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
+  static override forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
   /** The store with the options that a factory returns; a PlantsModuleExtras is given in addition to it. */
-  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
+  static override forRootAsync(options: Parameters<PlantsModuleBase['forRootAsync']>[0]): DynamicModule {
     checkAsyncPlantsOptions(options);
     return super.forRootAsync(options);
   }
 
   /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
   configure(): void {
-    refuseOtherMethods(this.otherMethods, this.platform.httpAdapter.getType());
+    const { guards, path } = this.route;
+    if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
+    const global = [this.application.getGlobalGuards(), this.application.getGlobalRequestGuards()].flat();
+    if (guards === 'global' && global.length === 0) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
+    refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 }

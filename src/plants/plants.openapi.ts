@@ -54,7 +54,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
       examples: [
         new MissingCredentialError(),
         new InvalidTokenError(),
-        new InsufficientScopeError(CREATE_PLANTS),
+        new InsufficientScopeError([CREATE_PLANTS]),
         new InvalidPlantError(['name is missing; it must be a string']),
         new PlantExistsError(1n),
         new IdempotencyKeyReusedError(1n, FIELD_NAMES),

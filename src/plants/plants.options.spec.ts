@@ -64,7 +64,7 @@ describe(settingsOf.name, () => {
     ],
     [
       { bodyLimit: 1.5, errorStatus: '', database: {} },
-      'database: has none of',
+      'database.url: is undefined',
       'bodyLimit: is 1.5',
       'errorStatus: is a',
     ],
@@ -107,7 +107,7 @@ class Guard {
 }
 
 describe(extrasOf.name, () => {
-  it.each<PlantsModuleExtras>([
+  it.each<Partial<PlantsModuleExtras>>([
     {},
     { path: 'plants' },
     { path: '/api/v1.0/my-plants_~/' },
@@ -115,11 +115,12 @@ describe(extrasOf.name, () => {
     { version: VERSION_NEUTRAL },
     { version: ['1', VERSION_NEUTRAL] },
     { guards: [BearerAuthGuard, Guard], imports: [] },
+    { guards: 'global' },
     { openApi: {} },
     { openApi: { namePrefix: 'Store_2', securityScheme: 'host.jwt-1' } },
     { openApi: { securityScheme: false } },
   ])('should let pass (%#)', (extras) => {
-    expect(faultsOf(() => extrasOf(extras))).toEqual([]);
+    expect(faultsOf(() => extrasOf({ guards: 'none', ...extras }))).toEqual([]);
   });
 
   it.each([
@@ -133,10 +134,19 @@ describe(extrasOf.name, () => {
     ['path: is null, should be', { path: null }],
     ['version: is 1, should be a string such as "1"', { version: 1 }],
     ['version: is an array, should be', { version: [] }],
+    [
+      "guards: is missing, should be an array of classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none'",
+      { guards: undefined },
+    ],
+    ['guards: is null, should be an array of classes', { guards: null }],
+    ['guards: is empty, should be an array of classes', { guards: [] }],
+    ['guards: is "Global", should be an array of classes', { guards: 'Global' }],
+    ['guards: is "", should be an array of classes', { guards: '' }],
     ['guards: is a function, should be an array of classes', { guards: Guard }],
-    ['guards: is an array, should be', { guards: [undefined] }],
-    ['guards: is an array, should be', { guards: [() => true] }],
-    ['guards: is an array, should be', { guards: [new Guard()] }],
+    ['guards: guard 2 is missing, should be an array of classes', { guards: [Guard, undefined] }],
+    ['guards: guard 1 is a function, should be', { guards: [() => true] }],
+    ['guards: guard 1 is an object, should be', { guards: [new Guard()] }],
+    ['guards: guard 1 is a string, should be', { guards: ['none'] }],
     ['imports: is an object, should be an array of modules', { imports: {} }],
     ['openApi: is a string, should be an object', { openApi: 'Store' }],
     ['openApi.prefix: is no option, should be one of namePrefix, securityScheme', { openApi: { prefix: '' } }],
@@ -146,12 +156,12 @@ describe(extrasOf.name, () => {
       { openApi: { securityScheme: '' } },
     ],
   ])('should refuse: %s', (message, extras) => {
-    const options = { database: { url: 'postgresql://localhost/plants' }, ...extras } as never;
+    const options = { database: { url: 'postgresql://localhost/plants' }, guards: 'none', ...extras } as never;
     expect(() => PlantsModule.forRoot(options)).toThrow(PlantsModuleOptionsError);
     expect(() => PlantsModule.forRoot(options)).toThrow(`\n${message}`);
   });
 
   it('should tell of all at once', () => {
-    expect(faultsOf(() => extrasOf({ path: '', version: '', openApi: { namePrefix: '' } }))).toHaveLength(3);
+    expect(faultsOf(() => extrasOf({ path: '', version: '', openApi: { namePrefix: '' } } as never))).toHaveLength(4);
   });
 });

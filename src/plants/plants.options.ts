@@ -13,11 +13,13 @@ import {
   checkAsyncOptions,
   checkOptions,
   Choice,
+  describeFound,
   FunctionThat,
   type Given,
   Nested,
   optionNames,
   OptionsError,
+  Rule,
   Should,
   Text,
   WholeNumber,
@@ -71,9 +73,12 @@ export class PlantsSettings {
    */
   @FunctionThat('returns who creates a plant with a request')
   createdBy: (request: never) => Creator | undefined = principalOf;
-  /** Called for each plant that was created, once, when it is on disk. The answer does not wait for what it does. */
+  /**
+   * Called for each plant that was created, once, when it is on disk. Nothing waits for the promise that it may return, neither the
+   * answer nor a shutdown, and what it throws or rejects with is only logged. An end of the process may lose the call.
+   */
   @FunctionThat('is called for each plant that was created')
-  onCreated?: ((plant: CreatedPlant) => void) | undefined;
+  onCreated?: ((plant: CreatedPlant) => void | Promise<void>) | undefined;
 }
 
 /** What a store may be given when the application starts. */
@@ -94,6 +99,20 @@ function isVersion(value: unknown): boolean {
 /** Arrow functions, which are no classes, have no prototype. */
 function isClass(value: unknown): boolean {
   return typeof value === 'function' && 'prototype' in value;
+}
+
+/** Who may create plants. */
+export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
+
+const GUARDS =
+  "an array of classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none', to open it to everybody";
+
+function guardsFault(guards: unknown): string | undefined {
+  if (guards === 'global' || guards === 'none') return undefined;
+  if (!Array.isArray(guards)) return `${describeFound(guards, typeof guards === 'string')}, should be ${GUARDS}`;
+  if (guards.length === 0) return `is empty, should be ${GUARDS}`;
+  const other = guards.findIndex((guard) => !isClass(guard));
+  return other < 0 ? undefined : `guard ${other + 1} ${describeFound(guards[other])}, should be ${GUARDS}`;
 }
 
 class PlantsOpenApi {
@@ -136,12 +155,12 @@ export class PlantsExtras {
     Array.isArray(value) ? value.length > 0 && value.every(isVersion) : isVersion(value),
   )
   version?: ControllerOptions['version'];
-  /** Guards of the route, besides the application's global ones; none unless given. */
-  @Should(
-    'an array of classes, such as [BearerAuthGuard]',
-    (value) => Array.isArray(value) && value.every((guard) => isClass(guard)),
-  )
-  guards: Type<CanActivate>[] = [];
+  /**
+   * Who may create plants: guards of the route, in addition to the application's global ones. `'global'` where a global guard
+   * protects it, of which the start can see only that there is one. `'none'` opens it to everybody, with a warning at the start.
+   */
+  @Rule(guardsFault)
+  guards!: PlantsGuards;
   /** Modules that export what these guards need, such as `AuthModule.forRoot({ accessTokens })`; none unless given. */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
@@ -151,7 +170,7 @@ export class PlantsExtras {
 }
 
 /** What has to be known before the application starts, in `forRootAsync` too. */
-export type PlantsModuleExtras = Partial<PlantsExtras>;
+export type PlantsModuleExtras = Pick<PlantsExtras, 'guards'> & Partial<Omit<PlantsExtras, 'guards'>>;
 
 const EXTRAS = optionNames(PlantsExtras);
 

@@ -97,15 +97,15 @@ export class PlantsService implements OnModuleInit {
       await this.repository.createIn(queryIn(options.transaction), record);
     } else if (await this.repository.create(record)) {
       this.statistics.countCreated(creator);
-      this.report({ id: plant.id, createdBy: creator?.name });
+      void this.report({ id: plant.id, createdBy: creator?.name });
     }
     return plantOf(plant);
   }
 
   /** The plant is stored, and answered so, whatever the application makes of it. */
-  private report(plant: CreatedPlant): void {
+  private async report(plant: CreatedPlant): Promise<void> {
     try {
-      this.settings.onCreated?.(plant);
+      await this.settings.onCreated?.(plant);
     } catch (error) {
       this.logger.error('onCreated of the options failed', error instanceof Error ? error.stack : error);
     }

@@ -16,10 +16,12 @@ export interface HostOptions {
   platform: Platform;
   /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
   body: BodyReading | 'none';
+  /** Nest's option: replaces each instance that Nest creates. */
+  instanceDecorator?: (instance: unknown) => unknown;
 }
 
 /** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
-export async function startHost({ platform, body }: HostOptions): Promise<StartedTarget> {
+export async function startHost({ platform, body, instanceDecorator }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 
   @Module({
@@ -39,6 +41,7 @@ export async function startHost({ platform, body }: HostOptions): Promise<Starte
     abortOnError: false,
     rawBody: body === 'rawBody',
     ...(body === 'none' && { bodyParser: false }),
+    ...(instanceDecorator && { instrument: { instanceDecorator } }),
   });
   if (body === 'exempt') exemptPlantsFromBodyParser(app);
   // As much as Fastify's own parser takes.

@@ -31,10 +31,12 @@ describe(MigratorOptionsError.name, () => {
   });
 
   it.each<[unknown, ...string[]]>([
-    [undefined, 'url: is missing, should be a PostgreSQL URL'],
-    [null, 'url: is missing, should be a PostgreSQL URL'],
-    [url, 'url: is missing, should be a PostgreSQL URL'],
-    [{}, 'url: is missing, should be a PostgreSQL URL'],
+    [undefined, 'url: is undefined, should be a PostgreSQL URL such as'],
+    [null, 'url: is undefined, should be a PostgreSQL URL such as'],
+    [url, 'url: is undefined, should be a PostgreSQL URL such as'],
+    [{}, 'url: is undefined, should be a PostgreSQL URL such as'],
+    [{ url: '' }, 'url: is empty, should be a PostgreSQL URL such as'],
+    [{ url: null }, 'url: is null'],
     [{ url: 5 }, 'url: is 5, should be a PostgreSQL URL'],
     [{ url: 'mysql://root:secret@db/plants' }, 'url: must be a PostgreSQL URL such as'],
     [{ url: `${url}?schema=` }, 'url: must name a schema of 1 to 63 bytes'],
@@ -51,7 +53,7 @@ describe(MigratorOptionsError.name, () => {
       { url, shcema: 'green' },
       'shcema: is no option, should be one of url, password, schema, timeout, folder, grantTo, size',
     ],
-    [{ schema: '', timeout: 'long' }, 'url: is missing', 'schema: must name', 'timeout: is a string'],
+    [{ schema: '', timeout: 'long' }, 'url: is undefined', 'schema: must name', 'timeout: is a string'],
   ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {
     const found = faultsOf(options);
     expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));

@@ -5,7 +5,7 @@ import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
-import type { DatabaseOptions } from '../database.options.js';
+import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
 import {
@@ -174,12 +174,12 @@ function queryOf(client: pg.Client): Query {
 }
 
 /** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */
-export async function assertDatabaseReady(
-  database: Database,
-  { url, password, schema }: DatabaseOptions,
-): Promise<void> {
+export async function assertDatabaseReady(database: Database, options: DatabaseOptions): Promise<void> {
   // On a connection of its own, which is closed after the check.
-  if (url !== undefined) return new Migrator({ url, password, schema }).assertCurrent(PLANTS_RIGHTS);
+  if (hasUrl(options)) {
+    const { url, password, schema } = options;
+    return new Migrator({ url, password, schema }).assertCurrent(PLANTS_RIGHTS);
+  }
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema: own, query } = database;
   const place = `schema ${own} of database ${await nameOf(database)}`;
