@@ -4,7 +4,8 @@ import config from './jest.config.mjs';
 export default {
   ...config,
   roots: ['<rootDir>/test/packed'],
-  testPathIgnorePatterns: ['/node_modules/'],
+  // Those of the hosts run there.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/host/'],
   globalSetup: '<rootDir>/test/packed/global-setup.mjs',
   globalTeardown: '<rootDir>/test/packed/global-teardown.mjs',
 };

@@ -8,7 +8,7 @@ import { PlantsInMemory, PlantsTestingModule } from '../src/testing/index.js';
 import type { ContractTarget } from './contract/contract-target.js';
 import { describeGuestContract } from './contract/describe-guest-contract.js';
 import { FIND_PLANTS, REMOVE_PLANTS } from './contract/stored-plants.js';
-import { configureHost } from './packed/host/configure-host.js';
+import { configureHost } from './packed/host/src/configure-host.js';
 import { PLATFORMS } from './support/platforms.js';
 import { TOKEN } from './support/request.js';
 import { connectTo } from './support/store.js';

@@ -26,7 +26,12 @@ export type BodyReading = (typeof BODY_READINGS)[number];
 const OTHER_METHODS = METHODS.filter((method) => method in RequestMethod && !['POST', 'HEAD'].includes(method));
 
 /** What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say. */
-export function describeGuestContract(target: () => ContractTarget, reading: BodyReading, platform: Platform): void {
+export function describeGuestContract(
+  target: () => ContractTarget,
+  reading: BodyReading,
+  platform: Platform,
+  isRouted?: (path: string) => boolean,
+): void {
   // Fastify's own parser refuses keys by which a prototype could be reached.
   const isRead = (body: string): boolean =>
     reading === 'exempt' || platform === 'express' || !/_proto__|"constructor": \{/.test(body);
@@ -34,7 +39,7 @@ export function describeGuestContract(target: () => ContractTarget, reading: Bod
   describeCredentials(target);
   describeIdempotency(target);
   describeOtherMethods(target, OTHER_METHODS);
-  describeThePath(target);
+  describeThePath(target, isRouted);
   describeNamesAndTags(target);
   describeFields(target, isRead);
   describeTakenIds(target, reading !== 'parsed');

@@ -7,6 +7,11 @@ import { openTestConnection, type TestConnection } from '../support/test-connect
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { COMMAND_LIMIT_MS } from './run-command.js';
 
+/** A host that runs, and its database. */
+export interface HostTarget extends ContractTarget {
+  readonly databaseUrl: string;
+}
+
 export interface HostOptions {
   /** What Node.js runs. */
   program: string;
@@ -24,12 +29,12 @@ export interface HostOptions {
  */
 export function describeWithHost(
   { program, basePath, variables, migrate }: HostOptions,
-  describeTests: (target: () => ContractTarget) => void,
+  describeTests: (target: () => HostTarget) => void,
 ): void {
   let database: TestDatabase | undefined;
   let host: PlantStoreProcess | undefined;
   let connection: TestConnection | undefined;
-  let target: ContractTarget;
+  let target: HostTarget;
 
   beforeAll(async () => {
     database = await createTestDatabase({ migrated: migrate === undefined });
@@ -40,7 +45,12 @@ export function describeWithHost(
     });
     await host.listening();
     connection = await openTestConnection(database.url);
-    target = { ...connectTo(host.port, basePath), errorStatus: 'contract', database: connection };
+    target = {
+      ...connectTo(host.port, basePath),
+      errorStatus: 'contract',
+      database: connection,
+      databaseUrl: database.url,
+    };
   }, COMMAND_LIMIT_MS);
   afterAll(async () => {
     await connection?.end();

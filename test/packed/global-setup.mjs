@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,10 +18,12 @@ export default async function globalSetup() {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-packed-'));
     process.env.PACKED_WORKSPACE = folder;
     await run(ROOT, 'npm pack --silent --ignore-scripts --pack-destination', folder);
-    await all(['monorepo', 'commonjs-host'].map((example) => install(join(folder, 'examples', example), example)));
-    // Inside of the monorepo, which has all that they need: another installation would take as long again.
-    const monorepo = join(folder, 'examples/monorepo');
-    await all([buildHost(monorepo, 'esm', 'module'), buildHost(monorepo, 'commonjs', 'commonjs')]);
+    const waiting = [
+      ...['monorepo', 'commonjs-host'].map((example) => [join(folder, 'examples', example), copyExample]),
+      ...['nest-11', 'nest-12-cjs', 'nest-12-esm'].map((layout) => [join(folder, 'layouts', layout), copyHost]),
+    ];
+    // More at a time would take as long, and their writes make each other slow.
+    await all([1, 2].map(() => installEach(waiting)));
   } catch (error) {
     // Jest runs no teardown where the setup fails.
     await globalTeardown();
@@ -29,19 +31,34 @@ export default async function globalSetup() {
   }
 }
 
-async function install(folder, example) {
-  // Whatever was installed and built in the checkout stays there.
-  const filter = (source) => !['node_modules', 'dist'].includes(basename(source));
-  await cp(join(ROOT, 'examples', example), folder, { recursive: true, filter });
-  await run(folder, 'npm install --prefer-offline --no-audit --no-fund --loglevel error');
-  await run(folder, 'npm run --silent build');
+async function installEach(waiting) {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const [folder, copy] = next;
+    await copy(folder);
+    await run(folder, 'npm install --prefer-offline --no-audit --no-fund --loglevel error');
+    await run(folder, 'npm run --silent build');
+  }
 }
 
-async function buildHost(monorepo, format, type) {
-  const folder = join(monorepo, 'hosts', format);
-  await cp(HOST, folder, { recursive: true });
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ type }));
-  await run(monorepo, 'npx --no-install tsc -p', folder);
+async function copyExample(folder) {
+  // Whatever was installed and built in the checkout stays there.
+  const filter = (source) => !['node_modules', 'dist'].includes(basename(source));
+  await cp(join(ROOT, 'examples', basename(folder)), folder, { recursive: true, filter });
+}
+
+/** The files that `nest new` makes in each layout, those of this layout, and the source of the host. */
+async function copyHost(folder) {
+  for (const part of ['layouts/all', `layouts/${basename(folder)}`])
+    await cp(join(HOST, part), folder, { recursive: true });
+  await cp(join(HOST, 'src'), join(folder, 'src'), { recursive: true });
+  const { type } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (type === 'module') return;
+  // In CommonJS `nest new` writes its imports without them, and Jest finds no others.
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.ts')) continue;
+    const source = await readFile(join(folder, file), 'utf8');
+    await writeFile(join(folder, file), source.replace(/(from '(?:\.|supertest)[^']*)\.js'/g, "$1'"));
+  }
 }
 
 async function run(cwd, command, ...args) {

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 
 export type Example = 'monorepo' | 'commonjs-host';
-export type ModuleFormat = 'esm' | 'commonjs';
+/** The hosts that `nest new` makes. */
+export type Layout = 'nest-11' | 'nest-12-cjs' | 'nest-12-esm';
 
 /** A file or folder of the copy of an example, in which the packed store is installed. */
 export function inExample(example: Example, path = ''): string {
   return join(workspace(), 'examples', example, path);
 }
 
-/** The main program of the host with this module format. */
-export function hostProgram(format: ModuleFormat): string {
-  return inExample('monorepo', `hosts/${format}/dist/main.js`);
+/** A file or folder of the host of a layout, in which the packed store is installed. */
+export function inLayout(layout: Layout, path = ''): string {
+  return join(workspace(), 'layouts', layout, path);
 }
 
 function workspace(): string {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
 import type { BodyReading } from '../contract/describe-guest-contract.js';
 import type { StartedTarget } from '../contract/running-target.js';
-import { configureHost } from '../packed/host/configure-host.js';
+import { configureHost } from '../packed/host/src/configure-host.js';
 import type { Platform } from './platforms.js';
 import { TOKEN } from './request.js';
 import { connectTo } from './store.js';
