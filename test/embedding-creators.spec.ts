@@ -124,7 +124,11 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     ['rejects later', () => new Promise((_, reject) => setImmediate(reject, new Error('the audit log is away')))],
     [
       'is of another library',
-      () => ({ then: (_: unknown, reject: (reason: unknown) => void) => { reject('the audit log is away'); } }),
+      () => ({
+        then: (_: unknown, reject: (reason: unknown) => void) => {
+          reject('the audit log is away');
+        },
+      }),
     ],
     ['breaks as a promise', () => ({ then: () => raise(new Error('the audit log is away')) })],
     ['never ends', () => new Promise(() => undefined)],

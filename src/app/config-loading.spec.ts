@@ -67,7 +67,9 @@ describe(loadEnvironment.name, () => {
   });
 
   it('should name the file variable where the text of a file is wrong', () => {
-    expect(faultsOf({ DATABASE_URL_FILE: PACKAGE_FILE })).toEqual([expect.stringMatching(/^DATABASE_URL_FILE: must be/)]);
+    expect(faultsOf({ DATABASE_URL_FILE: PACKAGE_FILE })).toEqual([
+      expect.stringMatching(/^DATABASE_URL_FILE: must be/),
+    ]);
   });
 
   it('should not call missing what could not be read', () => {
