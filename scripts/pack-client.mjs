@@ -16,19 +16,14 @@ const FILES = [
 ];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { version, license, author, repository, bugs, homepage, engines, exports } = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
-);
+const { version, license, repository, engines, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const manifest = {
   name: 'plant-store-client',
   version,
   description:
     'The typed client of a plant store, for Node.js and browsers: exact ids, safe repetitions, no dependencies.',
   license,
-  author,
   repository,
-  bugs,
-  homepage,
   type: 'commonjs',
   sideEffects: false,
   engines,
@@ -58,8 +53,10 @@ try {
 /** The page of the documentation from its first example on, by the name of this package and without links to other pages. */
 function readme() {
   const page = readFileSync(join(root, 'docs/client.md'), 'utf8');
+  const start = page.indexOf('## Create a plant');
+  if (start < 0) throw new Error('docs/client.md has no section "Create a plant" any more, where the README begins.');
   const text = page
-    .slice(page.indexOf('## Create a plant'))
+    .slice(start)
     .replaceAll('plant-store/client', manifest.name)
     .replace(/\[([^\]]+)\]\((?!https:)[^)]+\)/g, '$1');
   return `# ${manifest.name}\n\n${manifest.description}\n\n    npm install ${manifest.name}\n\n${text}`;

@@ -43,6 +43,7 @@ describe('what cannot be sent', () => {
     ['a-key', /^options is of type string; it must be an object/],
     [{ idempotencykey: 'a-key' }, /^idempotencykey is no option; the options are signal, idempotencyKey\.$/],
     [{ timeout: 1000 }, /^timeout is no option; the options are signal, idempotencyKey\.$/],
+    [AbortSignal.abort(), /^options is an AbortSignal; write { signal }\.$/],
     [{ signal: null }, /^signal is null; it must be an AbortSignal, such as the signal of an AbortController\.$/],
     [{ signal: 5000 }, /^signal is 5000; it must be an AbortSignal/],
     [{ signal: new AbortController() }, /^signal is no AbortSignal; it must be an AbortSignal/],

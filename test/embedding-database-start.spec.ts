@@ -35,7 +35,7 @@ describe('a lent database that is not ready', () => {
       expect(code).toBe('pending');
       expect(message).toMatch(`schema it's "green" of database ${name} is not migrated: it lacks `);
       expect(message).toMatch(`Run \`plant-store migrate --schema 'it'\\''s "green"'\``);
-      expect(message).toMatch(`\`new Migrator({ url, schema: "it's \\"green\\"" }).migrate()\``);
+      expect(message).toMatch(`\`await new Migrator({ url, schema: "it's \\"green\\"" }).migrate()\``);
     }
     expect((await failureOf({ adapter: new PrismaPg(pool) })).message).toMatch(
       /^schema public .*`plant-store migrate`/,

@@ -247,8 +247,11 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
   const messages = (level: string): string[] =>
     logged.filter((entry) => entry.level === level).map(({ message }) => message);
 
-  it("should be refused at the start where they are 'global', and the application has none", async () => {
-    const failure = (await rejectionOf(start('global'))) as Error;
+  it.each<[string, ModuleMetadata]>([
+    ['none', {}],
+    ['one whose factory returned nothing', { providers: [{ provide: APP_GUARD, useFactory: () => undefined }] }],
+  ])("should be refused at the start where they are 'global', and the application has %s", async (_, metadata) => {
+    const failure = (await rejectionOf(start('global', metadata))) as Error;
     expect(failure).toBeInstanceOf(PlantsModuleOptionsError);
     expect(failure.message.split('\n').slice(1)).toEqual([
       expect.stringMatching(
@@ -275,8 +278,8 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
     await start('none');
     expect(await create()).toEqual({ name: 'Rose' });
     expect(messages('warn')).toEqual([
-      expect.stringMatching(/^guards is 'none': everybody may create plants with POST \/plants, unless/),
-      expect.stringMatching(/^guards is 'none': everybody may create plants with POST \/garden\/trees, unless/),
+      expect.stringMatching(/^guards is 'none': everybody may create plants at the path "plants", unless/),
+      expect.stringMatching(/^guards is 'none': everybody may create plants at the path "\/garden\/trees\/", unless/),
     ]);
   });
 

@@ -71,7 +71,7 @@ describe('the options of a store in an application', () => {
       const failure = await rejectionOf(start(imports()));
       expect(failure).toBeInstanceOf(AuthModuleOptionsError);
       expect((failure as Error).message).toMatch(
-        /^imports: is without AuthModule, should have AuthModule\.forRoot\({ accessTokens }\)/m,
+        /^imports: of a module that uses BearerAuthGuard is without AuthModule, should have AuthModule\.forRoot\({ accessTokens }\)/m,
       );
     });
 

@@ -61,7 +61,8 @@ class ReportsController {
   }
 
   @Post()
-  @RequireScopes('reports.write', 'orders.read')
+  @RequireScopes('orders.read')
+  @RequireScopes('reports.write', 'reports.write')
   create(): object {
     return {};
   }

@@ -299,6 +299,7 @@ describe('a plant in a transaction of the host', () => {
     });
 
     it.each<[string, () => unknown, string]>([
+      ['a promise', () => Promise.resolve(), 'is a promise, should be a client of pg after BEGIN'],
       ['a pool', () => pool, 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN'],
       ["Prisma's client", () => prisma, 'should be the one that the callback of $transaction() gets'],
       ['an extended client', () => prisma.$extends({ name: 'none' }), 'should be the one that the callback of'],
@@ -379,9 +380,9 @@ describe('a plant in a transaction of the host', () => {
         return published.length === 2 ? Promise.reject(new Error('the broker is away')) : Promise.resolve();
       });
       await expect(refusing).rejects.toThrow('the broker is away');
-      expect(await outbox()).toEqual(['1', '2']);
+      expect(await outbox()).toEqual(['2']);
       await nursery.deliver((id) => Promise.resolve(void published.push(id)));
-      expect(published.slice(2).sort()).toEqual([1n, 2n]);
+      expect(published).toEqual([1n, 2n, 2n]);
       expect(await outbox()).toEqual([]);
     });
 

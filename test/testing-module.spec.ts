@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Injectable, Module, VersioningType } from '@nestjs/common';
+import { type INestApplication, Injectable, Module, VersioningType } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { RouterModule } from '@nestjs/core';
+import { NestFactory, RouterModule } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
+import fastify from 'fastify';
 import { Server, Socket } from 'node:net';
 import {
   AuthModule,
@@ -256,5 +257,28 @@ describe(PlantsTestingModule.name, () => {
     const starting = Promise.resolve().then(() => start(PlantsTestingModule.forRoot(options)));
     await expect(starting).rejects.toThrow(PlantsModuleOptionsError);
     await expect(starting).rejects.toThrow(message);
+  });
+});
+
+describe('PlantsTestingModule in a part of a Fastify server of the host', () => {
+  it('should refuse other methods below the prefix of that part', async () => {
+    const server = fastify();
+    let app: INestApplication | undefined;
+    server.register(
+      async (part) => {
+        const adapter = new FastifyAdapter(part as never);
+        app = await NestFactory.create(PlantsTestingModule.forRoot(), adapter, { logger: false });
+        await app.init();
+      },
+      { prefix: '/part' },
+    );
+    try {
+      const { headers, body } = await server.inject({ method: 'GET', url: '/part/plants' });
+      expect([headers.allow, body]).toEqual(['POST', expect.stringContaining('"error":40500')]);
+      const payload = { id: 1, name: 'Rose' };
+      expect((await server.inject({ method: 'POST', url: '/part/plants', payload })).json()).toEqual({ name: 'Rose' });
+    } finally {
+      await app?.close();
+    }
   });
 });

@@ -1,13 +1,4 @@
-import {
-  type CanActivate,
-  type CustomDecorator,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  Optional,
-  SetMetadata,
-  type Type,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional, type Type } from '@nestjs/common';
 import { AuthGuard, PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import type { IncomingMessage } from 'node:http';
@@ -38,15 +29,17 @@ const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
 const WITHOUT_AUTH_MODULE =
-  'imports: is without AuthModule, should have AuthModule.forRoot({ accessTokens }), which BearerAuthGuard needs';
+  'imports: of a module that uses BearerAuthGuard is without AuthModule, should have AuthModule.forRoot({ accessTokens }), or the ' +
+  'very object that forRoot() returned for the store';
 
 /**
  * `BearerAuthGuard` lets only those tokens use the route, or all routes of the controller, that have all of these scopes. What a
- * handler requires counts instead of what its controller requires. Without that guard it has no effect.
+ * handler requires counts instead of what its controller requires; several of one handler add up, and a method that overrides another needs its
+ * own. Without that guard it has no effect.
  *
  * @throws TypeError where there is no scope, or one is none
  */
-export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
+export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
   const given: readonly unknown[] = scopes.length === 0 ? [undefined] : scopes;
   const wrong = given.findIndex((scope) => typeof scope !== 'string' || !SCOPE.test(scope));
   if (wrong >= 0) {
@@ -55,7 +48,11 @@ export function RequireScopes(...scopes: readonly string[]): CustomDecorator {
         'should be visible ASCII characters without quotes and backslashes, such as "plants:create"',
     );
   }
-  return SetMetadata(REQUIRED_SCOPES, scopes);
+  return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
+    const of = method?.value ?? target;
+    const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];
+    Reflect.defineMetadata(REQUIRED_SCOPES, [...new Set([...others, ...scopes])], of);
+  };
 }
 
 /** What passport-http-bearer sees of a request, and the request itself. */

@@ -64,6 +64,8 @@ export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions 
 /** @throws TypeError that names the option of a create that cannot be */
 export function checkCreateOptions(options: CreateOptions): void {
   checkObject('options', options, `with ${CREATE_NAMES.join(' or ')}`);
+  // Its members are not its own, so that no name of them is unknown.
+  if ('aborted' in options) throw new TypeError('options is an AbortSignal; write { signal }.');
   // A failure is taken as it is, for its key.
   if (!(options instanceof RequestError)) checkNames(options, CREATE_NAMES);
   const { signal, idempotencyKey } = options;

@@ -191,9 +191,10 @@ export function DatabaseOption(): PropertyDecorator {
     Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
     Rule((database) => {
       const sources = sourcesOf(database as Record<string, unknown>);
-      // Where there is none, the rule of the one that is named says so; most often it is a URL that is undefined.
-      if (sources.length <= 1) return undefined;
-      return `has ${sources.join(' and ')}, should have exactly one of url, pool and adapter`;
+      // Where one is named, its own rule says that it is undefined; most often it is a URL.
+      if (sources.length === 1 || (sources.length === 0 && named(database as object))) return undefined;
+      const has = sources.length === 0 ? 'none of url, pool and adapter' : sources.join(' and ');
+      return `has ${has}, should have exactly one of url, pool and adapter`;
     }),
   );
 }

@@ -31,7 +31,8 @@ function faultOf(transaction: unknown): string | undefined {
     return "is Prisma's client itself, should be the one that the callback of $transaction() gets";
   }
   if (typeof given.query !== 'function') {
-    const found = transaction === undefined ? 'is undefined' : describeFound(transaction);
+    const found =
+      transaction === undefined ? 'is undefined' : 'then' in given ? 'is a promise' : describeFound(transaction);
     return `${found}, should be a client of pg after BEGIN, a transaction client of Prisma or a QueryRunner of TypeORM, or be left out`;
   }
   if (given.isTransactionActive === true) return undefined;

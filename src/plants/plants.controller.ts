@@ -124,7 +124,7 @@ interface Fastify {
   addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
   addHook(
     name: 'onRoute',
-    hook: (route: Record<'method' | 'url' | 'handler' | 'config' | 'constraints', unknown>) => void,
+    hook: (route: Record<'method' | 'url' | 'routePath' | 'handler' | 'config' | 'constraints', unknown>) => void,
   ): unknown;
   hasRoute(route: object): boolean;
   route(route: object): unknown;
@@ -137,10 +137,10 @@ function routeOtherMethods(fastify: Fastify): void {
   for (const method of OTHER_METHODS) {
     if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: true });
   }
-  fastify.addHook('onRoute', ({ method, url, handler, config, constraints }) => {
+  fastify.addHook('onRoute', ({ method, url, routePath, handler, config, constraints }) => {
     if (method !== 'POST' || !readsOwnBody(config)) return;
     // A route of the host that came first keeps its method, as on Express.
     const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
-    fastify.route({ method: free, url, handler, config, constraints });
+    fastify.route({ method: free, url: routePath, handler, config, constraints });
   });
 }

@@ -1,4 +1,5 @@
 import {
+  type CanActivate,
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
@@ -58,7 +59,7 @@ const NO_GLOBAL_GUARD =
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
 
 const openRoute = (path: string): string =>
-  `guards is 'none': everybody may create plants with POST /${path.replace(/^\/|\/$/g, '')}, unless a global guard forbids it. ` +
+  `guards is 'none': everybody may create plants at the path "${path}", unless a global guard forbids it. ` +
   'Give an array of classes, such as [BearerAuthGuard], to close it';
 
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
@@ -146,8 +147,13 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
   configure(): void {
     const { guards, path } = this.route;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
-    const global = [this.application.getGlobalGuards(), this.application.getGlobalRequestGuards()].flat();
-    if (guards === 'global' && global.length === 0) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
+    // A factory of APP_GUARD may have returned nothing.
+    const isGuarded =
+      this.application.getGlobalRequestGuards().length > 0 ||
+      this.application
+        .getGlobalGuards()
+        .some((guard) => typeof (guard as Partial<CanActivate> | undefined)?.canActivate === 'function');
+    if (guards === 'global' && !isGuarded) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
     refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 }

@@ -103,7 +103,9 @@ describe(checkAsyncPlantsOptions.name, () => {
 });
 
 class Guard {
-  canActivate = (): boolean => true;
+  canActivate(): boolean {
+    return true;
+  }
 }
 
 describe(extrasOf.name, () => {
@@ -135,17 +137,18 @@ describe(extrasOf.name, () => {
     ['version: is 1, should be a string such as "1"', { version: 1 }],
     ['version: is an array, should be', { version: [] }],
     [
-      "guards: is missing, should be an array of classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none'",
+      "guards: is missing, should be an array of guard classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none'",
       { guards: undefined },
     ],
-    ['guards: is null, should be an array of classes', { guards: null }],
-    ['guards: is empty, should be an array of classes', { guards: [] }],
-    ['guards: is "Global", should be an array of classes', { guards: 'Global' }],
-    ['guards: is "", should be an array of classes', { guards: '' }],
-    ['guards: is a function, should be an array of classes', { guards: Guard }],
-    ['guards: guard 2 is missing, should be an array of classes', { guards: [Guard, undefined] }],
+    ['guards: is null, should be an array of guard classes', { guards: null }],
+    ['guards: is empty, should be an array of guard classes', { guards: [] }],
+    ['guards: is "Global", should be an array of guard classes', { guards: 'Global' }],
+    ['guards: is "", should be an array of guard classes', { guards: '' }],
+    ['guards: is a function, should be an array of guard classes', { guards: Guard }],
+    ['guards: guard 2 is missing, should be an array of guard classes', { guards: [Guard, undefined] }],
     ['guards: guard 1 is a function, should be', { guards: [() => true] }],
     ['guards: guard 1 is an object, should be', { guards: [new Guard()] }],
+    ['guards: guard 2 is Object, without a method canActivate, should be', { guards: [Guard, Object] }],
     ['guards: guard 1 is a string, should be', { guards: ['none'] }],
     ['imports: is an object, should be an array of modules', { imports: {} }],
     ['openApi: is a string, should be an object', { openApi: 'Store' }],

@@ -96,23 +96,26 @@ function isVersion(value: unknown): boolean {
   return value === VERSION_NEUTRAL || (typeof value === 'string' && value !== '');
 }
 
-/** Arrow functions, which are no classes, have no prototype. */
-function isClass(value: unknown): boolean {
-  return typeof value === 'function' && 'prototype' in value;
+/** Not every version of Nest refuses a class without this method: some leave it out, and so the route open. */
+function isGuard(value: unknown): boolean {
+  const { prototype } = Object(value) as { prototype?: Partial<CanActivate> };
+  return typeof value === 'function' && typeof prototype?.canActivate === 'function';
 }
 
 /** Who may create plants. */
 export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
 
 const GUARDS =
-  "an array of classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none', to open it to everybody";
+  "an array of guard classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none', to open it to everybody";
 
 function guardsFault(guards: unknown): string | undefined {
   if (guards === 'global' || guards === 'none') return undefined;
   if (!Array.isArray(guards)) return `${describeFound(guards, typeof guards === 'string')}, should be ${GUARDS}`;
   if (guards.length === 0) return `is empty, should be ${GUARDS}`;
-  const other = guards.findIndex((guard) => !isClass(guard));
-  return other < 0 ? undefined : `guard ${other + 1} ${describeFound(guards[other])}, should be ${GUARDS}`;
+  const other: unknown = guards.find((guard) => !isGuard(guard));
+  if (guards.every(isGuard)) return undefined;
+  const name = typeof other === 'function' && other.name ? `${other.name}, without a method canActivate` : undefined;
+  return `guard ${guards.indexOf(other) + 1} ${name ? `is ${name}` : describeFound(other)}, should be ${GUARDS}`;
 }
 
 class PlantsOpenApi {

@@ -114,7 +114,7 @@ describe(PlantsService.name, () => {
   );
 
   it.each<[unknown, ...message: string[]]>([
-    ['key', 'write create(plant, { idempotencyKey, creator }) instead of create(plant, idempotencyKey, creator)'],
+    ['key', 'write create(plant, { idempotencyKey, creator, transaction }) instead of create(plant, idempotencyKey, creator)'],
     [null, 'create() takes its options as one object'],
     [() => 'key', 'create() takes its options as one object'],
     [{ idempotenceKey: 'key' }, 'idempotenceKey: is no option of create(), should be one of idempotencyKey, creator, '],
@@ -138,5 +138,23 @@ describe(PlantsService.name, () => {
     const create = serviceWith(stored).create.bind(serviceWith(stored)) as (...given: unknown[]) => Promise<unknown>;
     await expect(create(PLANT, undefined, { name: 'import' })).rejects.toThrow('write create(plant, { idempotencyKey');
     expect(stored).toEqual([]);
+  });
+
+  it('should not end the process where onCreated fails, and the logger of the host too', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): unknown => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const raise = (): never => {
+      throw new Error('away');
+    };
+    Logger.overrideLogger({ log: raise, warn: raise, error: raise });
+    try {
+      expect(await serviceWith([], raise).create(PLANT)).toEqual({ name: 'Rose' });
+      await new Promise(setImmediate);
+      expect(unhandled).toEqual([]);
+    } finally {
+      Logger.overrideLogger(false);
+      process.off('unhandledRejection', note);
+    }
   });
 });

@@ -34,9 +34,9 @@ const OPTION_NAMES = ['idempotencyKey', 'creator', 'transaction'];
 
 /** @throws TypeError: JavaScript has no types, so the application may give anything */
 function assertOptions(options: unknown, others: readonly unknown[]): void {
-  if (typeof options !== 'object' || options === null || others.length > 0) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options) || others.length > 0) {
     throw new TypeError(
-      'create() takes its options as one object: write create(plant, { idempotencyKey, creator }) instead of ' +
+      'create() takes its options as one object: write create(plant, { idempotencyKey, creator, transaction }) instead of ' +
         'create(plant, idempotencyKey, creator)',
     );
   }
@@ -97,7 +97,8 @@ export class PlantsService implements OnModuleInit {
       await this.repository.createIn(queryIn(options.transaction), record);
     } else if (await this.repository.create(record)) {
       this.statistics.countCreated(creator);
-      void this.report({ id: plant.id, createdBy: creator?.name });
+      // A logger of the host may throw too.
+      this.report({ id: plant.id, createdBy: creator?.name }).catch(() => undefined);
     }
     return plantOf(plant);
   }

@@ -48,7 +48,7 @@ export abstract class PlantsInMemory {
   abstract readonly plants: PlantInMemory[];
   /** Removes all plants, and the failures that no create had yet: for `beforeEach`. */
   abstract clear(): void;
-  /** Makes the next create fail as if the database were away (50300), overloaded (50301) or silent (50400), and store nothing. */
+  /** Makes the next create without a `transaction` fail as if the database were away (50300), overloaded (50301) or silent (50400), and store nothing. */
   abstract failNext(error: 50300 | 50301 | 50400): void;
 }
 
@@ -113,7 +113,9 @@ class ServiceWithoutDatabase extends PlantsService {
 
 /** Lets every request pass. `PlantsModule` cannot tell it from other guards, and so does not warn of an open route. */
 class OpenGuard implements CanActivate {
-  readonly canActivate = (): boolean => true;
+  canActivate(): boolean {
+    return true;
+  }
 }
 
 function settingsWithoutDatabase(options?: Record<string, unknown>): PlantsModuleSettings {

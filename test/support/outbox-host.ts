@@ -18,12 +18,18 @@ export class Nursery {
   }
 
   /** Call it every second, in as many processes as there are. */
-  deliver(publish: (plantId: bigint) => Promise<void>): Promise<void> {
+  async deliver(publish: (plantId: bigint) => Promise<void>): Promise<void> {
+    while (await this.deliverNext(publish));
+  }
+
+  /** A transaction for each, so that a slow broker, or one that refuses the next, does not get it again. */
+  private deliverNext(publish: (plantId: bigint) => Promise<void>): Promise<boolean> {
     return this.prisma.$transaction(async (transaction) => {
-      const events = await transaction.$queryRaw<{ plant_id: bigint }[]>`
-        DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED)
+      const [event] = await transaction.$queryRaw<{ plant_id: bigint }[]>`
+        DELETE FROM outbox WHERE id = (SELECT id FROM outbox ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING plant_id`;
-      for (const event of events) await publish(event.plant_id);
+      if (event) await publish(event.plant_id);
+      return event !== undefined;
     });
   }
 }

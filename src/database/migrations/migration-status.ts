@@ -127,7 +127,7 @@ export async function assertNoForeignTables(query: Query, { schema, place }: Mig
 
 const OWN_SCHEMA_ADVICE =
   'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
-  '`plant-store migrate --schema NAME`, or `new Migrator({ url, schema }).migrate()`';
+  '`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`';
 
 /** Throws if there are migrations that this build has not made, or not finished. */
 export function assertHistoryUsable({ applied, failed, unknown }: MigrationStatus, place: string): void {
@@ -159,7 +159,7 @@ export function resolution(failed: readonly string[]): string {
 }
 
 function migrateCommand(schema: string): string {
-  if (schema === DEFAULT_SCHEMA) return '`plant-store migrate`, or `new Migrator({ url }).migrate()`';
+  if (schema === DEFAULT_SCHEMA) return '`plant-store migrate`, or `await new Migrator({ url }).migrate()`';
   const argument = /^\w+$/.test(schema) ? schema : `'${schema.replaceAll("'", `'\\''`)}'`;
-  return `\`plant-store migrate --schema ${argument}\`, or \`new Migrator({ url, schema: ${JSON.stringify(schema)} }).migrate()\``;
+  return `\`plant-store migrate --schema ${argument}\`, or \`await new Migrator({ url, schema: ${JSON.stringify(schema)} }).migrate()\``;
 }
