@@ -22,7 +22,9 @@ describe('a schema with tables and no history of migrations', () => {
       const { message } = error as Error;
       expect(message).toMatch(/^schema public of .* holds tables of another application: Thistles, weeds\. /);
       expect(message).toMatch('Give the store a schema of its own');
-      expect(message).toMatch('`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`');
+      expect(message).toMatch(
+        '`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`',
+      );
     }
     await database.client.query('CREATE TABLE brambles (id bigint); CREATE TABLE nettles (id bigint)');
     expect(await rejectionOf(migrator.migrate())).toMatchObject({

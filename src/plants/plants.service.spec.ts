@@ -114,7 +114,10 @@ describe(PlantsService.name, () => {
   );
 
   it.each<[unknown, ...message: string[]]>([
-    ['key', 'write create(plant, { idempotencyKey, creator, transaction }) instead of create(plant, idempotencyKey, creator)'],
+    [
+      'key',
+      'write create(plant, { idempotencyKey, creator, transaction }) instead of create(plant, idempotencyKey, creator)',
+    ],
     [null, 'create() takes its options as one object'],
     [() => 'key', 'create() takes its options as one object'],
     [{ idempotenceKey: 'key' }, 'idempotenceKey: is no option of create(), should be one of idempotencyKey, creator, '],
