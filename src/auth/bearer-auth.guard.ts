@@ -34,8 +34,8 @@ const WITHOUT_AUTH_MODULE =
 
 /**
  * `BearerAuthGuard` lets only those tokens use the route, or all routes of the controller, that have all of these scopes. What a
- * handler requires counts instead of what its controller requires; several of one handler add up, and a method that overrides another needs its
- * own. Without that guard it has no effect.
+ * handler requires counts instead of what its controller requires. Several of one handler add up. A method that overrides another
+ * needs its own. Without that guard it has no effect.
  *
  * @throws TypeError where there is no scope, or one is none
  */

@@ -112,10 +112,12 @@ function guardsFault(guards: unknown): string | undefined {
   if (guards === 'global' || guards === 'none') return undefined;
   if (!Array.isArray(guards)) return `${describeFound(guards, typeof guards === 'string')}, should be ${GUARDS}`;
   if (guards.length === 0) return `is empty, should be ${GUARDS}`;
-  const other: unknown = guards.find((guard) => !isGuard(guard));
-  if (guards.every(isGuard)) return undefined;
-  const name = typeof other === 'function' && other.name ? `${other.name}, without a method canActivate` : undefined;
-  return `guard ${guards.indexOf(other) + 1} ${name ? `is ${name}` : describeFound(other)}, should be ${GUARDS}`;
+  const index = guards.findIndex((guard) => !isGuard(guard));
+  if (index < 0) return undefined;
+  const guard: unknown = guards[index];
+  const isNamed = typeof guard === 'function' && guard.name !== '';
+  const found = isNamed ? `is ${guard.name}, without a method canActivate` : describeFound(guard);
+  return `guard ${index + 1} ${found}, should be ${GUARDS}`;
 }
 
 class PlantsOpenApi {
