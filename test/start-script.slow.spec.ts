@@ -21,9 +21,11 @@ const SETTINGS = [
   'prisma.config.ts',
   'openapi.json',
   'package-lock.json',
+  'scripts/build.mjs',
   'scripts/generate-client-types.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
+  'tsconfig.esm.json',
 ];
 
 describe('npm start', () => {
