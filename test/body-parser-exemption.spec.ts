@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import express from 'express';
 import type { AddressInfo, Server } from 'node:net';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { type Platform, PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -26,7 +27,7 @@ describe(exemptPlantsFromBodyParser.name, () => {
   async function create<App extends INestApplication>(platform: Platform): Promise<App> {
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' })] })
     class HostModule {}
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     const created = await NestFactory.create<App>(HostModule, adapter, { logger: false, abortOnError: false });
     app = created;
     return created;

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type CanActivate, type ExecutionContext, type INestApplication, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AuthModule,
   BearerAuthGuard,
@@ -13,6 +11,7 @@ import {
   type Principal,
   TokenVerifier,
 } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
@@ -63,7 +62,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     logged = [];
     const error = (message: unknown, stack: unknown): unknown => logged.push([message, stack]);
     const logger = { log: () => undefined, warn: () => undefined, error };
-    const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
+    const adapter = adapterOf(platform);
     app = await NestFactory.create(HostModule, adapter, { logger });
     await app.listen(0, '127.0.0.1');
   }

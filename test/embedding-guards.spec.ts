@@ -19,8 +19,7 @@ import {
   UnauthorizedException,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, NestFactory, REQUEST, RouterModule } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import type { AddressInfo } from 'node:net';
 import {
@@ -29,6 +28,7 @@ import {
   type PlantsModuleExtras,
   PlantsModuleOptionsError,
 } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { TraceMiddleware } from './support/guest-host/trace.middleware.js';
 import { PLATFORMS } from './support/platforms.js';
 import { RawConnection } from './support/raw-connection.js';
@@ -110,7 +110,7 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
         }
       }
 
-      const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+      const adapter = adapterOf(platform);
       const error = (message: unknown): unknown => logged.push(message);
       const logger = { log: () => undefined, warn: error, error };
       app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger, abortOnError: false });
@@ -231,7 +231,7 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
     logged = [];
     const log = (level: string) => (message: unknown) => logged.push({ level, message: String(message) });
     const logger = { log: log('log'), warn: log('warn'), error: log('error') };
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger, abortOnError: false });
     configure(app);
     await app.listen(0, '127.0.0.1');

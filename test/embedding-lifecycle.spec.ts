@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +15,7 @@ import {
   type Principal,
   TokenVerifier,
 } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { PLATFORMS } from './support/platforms.js';
 import { TOKEN } from './support/request.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -137,7 +138,7 @@ describe('the life of a store in an application', () => {
     const HostModule = hostModule();
     const statuses: unknown[] = [];
     for (const platform of [...PLATFORMS, ...PLATFORMS]) {
-      const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+      const adapter = adapterOf(platform);
       const options = { logger: false, abortOnError: false, rawBody: true } as const;
       const app = started(await NestFactory.create<NestExpressApplication>(HostModule, adapter, options));
       await app.listen(0, '127.0.0.1');

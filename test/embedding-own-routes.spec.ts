@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Get, Inject, Module, Post, UseFilters, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import {
   ApiExceptionFilter,
@@ -14,6 +13,7 @@ import {
   RequireScopes,
   TokenVerifier,
 } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -77,7 +77,7 @@ describe.each(PLATFORMS)("the scopes that a host's own routes require on %s", (p
       controllers: [ReportsController],
     })
     class HostModule {}
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger: false });
     await app.listen(0, '127.0.0.1');
   });
@@ -140,7 +140,7 @@ describe.each(PLATFORMS)("a host's own routes with BearerAuthGuard on %s", (plat
     @Module({ imports: [auth, store], controllers: [OrdersController] })
     class HostModule {}
 
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger: false });
     await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/orders`;

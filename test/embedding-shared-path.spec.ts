@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { All, Body, Controller, Get, Module, Post, Put, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { type Platform, PLATFORMS } from './support/platforms.js';
 import { rejectionOf } from './support/rejection.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -84,7 +84,7 @@ describe.each(PLATFORMS)("routes of a host on the store's path on %s", (platform
     @Module(order === 'in the importing module of' ? { imports: [store], controllers } : { imports })
     class HostModule {}
 
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     const options = { logger: false, abortOnError: false } as const;
     app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, options);
     exemptPlantsFromBodyParser(app);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Module, Post, Put, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
 import { PLATFORMS } from './support/platforms.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -35,7 +35,7 @@ describe.each(PLATFORMS)('the store as one version of a path, told by a header, 
         controllers: [PlantsOfTheHostController],
       })
       class HostModule {}
-      const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+      const adapter = adapterOf(platform);
       const options = { logger: false, abortOnError: false, rawBody: true } as const;
       app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, options);
       if (exempt) exemptPlantsFromBodyParser(app);

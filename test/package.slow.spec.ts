@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { ENTRIES } from './support/package-manifest.js';
 import { filesIn, PackedHost } from './support/packed-host.js';
+import { writeStrictConsumer } from './support/strict-consumer.js';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
@@ -80,26 +81,10 @@ describe('The package', () => {
   });
 
   it('should have declarations that hold in a strict host, which has no types but those of its dependencies', async () => {
-    const everything = ENTRIES.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';\n`).join(
-      '',
-    );
-    const compilerOptions = {
-      module: 'nodenext',
-      target: 'es2023',
-      // Nest's own declarations need those of Node.
-      types: ['node'],
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-      noEmit: true,
-      // Or it would look for packages where the linked ones stand, among those of development.
-      preserveSymlinks: true,
-    };
-    await writeFile(join(host.folder, 'host.mts'), everything);
-    await writeFile(join(host.folder, 'host.cts'), everything);
-    await writeFile(join(host.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    // Or it would look for packages where the linked ones stand, among those of development.
+    const project = await writeStrictConsumer(host.folder, { preserveSymlinks: true });
 
-    expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', host.folder)).toEqual({
+    expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', project)).toEqual({
       status: 0,
       output: '',
     });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser } from '../src/index.js';
@@ -9,6 +8,7 @@ import type { ContractTarget } from './contract/contract-target.js';
 import { describeGuestContract } from './contract/describe-guest-contract.js';
 import { FIND_PLANTS, REMOVE_PLANTS } from './contract/stored-plants.js';
 import { configureHost } from './packed/host/src/configure-host.js';
+import { adapterOf } from './support/adapter.js';
 import { PLATFORMS } from './support/platforms.js';
 import { TOKEN } from './support/request.js';
 import { connectTo } from './support/store.js';
@@ -23,7 +23,7 @@ describe.each(PLATFORMS)('POST /plants of PlantsTestingModule in a host on %s', 
       imports: [AuthModule.forRoot({ accessTokens: [TOKEN] })],
     });
     const testing = await Test.createTestingModule({ imports: [store] }).compile();
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const adapter = adapterOf(platform);
     app = testing.createNestApplication<NestExpressApplication>(adapter, { logger: false });
     exemptPlantsFromBodyParser(app);
     configureHost(app);

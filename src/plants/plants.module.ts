@@ -62,6 +62,14 @@ const openRoute = (path: string): string =>
   `guards is 'none': everybody may create plants at the path "${path}", unless a global guard forbids it. ` +
   'Give an array of classes, such as [BearerAuthGuard], to close it';
 
+function hasGlobalGuard(application: ApplicationConfig): boolean {
+  // A factory of APP_GUARD may have returned nothing.
+  const guards: (Partial<CanActivate> | undefined)[] = application.getGlobalGuards();
+  return (
+    application.getGlobalRequestGuards().length > 0 || guards.some((guard) => typeof guard?.canActivate === 'function')
+  );
+}
+
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const { providers = [] } = definition;
   const extras = extrasOf(given);
@@ -147,13 +155,7 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
   configure(): void {
     const { guards, path } = this.route;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
-    // A factory of APP_GUARD may have returned nothing.
-    const isGuarded =
-      this.application.getGlobalRequestGuards().length > 0 ||
-      this.application
-        .getGlobalGuards()
-        .some((guard) => typeof (guard as Partial<CanActivate> | undefined)?.canActivate === 'function');
-    if (guards === 'global' && !isGuarded) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
+    if (guards === 'global' && !hasGlobalGuard(this.application)) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
     refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 }

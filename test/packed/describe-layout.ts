@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { BODY_READINGS, describeGuestContract } from '../contract/describe-guest-contract.js';
 import { exchange } from '../support/guest-host/exchange.js';
 import { createPlantOf, generateOpenApi } from '../support/openapi.js';
-import { ENTRIES } from '../support/package-manifest.js';
 import type { Platform } from '../support/platforms.js';
 import { PlantStoreProcess } from '../support/process.js';
 import { requestHead, TOKEN } from '../support/request.js';
+import { writeStrictConsumer } from '../support/strict-consumer.js';
 import { createTestDatabase } from '../support/test-database.js';
 import { describeWithHost, type HostTarget } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';
@@ -159,19 +159,6 @@ export async function runOwnTests(layout: Layout, command: string): Promise<void
 }
 
 async function compileStrictly(layout: Layout): Promise<void> {
-  const everything = ENTRIES.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';\n`).join('');
-  const compilerOptions = {
-    module: 'nodenext',
-    target: 'es2023',
-    // Nest's own declarations need those of Node.
-    types: ['node'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
-    noEmit: true,
-  };
-  const files = ['strict.mts', 'strict.cts'];
-  for (const file of files) await writeFile(inLayout(layout, file), everything);
-  await writeFile(inLayout(layout, 'tsconfig.strict.json'), JSON.stringify({ compilerOptions, files }));
-  await runCommand(inLayout(layout), 'npx --no-install tsc -p tsconfig.strict.json');
+  const project = await writeStrictConsumer(inLayout(layout));
+  await runCommand(inLayout(layout), `npx --no-install tsc -p ${project}`);
 }

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
 import type { BodyReading } from '../contract/describe-guest-contract.js';
 import type { StartedTarget } from '../contract/running-target.js';
 import { configureHost } from '../packed/host/src/configure-host.js';
+import { adapterOf } from './adapter.js';
 import type { Platform } from './platforms.js';
 import { TOKEN } from './request.js';
 import { connectTo } from './store.js';
@@ -35,7 +35,7 @@ export async function startHost({ platform, body, instanceDecorator }: HostOptio
   })
   class HostModule {}
 
-  const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+  const adapter = adapterOf(platform);
   const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
     logger: false,
     abortOnError: false,

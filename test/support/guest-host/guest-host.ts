@@ -7,11 +7,12 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../../src/index.js';
+import { adapterOf } from '../adapter.js';
 import type { Platform } from '../platforms.js';
 import { TOKEN } from '../request.js';
 import { createTestDatabase, type TestDatabase } from '../test-database.js';
@@ -56,7 +57,7 @@ export async function startGuestHost({ platform, rawBody, store, prisma }: Guest
   @Module({ imports: store === 'last' ? [...own, ...guest] : [...guest, ...own] })
   class RootModule {}
 
-  const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+  const adapter = adapterOf(platform);
   const app = await NestFactory.create<NestExpressApplication & NestFastifyApplication>(RootModule, adapter, {
     logger,
     abortOnError: false,
