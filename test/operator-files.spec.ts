@@ -4,6 +4,7 @@ import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 import { alertRules } from './support/alert-rules.js';
 import { issueToken } from './support/issued-token.js';
 import { errorOf } from './support/store-instances.js';
+import type { RequestHeaders } from './support/request.js';
 import { startStore, type Store } from './support/store.js';
 import { until } from './support/until.js';
 
@@ -187,7 +188,8 @@ describe('what is shipped for operators', () => {
   describe('the SQL of the runbook', () => {
     const ID = '9007199254740993';
     const key = { 'Idempotency-Key': 'order-17' };
-    const create = (name: string) => store.post(`{"id":${ID},"name":"${name}","tag":"shrub"}`, key);
+    const create = (name: string, headers: RequestHeaders = key) =>
+      store.post(`{"id":${ID},"name":"${name}","tag":"shrub"}`, headers);
 
     /** Its first statement that begins with these words, as the owner of the tables runs it. */
     async function run(words: string): Promise<Record<string, unknown>[]> {
@@ -201,6 +203,7 @@ describe('what is shipped for operators', () => {
       expect(await run('SELECT id')).toMatchObject([{ id: ID, name: 'Rsoe', idempotency_key: 'order-17' }]);
       expect(await run('UPDATE plants')).toMatchObject([{ id: ID, name: 'Rose' }]);
       expect(errorOf(await create('Rsoe'))).toBe(40902);
+      expect(errorOf(await create('Rose', {}))).toBe(40901);
       expect(await create('Rose')).toMatchObject({ status: 200, body: '{"name":"Rose","tag":"shrub"}' });
     });
 
