@@ -40,8 +40,8 @@ const successes = (upTo100Ms: number, upTo1s: number): Series =>
     5: 100,
     '+Inf': 100,
   });
-const statements = (upTo10Ms: number, upTo100Ms: number): Series =>
-  histogram('plant_store_statement_duration_seconds', '', { 0.01: upTo10Ms, 0.1: upTo100Ms, 1: 100, '+Inf': 100 });
+const statements = (upTo10Ms: number, upTo50Ms: number): Series =>
+  histogram('plant_store_statement_duration_seconds', '', { 0.01: upTo10Ms, 0.05: upTo50Ms, 1: 100, '+Inf': 100 });
 
 const UP = named('up');
 const READY = named('plant_store_ready');
