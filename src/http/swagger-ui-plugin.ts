@@ -5,14 +5,13 @@ interface SwaggerUi {
   authSelectors: { authorized: () => { size: number; getIn: (path: string[]) => string | undefined } };
   preauthorizeApiKey: (scheme: string, token: string) => void;
 }
-
+type Content = Record<string, { examples: Record<string, { value: unknown }> }>;
 interface PageDocument {
-  externalDocs?: { url: string };
-  paths: Record<string, { post: { requestBody: { content: Record<string, { examples: Examples }> } } }>;
+  externalDocs: { url: string };
+  paths: { '/plants': { post: { requestBody: { content: Content } } } };
 }
-type Examples = Record<string, { value: unknown }>;
 
-// Those of the browser: the library of types that has them would give them to the whole service.
+// Of the browser: TypeScript's library of its names would give them to the whole service.
 declare const addEventListener: (type: string, listener: () => void) => void;
 declare const document: { head: { insertAdjacentHTML: (position: string, html: string) => void } };
 declare const history: { replaceState: (state: null, title: string, url: string) => void };
@@ -24,44 +23,61 @@ declare const sessionStorage: { getItem: (key: string) => string | null; setItem
  * so nothing in it may be of another file or of the rest of this one.
  */
 export function plantStorePlugin(system: SwaggerUi): object {
-  const SCHEME = 'bearerAuth';
-  const TOKEN_KEY = 'plant-store token';
-  const FRAGMENT = '#token=';
+  const [SCHEME, KEY, FRAGMENT] = ['bearerAuth', 'plant-store token', '#token='] as const;
   const { getSampleSchema } = system.fn;
   const h = system.React.createElement;
-
+  let storage: typeof sessionStorage | undefined;
+  try {
+    storage = sessionStorage;
+  } catch {
+    // Blocked by the browser: the token lasts until the page is loaded again.
+  }
+  let token = '';
+  const findToken = (): void => {
+    token = storage?.getItem(KEY) ?? '';
+    if (!location.hash.startsWith(FRAGMENT)) return;
+    token = location.hash.slice(FRAGMENT.length);
+    storage?.setItem(KEY, token);
+    history.replaceState(null, '', location.pathname + location.search);
+  };
+  const fillIn = (): void => {
+    if (token !== '') system.preauthorizeApiKey(SCHEME, token);
+  };
+  findToken();
+  addEventListener('hashchange', () => {
+    findToken();
+    fillIn();
+  });
   document.head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width, initial-scale=1">');
 
-  // A browser that blocks the storage throws at its very name.
-  const stored = (use: (storage: typeof sessionStorage) => string | null): string | null => {
-    try {
-      return use(sessionStorage);
-    } catch {
-      return null;
+  const updateJsonSpec = (original: (document: PageDocument) => unknown) => (document: PageDocument) => {
+    const { examples = {} } = document.paths['/plants'].post.requestBody.content['application/json'] ?? {};
+    for (const example of Object.values(examples)) {
+      const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1));
+      // From 2^53 on, and odd: JavaScript would round it, so it is written as text.
+      const id = (random >> 2n) | (1n << 53n) | 1n;
+      example.value = JSON.stringify(example.value, null, 2).replace(/"id": \d+/, `"id": ${id}`);
     }
+    // Swagger UI leaves out a relative link where the server is relative too.
+    document.externalDocs.url = new URL(document.externalDocs.url, location.href).href;
+    const result = original(document);
+    fillIn();
+    return result;
   };
-  const store = (token: string): void => {
-    stored((storage) => (storage.setItem(TOKEN_KEY, token), null));
+  // Called after each change that the user makes.
+  const persistAuthorizationIfNeeded = () => () => {
+    storage?.setItem(KEY, system.authSelectors.authorized().getIn([SCHEME, 'value']) ?? '');
   };
-  /** The token of the link, which is removed from the address, or else the one that was used before the page was loaded again. */
-  const findToken = (): string => {
-    if (!location.hash.startsWith(FRAGMENT)) return stored((storage) => storage.getItem(TOKEN_KEY)) ?? '';
-    const token = location.hash.slice(FRAGMENT.length);
-    history.replaceState(null, '', location.pathname + location.search);
-    store(token);
-    return token;
-  };
-  let token = findToken();
-  addEventListener('hashchange', () => {
-    token = findToken();
-    if (token !== '') system.preauthorizeApiKey(SCHEME, token);
-  });
-
-  /** From 2^53 on, and odd: a number that JavaScript would round. So it is written as text. */
-  const newId = (): bigint => {
-    const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1));
-    return (random >> 2n) | (1n << 53n) | 1n;
-  };
+  const hint = [
+    'No access token yet? "npm start" prints a link that fills one in. Or create one: ',
+    h('code', null, 'plant-store token create --name NAME'),
+    ', with Docker Compose ',
+    h('code', null, 'docker compose exec api plant-store token create --name NAME'),
+  ];
+  const AuthorizeBtnContainer = (original: unknown) => (props: Pick<SwaggerUi, 'authSelectors'>) =>
+    props.authSelectors.authorized().size > 0
+      ? h(original, props)
+      : h('div', { className: 'without-token' }, h('p', null, ...hint), h(original, props));
 
   return {
     // Swagger UI would parse an example that is a text, and write it again.
@@ -70,48 +86,9 @@ export function plantStorePlugin(system: SwaggerUi): object {
         typeof args[3] === 'string' ? args[3] : getSampleSchema(...args),
     },
     statePlugins: {
-      spec: {
-        wrapActions: {
-          updateJsonSpec: (original: (document: PageDocument) => unknown) => (document: PageDocument) => {
-            const content = document.paths['/plants']?.post.requestBody.content['application/json'];
-            for (const example of Object.values(content?.examples ?? {})) {
-              example.value = JSON.stringify(example.value, null, 2).replace(/"id": \d+/, `"id": ${newId()}`);
-            }
-            // Swagger UI leaves out a relative link where the server is relative too.
-            const { externalDocs } = document;
-            if (externalDocs) externalDocs.url = new URL(externalDocs.url, location.href).href;
-            const result = original(document);
-            if (token !== '') system.preauthorizeApiKey(SCHEME, token);
-            return result;
-          },
-        },
-      },
-      auth: {
-        wrapActions: {
-          // Called after each change that the user makes.
-          persistAuthorizationIfNeeded: () => () => {
-            store(system.authSelectors.authorized().getIn([SCHEME, 'value']) ?? '');
-          },
-        },
-      },
+      spec: { wrapActions: { updateJsonSpec } },
+      auth: { wrapActions: { persistAuthorizationIfNeeded } },
     },
-    wrapComponents: {
-      AuthorizeBtnContainer: (original: unknown) => (props: Pick<SwaggerUi, 'authSelectors'>) =>
-        props.authSelectors.authorized().size > 0
-          ? h(original, props)
-          : h(
-              'div',
-              { className: 'without-token' },
-              h(
-                'p',
-                null,
-                'No access token yet? "npm start" prints a link that fills one in. Or create one: ',
-                h('code', null, 'plant-store token create --name NAME'),
-                ', with Docker Compose ',
-                h('code', null, 'docker compose exec api plant-store token create --name NAME'),
-              ),
-              h(original, props),
-            ),
-    },
+    wrapComponents: { AuthorizeBtnContainer },
   };
 }
