@@ -1,8 +1,9 @@
 // Builds, unless dist/ is what a build of just these sources has made.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { clearInterval, setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -24,18 +25,51 @@ const SOURCES = [
 const GENERATED = ['src/client/generated', 'src/database/generated'];
 
 if (!isBuilt()) {
-  // Standard output is for what the command prints.
-  console.error('Building …');
-  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'build'], {
-    cwd: root,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
+  const endProgress = showProgress('Building …');
+  const { status, stdout, stderr } = await build();
+  endProgress();
   if (status !== 0) {
     console.error(stdout, stderr);
-    process.exit(status ?? 1);
+    process.exit(status);
   }
   writeFileSync(RECORD, fingerprint());
+}
+
+function build() {
+  const options = { cwd: root, shell: process.platform === 'win32' };
+  return new Promise((resolve) => {
+    execFile('npm', ['run', '--silent', 'build'], options, (error, stdout, stderr) => {
+      resolve({ status: error ? Number(error.code) || 1 : 0, stdout, stderr });
+    });
+  });
+}
+
+/** On a terminal a line that moves, and is gone at its end. Standard output is for what the command prints. */
+function showProgress(text) {
+  const { CI, TERM } = process.env;
+  if (!process.stdout.isTTY || !process.stderr.isTTY || CI || TERM === 'dumb') {
+    console.error(text);
+    return () => undefined;
+  }
+  const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
+  const clear = () => process.stderr.write('\r\u001b[2K');
+  const draw = () => {
+    frames.push(frames.shift());
+    process.stderr.write(`\r${frames[0]} ${text}`);
+  };
+  // Ended by Ctrl-C as before, but for the line that would stay.
+  const onInterrupt = () => {
+    clear();
+    process.kill(process.pid, 'SIGINT');
+  };
+  process.once('SIGINT', onInterrupt);
+  draw();
+  const timer = setInterval(draw, 80);
+  return () => {
+    clearInterval(timer);
+    process.off('SIGINT', onInterrupt);
+    clear();
+  };
 }
 
 function isBuilt() {

@@ -59,7 +59,11 @@ describe('GET /openapi.json and /docs', () => {
     expect(headersOf(responses['503'])).toEqual(['Retry-After', 'X-Request-Id']);
   });
 
-  it.each(['/docs', '/docs/'])('should serve a page at %s all of whose parts can be had', async (page) => {
+  it.each([
+    ['/docs', 4],
+    ['/docs/', 4],
+    ['/docs/errors', 2],
+  ])('should serve a page at %s all of whose parts can be had', async (page, least) => {
     store = await startStore();
     const { status, headers, body } = await get(page);
     expect(status).toBe(200);
@@ -71,11 +75,19 @@ describe('GET /openapi.json and /docs', () => {
       'cache-control': 'no-cache',
     });
     const parts = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
-    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.length).toBeGreaterThanOrEqual(least);
     for (const part of parts) {
       const { pathname } = new URL(part, `http://localhost${page}`);
       expect({ pathname, status: (await get(pathname)).status }).toEqual({ pathname, status: 200 });
     }
+  });
+
+  it('should link from the document to the page of errors, which lists them all', async () => {
+    store = await startStore();
+    const { url = '' } = (await served()).externalDocs ?? {};
+    const { body } = await get(url);
+    const numbers = [...body.matchAll(/<tr id="(\d+)">/g)].map(([, number]) => number);
+    expect(numbers).toEqual(Object.keys(ERROR_CATALOGUE));
   });
 
   it('should serve the parts of the page compressed as the client accepts, and once only to the same client', async () => {
@@ -109,7 +121,7 @@ describe('GET /openapi.json and /docs', () => {
 
   it('should answer both like any other path where the documentation is off', async () => {
     store = await startStore({ DOCS: 'off' });
-    for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json']) {
+    for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/docs/errors', '/openapi.json']) {
       expectRefusal(await get(path), 40100, store.errorStatus);
       expectRefusal(await get(path, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
     }
@@ -120,6 +132,7 @@ describe('GET /openapi.json and /docs', () => {
     for (const path of [
       '/DOCS',
       '/docs/nothing',
+      '/docs/errors/',
       '/docs/..%2f..%2fpackage.json',
       '/docs-json',
       '/openapi.json/',

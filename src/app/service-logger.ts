@@ -42,7 +42,7 @@ export class ServiceLogger extends ConsoleLogger {
       logLevels,
       json: logFormat === 'json',
       flattenParams: true,
-      colors: logFormat === 'pretty' && process.stdout.isTTY,
+      colors: logFormat === 'pretty' && process.stdout.isTTY && process.stdout.hasColors(),
       prefix: 'plant-store',
     });
   }

@@ -4,12 +4,22 @@ import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
+import { showProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 const LOCAL_DIRECTORY = resolve('.data');
 
-/** Starts an embedded PostgreSQL of this process, with the tables of this build. */
-export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {
+/** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
+export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
+  const progress = showProgress('Starting a PostgreSQL of its own …');
+  try {
+    return await startDatabase(progress.print);
+  } finally {
+    progress.end();
+  }
+}
+
+async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostgres> {
   // Loaded only here: an installation for production has no embedded server.
   const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
   const { Migrator } = await import('../database/migrations/migrator.js');
@@ -39,7 +49,7 @@ export async function useLocalDatabase(): Promise<UsableDatabase> {
   }
   try {
     // Standard output is for what the command prints.
-    const postgres = await startLocalDatabase(console.error);
+    const postgres = await startDatabase(console.error);
     return { url: postgres.url, stop: () => postgres.stop() };
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;

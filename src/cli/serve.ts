@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
 import { reasonOf } from '../util/text.js';
+import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
 
 /** Time that a stop gives the query for valid access tokens. */
@@ -24,7 +25,7 @@ export async function serve(): Promise<void> {
   const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
   try {
     if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
-    await run(environment, postgres?.url ?? String(environment.databaseUrl), stopped);
+    await run(environment, postgres?.url ?? String(environment.databaseUrl), stopped, postgres?.location);
   } finally {
     await postgres?.stop();
     // Lines that wait keep the process, and nobody may read them.
@@ -32,7 +33,12 @@ export async function serve(): Promise<void> {
   }
 }
 
-async function run(environment: Environment, databaseUrl: string, stopped: Promise<void>): Promise<void> {
+async function run(
+  environment: Environment,
+  databaseUrl: string,
+  stopped: Promise<void>,
+  location?: string,
+): Promise<void> {
   const { accessTokens, jwtIssuer, production, basePath, docs, databasePassword: password } = environment;
   const tokenless = accessTokens.length === 0 && jwtIssuer === undefined;
   const token = tokenless && !production ? await localToken() : undefined;
@@ -44,10 +50,7 @@ async function run(environment: Environment, databaseUrl: string, stopped: Promi
   const logger = new Logger('PlantStore');
   const url = await app.getUrl();
   logger.log(`Listening on ${url}${basePath}/plants`);
-  if (token !== undefined) {
-    const explore = docs ? `\nOr explore it: ${url}/docs\n` : '';
-    console.log(`\nCreate a plant:\n\n${curlCommand(`${url}${basePath}/plants`, token)}\n${explore}`);
-  }
+  printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
   if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
 
@@ -102,13 +105,6 @@ async function hintAtFirstToken(database: HintDatabase, logger: Logger, signal: 
     if (signal.aborted) return;
     logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
   }
-}
-
-/** A command that creates a plant, and another plant each time it is printed: the id is the time. */
-function curlCommand(url: string, token: string): string {
-  const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
-  const headers = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
-  return `curl -X POST ${url} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${plant}'`;
 }
 
 /** The environment variables of the service, one a line, with their defaults. */

@@ -18,6 +18,9 @@ interface OpenApiOptions {
   errorStatus: ErrorStatus;
 }
 
+/** Where the service serves the catalogue of errors as a page. */
+export const ERRORS_PAGE = '/docs/errors';
+
 /** The OpenAPI document, generated from the decorators of the code. */
 export function createOpenApiDocument(app: INestApplication, { basePath, errorStatus }: OpenApiOptions): OpenAPIObject {
   const config = new DocumentBuilder()
@@ -25,6 +28,7 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
     .setDescription(description(errorStatus))
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
+    .setExternalDoc('What each error number means', ERRORS_PAGE)
     .addServer(basePath || '/', 'This store')
     .addTag('Plants', 'What the store holds. Creation is the only operation.')
     .addSecurity('bearerAuth', {
@@ -56,7 +60,9 @@ function description(errorStatus: ErrorStatus): string {
   return [
     'A store of plants with one operation: the creation of a plant.',
     `${status} and an Error body, whose \`error\` is one of these numbers:`,
+    '<details>\n<summary>Error numbers</summary>',
     ['| error | meaning | Retryable? |', '|---|---|---|', ...rows].join('\n'),
+    '</details>',
   ].join('\n\n');
 }
 

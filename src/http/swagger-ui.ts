@@ -7,7 +7,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
+import { ERRORS_PAGE } from './openapi.js';
 import { discardBody } from './server/connection-close.js';
+import { plantStorePlugin } from './swagger-ui-plugin.js';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
@@ -29,9 +32,16 @@ const HEADERS = {
   'Cache-Control': 'no-cache',
 };
 
-/** The page is for the operation: the catalogue above it and the text field in it take only the room that they need. */
+/** The page is for the operation: what is above it and the text field in it take only the room that they need. */
 const STYLE = `
+  .swagger-ui .info { margin: 20px 0 }
+  .swagger-ui .info summary, .swagger-ui .info__extdocs { font-size: 14px; cursor: pointer }
   .swagger-ui .info table tbody tr td:nth-child(n) { padding: 1px 10px 1px 0 }
+  .swagger-ui .scheme-container:nth-child(n) { padding: 10px 0 }
+  .swagger-ui .without-token { display: flex; align-items: center; gap: 20px }
+  .swagger-ui .without-token p { margin: 0; font-size: 14px }
+  .swagger-ui .response-col_links { display: none }
+  @media (max-width: 600px) { .swagger-ui .without-token { flex-direction: column; align-items: stretch; gap: 10px } }
   .swagger-ui .opblock-body .body-param__text:nth-child(n) { min-height: 120px }
 `;
 
@@ -56,6 +66,7 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
   adapter.get(`${PAGE}/index.html`, (_request: IncomingMessage, response: ServerResponse) => {
     adapter.redirect(response, HttpStatus.FOUND, './');
   });
+  adapter.get(ERRORS_PAGE, (_request: Request, response: Response) => response.type('html').send(errorsPage()));
   // In place of the files themselves: each request would open one.
   const useStaticAssets = (folder: string): void => {
     for (const name of FILES) adapter.get(`${PAGE}/${name}`, serveFromMemory(readFileSync(join(folder, name)), name));
@@ -71,8 +82,37 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
       layout: 'BaseLayout',
       validatorUrl: null,
       docExpansion: 'full',
+      plugins: [plantStorePlugin],
     },
   });
+}
+
+/** The catalogue of errors, as a page to link to. */
+function errorsPage(): string {
+  const rows = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry }]) => {
+    const cells = [error, meaning, retry].map((text) => `<td>${text.replace(/`([^`]+)`/g, '<code>$1</code>')}</td>`);
+    return `<tr id="${error}">${cells.join('')}</tr>`;
+  });
+  return `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="${PAGE}/favicon-32x32.png">
+<title>Plant Store: errors</title>
+<style>
+  body { font: 15px/1.5 sans-serif; color: #3b4151; max-width: 60em; margin: 2em auto; padding: 0 1em }
+  td, th { text-align: left; vertical-align: top; padding: 4px 12px 4px 0; border-bottom: 1px solid #d8dde7 }
+</style>
+<h1>Errors of the Plant Store</h1>
+<p>The body of every failure is <code>{"error": number, "message": text}</code>. The message says what was wrong and what would be right.
+The first three digits of the number are the status that plain HTTP would have used.</p>
+<table>
+<tr><th>error</th><th>meaning</th><th>Retryable?</th></tr>
+${rows.join('\n')}
+</table>
+<p><a href="${PAGE}">API documentation</a></p>
+</html>
+`;
 }
 
 function serveFromMemory(bytes: Buffer, name: string): (request: Request, response: Response) => Promise<void> {

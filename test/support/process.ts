@@ -18,6 +18,8 @@ export interface ProcessOptions {
   detached?: boolean;
   /** How many descriptors it may have (`ulimit -n`). */
   descriptors?: number;
+  /** Runs on a terminal, both streams on one, by the program `script` of util-linux. */
+  terminal?: boolean;
 }
 
 /** A `plant-store`, or a host of it, in a process of its own. Nothing of this process's configuration reaches it. */
@@ -34,11 +36,19 @@ export class PlantStoreProcess implements AsyncDisposable {
 
   constructor(
     args: string[],
-    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false, descriptors }: ProcessOptions = {},
+    {
+      variables = {},
+      cwd = tmpdir(),
+      script = MAIN,
+      detached = false,
+      descriptors,
+      terminal = false,
+    }: ProcessOptions = {},
   ) {
     const { PATH, HOME } = process.env;
     const command = [process.execPath, script, ...args];
     if (descriptors !== undefined) command.unshift('sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`);
+    if (terminal) command.splice(0, Infinity, 'script', '-qec', `exec ${command.map(quoted).join(' ')}`, '/dev/null');
     const [file = '', ...rest] = command;
     this.child = spawn(file, rest, { cwd, env: { PATH, HOME, ...variables }, detached });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -124,6 +134,11 @@ export class PlantStoreProcess implements AsyncDisposable {
     this.child.kill(signal);
   }
 
+  /** Types a Ctrl-C into the terminal. */
+  interrupt(): void {
+    this.child.stdin.write('\x03');
+  }
+
   /** Sends a create on a connection of its own. */
   async post(body: string, headers: RequestHeaders = {}): Promise<RawResponse | undefined> {
     using connection = await RawConnection.open(this.port);
@@ -135,4 +150,9 @@ export class PlantStoreProcess implements AsyncDisposable {
     this.signal('SIGKILL');
     await this.ended;
   }
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-import type { Browser, ConsoleMessage, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Locator, Page } from 'playwright-core';
 
 /** Swagger UI as its reader handles it. */
 export class SwaggerUiPage {
@@ -7,8 +7,12 @@ export class SwaggerUiPage {
 
   private constructor(readonly page: Page) {}
 
-  static async open(browser: Browser, url: string): Promise<SwaggerUiPage> {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  static async open(
+    browser: Browser | BrowserContext,
+    url: string,
+    options: BrowserContextOptions = {},
+  ): Promise<SwaggerUiPage> {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
     page.setDefaultTimeout(20_000);
     const ui = new SwaggerUiPage(page);
     const { origin } = new URL(url);
@@ -21,8 +25,17 @@ export class SwaggerUiPage {
       if (isComplaint(message)) ui.complaints.push(`console: ${message.text()}`);
     });
     await page.goto(url);
-    await page.getByRole('button', { name: 'Try it out' }).waitFor();
+    await ui.isShown();
     return ui;
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.isShown();
+  }
+
+  private async isShown(): Promise<void> {
+    await this.page.getByRole('button', { name: 'Try it out' }).waitFor();
   }
 
   async authorize(token: string): Promise<void> {
@@ -31,6 +44,25 @@ export class SwaggerUiPage {
     await dialog.getByLabel('auth-bearer-value').fill(token);
     await dialog.getByRole('button', { name: 'Apply credentials' }).click();
     await dialog.getByRole('button', { name: 'Close' }).click();
+  }
+
+  /** Forgets the token, as its user does. */
+  async logOut(): Promise<void> {
+    await this.page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = this.page.locator('.modal-ux');
+    await dialog.getByRole('button', { name: 'Remove authorization' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  }
+
+  /** What the page says where it has no token. */
+  get hint(): Locator {
+    return this.page.getByText('No access token yet?');
+  }
+
+  /** The id in the text field of the request. */
+  async exampleId(): Promise<string> {
+    const text = await this.page.locator('textarea.body-param__text').inputValue();
+    return /"id": (\d+)/.exec(text)?.[1] ?? text;
   }
 
   async tryItOut(): Promise<void> {
