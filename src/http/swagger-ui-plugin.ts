@@ -70,9 +70,9 @@ export function plantStorePlugin(system: SwaggerUi): object {
   };
   const hint = [
     'No access token yet? "npm start" prints a link that fills one in. Or create one: ',
-    h('code', null, 'plant-store token create --name NAME'),
+    h('code', null, 'plant-store token create NAME'),
     ', with Docker Compose ',
-    h('code', null, 'docker compose exec api plant-store token create --name NAME'),
+    h('code', null, 'docker compose exec api plant-store token create NAME'),
   ];
   const AuthorizeBtnContainer = (original: unknown) => (props: Pick<SwaggerUi, 'authSelectors'>) =>
     props.authSelectors.authorized().size > 0
