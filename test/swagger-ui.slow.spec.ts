@@ -104,7 +104,7 @@ describeInBrowser('Swagger UI', () => {
 
   it('should say how to get a token where it has none, and keep what is typed in until it is removed', async () => {
     const ui = await open();
-    expect(await ui.hint.innerText()).toContain('plant-store token create --name NAME');
+    expect(await ui.hint.innerText()).toContain('plant-store token create NAME');
     await ui.authorize(TOKEN);
     await ui.hint.waitFor({ state: 'detached' });
     await ui.reload();
