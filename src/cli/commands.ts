@@ -31,6 +31,17 @@ const OPENAPI: Command = {
   load: async () => (await import('./openapi.js')).openapi,
 };
 
+const DOCTOR: Command = {
+  usage: `plant-store doctor [--json]
+
+Checks the configuration, the database, access tokens, ports, descriptors, files with secrets and TLS, and says what to
+do about warnings and faults. It changes nothing. The exit code is 1 if there is a fault.
+
+  --json    an array of objects: check, state (ok, warning or fault), found, advice`,
+  options: { json: { type: 'boolean' } },
+  load: async () => (await import('./doctor/doctor.js')).doctor,
+};
+
 const CREATE: Command = {
   usage: `plant-store token create --name NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
 
@@ -109,11 +120,12 @@ export const PLANT_STORE: CommandGroup = {
                          of the URL, or: --schema NAME
   plant-store token      create, list, revoke and rotate access tokens
   plant-store openapi    print the OpenAPI document
+  plant-store doctor     check configuration, database, tokens and machine, and say what to do
 
   --help, --version      --help after a command explains it
 
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, openapi: OPENAPI },
+  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, openapi: OPENAPI, doctor: DOCTOR },
   version: packageVersion,
 };

@@ -9,8 +9,20 @@ export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
+/** A command that looks for faults has found some, and printed them. */
+export class FaultsFoundError extends Error {
+  override readonly name = 'FaultsFoundError';
+}
+
 /** Errors whose message explains the failure, so that the stack would add nothing. */
-const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
+const EXPLAINED = [
+  ConfigurationError,
+  EmbeddedPostgresError,
+  MigrationError,
+  TokenAdministrationError,
+  OutputError,
+  FaultsFoundError,
+];
 
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {

@@ -44,6 +44,7 @@ async function run(environment: Environment, databaseUrl: string, stopped: Promi
   const logger = new Logger('PlantStore');
   const url = await app.getUrl();
   logger.log(`Listening on ${url}${basePath}/plants`);
+  for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   if (token !== undefined) {
     const explore = docs ? `\nOr explore it: ${url}/docs\n` : '';
     console.log(`\nCreate a plant:\n\n${curlCommand(`${url}${basePath}/plants`, token)}\n${explore}`);
