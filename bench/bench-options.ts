@@ -48,7 +48,10 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
   const isWhole = [targets, values.connections, values.build].every((choice) => choice === undefined);
   const all = allTargets({ builds: build });
   return {
-    targets: targets === undefined ? all : chosenTargets(targets.split(','), all),
+    targets:
+      targets === undefined
+        ? all.filter(({ onlyByName }) => onlyByName !== true)
+        : chosenTargets(targets.split(','), all),
     connections: positiveNumbers('--connections', connections),
     ...measuringTime(values),
     build: build[0] ?? '',

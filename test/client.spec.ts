@@ -87,7 +87,7 @@ describe.each(['contract', 'semantic'] as const)('the client of a store with ERR
       message: expect.stringContaining('The id 1 is taken'),
       retryable: false,
       retryAfter: undefined,
-      requestId: undefined,
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
     const reused = await refusal(40902, { ...ROSE, name: 'Fern' }, { idempotencyKey });
     expect(reused).toMatchObject({ retryable: false, idempotencyKey });

@@ -54,8 +54,8 @@ describe('GET /openapi.json and /docs', () => {
     }
     expect(Object.keys(examplesOf(responses['401']))).toEqual(['40100', '40101']);
     expect(Object.keys(examplesOf(responses['409']))).toEqual(['40901', '40902']);
-    expect(headersOf(responses['401'])).toEqual(['WWW-Authenticate']);
-    expect(headersOf(responses['405'])).toEqual(['Allow']);
+    expect(headersOf(responses['401'])).toEqual(['WWW-Authenticate', 'X-Request-Id']);
+    expect(headersOf(responses['405'])).toEqual(['Allow', 'X-Request-Id']);
     expect(headersOf(responses['503'])).toEqual(['Retry-After', 'X-Request-Id']);
   });
 

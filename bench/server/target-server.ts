@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { accepts } from '../../test/support/accepts.js';
 import type { ServerTarget } from '../targets/target.js';
+import { discardingCollector } from './discarding-collector.js';
 import { freePort } from './free-port.js';
 import { issueToken } from './issue-token.js';
 import { TargetServerError } from './target-server.error.js';
@@ -54,6 +55,8 @@ export class TargetServer implements AsyncDisposable {
         MANAGEMENT_PORT: '0',
         ACCESS_TOKEN,
         ACCESS_TOKENS: ACCESS_TOKEN,
+        ...(target.isTraced && { OTEL_EXPORTER_OTLP_ENDPOINT: await discardingCollector() }),
+        ...target.variables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Not in the terminal's process group: on Ctrl-C the benchmark ends it.

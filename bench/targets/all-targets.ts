@@ -1,6 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { scriptTarget, type ServerTarget, type Target } from './target.js';
 
+const SAMPLE_A_TENTH = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' };
+
 export interface TargetOptions {
   /** Folders with a build of the store; the first is the one that others are compared with. */
   readonly builds: readonly string[];
@@ -18,11 +20,24 @@ export function allTargets({ builds }: TargetOptions): Target[] {
       ...storeTarget('plant-store-static-token', 'the same process, with a static token', build),
       runsIn: 'plant-store-issued-token',
     },
+    ...OBSERVED.map(({ name, title, ...observed }) => ({
+      ...storeTarget(`plant-store-${name}`, `plant store, ${title}`, build),
+      ...observed,
+      onlyByName: true,
+    })),
     ...PEERS,
     { ...scriptTarget('echo', 'echo, bare node:http', 'peers/echo.js'), storesPlants: false },
     { kind: 'database', name: 'pgbench', title: 'pgbench, one insert a commit' },
   ];
 }
+
+/** What is seen of the requests; metrics are counted in each of them. */
+const OBSERVED = [
+  { name: 'log-off', title: 'LOG_REQUESTS=off', variables: { LOG_REQUESTS: 'off' } },
+  { name: 'log-all', title: 'LOG_REQUESTS=all', variables: { LOG_REQUESTS: 'all' } },
+  { name: 'traced', title: 'every request traced', isTraced: true },
+  { name: 'traced-tenth', title: 'a tenth of the requests traced', isTraced: true, variables: SAMPLE_A_TENTH },
+];
 
 /** Services that do the same as the store, as they are usually written. */
 const PEERS: readonly ServerTarget[] = [

@@ -16,6 +16,12 @@ export interface ServerTarget {
   readonly issuesToken?: boolean;
   /** The target whose process and database it has, with the token of the configuration. */
   readonly runsIn?: string;
+  /** Environment variables in addition to those of every target. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Whether it sends its traces to a collector. */
+  readonly isTraced?: boolean;
+  /** Whether it is measured only where `--targets` names it. */
+  readonly onlyByName?: boolean;
   /** Not the echo. */
   readonly storesPlants: boolean;
 }
@@ -26,6 +32,7 @@ export interface DatabaseTarget {
   readonly name: string;
   readonly title: string;
   readonly build?: never;
+  readonly onlyByName?: never;
 }
 
 export type Target = ServerTarget | DatabaseTarget;

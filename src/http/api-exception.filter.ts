@@ -1,6 +1,4 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
@@ -11,6 +9,7 @@ import {
   type PlatformRequest,
   type PlatformResponse,
   PRINCIPAL,
+  requestIdOf,
   sendError,
 } from './platform.js';
 import { discardBody } from './server/connection-close.js';
@@ -29,18 +28,16 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const [request, response] = [nodeRequest(received), nodeResponse(reply)];
     revealMediaType(request);
     const failure = toApiError(exception);
-    const id = failure.isLogged ? requestId(request) : undefined;
-    if (id !== undefined) {
+    if (failure.isLogged) {
       const { message, error, cause } = failure;
       const principal = received[PRINCIPAL]?.name;
-      const fields = { error, requestId: id, ...(principal !== undefined && { principal }) };
+      const fields = { error, requestId: requestIdOf(reply), ...(principal !== undefined && { principal }) };
       this.logger.error(message, fields, describe(cause));
     }
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    if (id !== undefined) response.setHeader('X-Request-Id', id);
     discardBody(request, response);
     sendError(reply, failure, this.errorStatus);
   }
@@ -64,14 +61,6 @@ function toApiError(failure: unknown): ApiError {
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
   if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
   return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
-}
-
-const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
-
-/** The id of a request in the log: the client's own `X-Request-Id` if it is a plain word, else a new one. */
-function requestId({ headers }: IncomingMessage): string {
-  const sent = headers['x-request-id'];
-  return typeof sent === 'string' && ACCEPTED_ID.test(sent) ? sent : randomUUID();
 }
 
 /** A failure with its stack, and those of all that caused it. */

@@ -10,6 +10,7 @@ import {
 import { STATUS_CODES } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
+import { REQUEST_ID_HEADER } from './platform.js';
 
 interface OpenApiOptions {
   /** Path before `/plants`; it is in the document's server, not in its paths. */
@@ -81,7 +82,7 @@ export function failureResponses(declared: DeclaredFailures, errorStatus: ErrorS
       status,
       type: declared.type,
       description: errorStatus === 'contract' ? declared.description : meaningOf(status, numbers),
-      ...headersOf(numbers),
+      headers: headersOf(numbers),
       ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
     };
   });
@@ -97,19 +98,24 @@ function meaningOf(status: number, numbers: ErrorNumber[]): string {
   return `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
 }
 
+export const REQUEST_ID_DESCRIPTION = {
+  description:
+    "The id of the request in the log of the service: the request's own `X-Request-Id` if that is a plain word, else a new one",
+  schema: { type: 'string' },
+} as const;
+
 /** The headers that some failures carry, with the numbers of those failures. */
 const HEADERS = [
   { name: 'WWW-Authenticate', type: 'string', when: /^(?:40[13]|429)/, says: 'the challenge, as RFC 6750 has it' },
   { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
   { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
-  { name: 'X-Request-Id', type: 'string', when: /^5/, says: 'where to look in the log of the service' },
 ];
 
-function headersOf(numbers: ErrorNumber[]): { headers?: HeadersObject } {
+function headersOf(numbers: ErrorNumber[]): HeadersObject {
   const headers: HeadersObject = {};
   for (const { name, type, when, says } of HEADERS) {
     const carriers = numbers.filter((number) => when.test(String(number)));
     if (carriers.length > 0) headers[name] = { description: `With ${carriers.join(', ')}: ${says}`, schema: { type } };
   }
-  return Object.keys(headers).length > 0 ? { headers } : {};
+  return { ...headers, [REQUEST_ID_HEADER]: REQUEST_ID_DESCRIPTION };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
@@ -23,6 +24,7 @@ interface FastifyReply {
   code(status: number): this;
   headers(values: OutgoingHttpHeaders): this;
   hasHeader(name: string): boolean;
+  getHeader(name: string): unknown;
   send(body: Buffer): unknown;
 }
 
@@ -32,6 +34,50 @@ export function nodeRequest(request: PlatformRequest): IncomingMessage {
 
 export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
+}
+
+const REQUEST_ID = Symbol('request id');
+const ERROR_NUMBER = Symbol('error number');
+const PLANT_ID = Symbol('plant id');
+
+/** What a response keeps for those who observe requests. Symbols, since its other keys are the platform's. */
+interface Annotated {
+  [REQUEST_ID]?: string | undefined;
+  [ERROR_NUMBER]?: number;
+  [PLANT_ID]?: bigint;
+}
+
+export const REQUEST_ID_HEADER = 'X-Request-Id';
+const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request: the one that the application has set, or the client's own `X-Request-Id` if it is a plain word, or a new one. */
+export function requestIdOf(reply: PlatformResponse): string {
+  const response = nodeResponse(reply) as ServerResponse & Annotated;
+  return (response[REQUEST_ID] ??= hostsId(reply) ?? clientsId(response.req) ?? randomUUID());
+}
+
+function hostsId(reply: PlatformResponse): string | undefined {
+  const id = reply.getHeader(REQUEST_ID_HEADER);
+  return typeof id === 'string' ? id : undefined;
+}
+
+function clientsId({ headers }: IncomingMessage): string | undefined {
+  const id = headers['x-request-id'];
+  return typeof id === 'string' && ACCEPTED_ID.test(id) ? id : undefined;
+}
+
+/** Number of the catalogue that a request was answered with; 0 where that was no failure. */
+export function errorNumberOf(response: ServerResponse): number {
+  return (response as Annotated)[ERROR_NUMBER] ?? 0;
+}
+
+/** The plant that a request is about, where that could be read. */
+export function plantIdOf(response: ServerResponse): bigint | undefined {
+  return (response as Annotated)[PLANT_ID];
+}
+
+export function setPlantId(reply: PlatformResponse, id: bigint): void {
+  (nodeResponse(reply) as Annotated)[PLANT_ID] = id;
 }
 
 /** No answer is for a cache, or to be taken for anything but JSON. */
@@ -53,7 +99,12 @@ export function sendJson(
 ): void {
   if ('raw' in response ? response.sent : response.headersSent) return;
   const body = JSON.stringify(value);
-  const fields = { ...ANSWER_HEADERS, 'Content-Length': Buffer.byteLength(body), ...headers };
+  const fields = {
+    ...ANSWER_HEADERS,
+    'Content-Length': Buffer.byteLength(body),
+    [REQUEST_ID_HEADER]: requestIdOf(response),
+    ...headers,
+  };
   // Bytes for Fastify, which may serialize a string. A string for Node, which sends it in one write with the headers.
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
   else response.writeHead(status, fields).end(body);
@@ -62,6 +113,7 @@ export function sendJson(
 /** Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message, headers } = failure;
+  (nodeResponse(response) as Annotated)[ERROR_NUMBER] = error;
   sendJson(response, statusOf(error, errorStatus), { error, message }, headers);
 }
 

@@ -24,7 +24,14 @@ import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody, readsOwnBody } from '../http/body-parser-exemption.js';
 import { MethodNotAllowedError } from '../http/http.errors.js';
-import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, sendJson } from '../http/platform.js';
+import {
+  nodeRequest,
+  nodeResponse,
+  type PlatformRequest,
+  type PlatformResponse,
+  sendJson,
+  setPlantId,
+} from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
 import { idempotencyKey } from './idempotency-key.js';
 import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
@@ -63,7 +70,9 @@ export abstract class PlantsController {
     if (nodeRequest(request).method !== 'POST') throw new MethodNotAllowedError('POST');
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
-    const plant = await this.plants.create(parseNewPlant(body), {
+    const newPlant = parseNewPlant(body);
+    setPlantId(response, newPlant.id);
+    const plant = await this.plants.create(newPlant, {
       idempotencyKey: key,
       creator: this.settings.createdBy(request),
     });

@@ -4,7 +4,8 @@ import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } fro
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { failureResponses } from '../http/openapi.js';
+import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
+import { REQUEST_ID_HEADER } from '../http/platform.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import {
   IdempotencyKeyReusedError,
@@ -87,6 +88,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
     ApiOkResponse({
       type: schemas.plant,
       description: 'The plant response',
+      headers: { [REQUEST_ID_HEADER]: REQUEST_ID_DESCRIPTION },
       examples: {
         plant: { summary: 'A plant with a tag', value: { name: 'Rose', tag: 'flower' } },
         untagged: { summary: 'A plant without a tag', value: { name: 'Fern' } },

@@ -7,6 +7,7 @@ export const ANSWER_HEADERS = {
   'content-type': 'application/json',
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
+  'x-request-id': expect.stringMatching(/^\S+$/) as unknown,
 };
 
 /** What a refusal with this number looks like: its status, its header fields, and a body of `error` and `message` alone. */

@@ -16,13 +16,14 @@ import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 export function refuseBrokenRequests(
   server: Server,
   { errorStatus, requestTimeout }: { errorStatus: ErrorStatus; requestTimeout: number },
+  Response = ServerResponse,
 ): void {
   // Answers to the good requests before this one are in flight; an error in their place would be taken for theirs.
   const answerLast = (socket: Socket, failure: ApiError): void => {
     lingerOnClose(socket);
     whenSent(lastResponse(socket), () => {
       if (!socket.writable) return;
-      const response = new ServerResponse(new IncomingMessage(socket));
+      const response = new Response(new IncomingMessage(socket));
       response.assignSocket(socket);
       response.on('finish', () => {
         socket.destroySoon();

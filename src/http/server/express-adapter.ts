@@ -1,9 +1,19 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+  ServerResponse,
+} from 'node:http';
+import { REQUEST_ID_HEADER, requestIdOf } from '../platform.js';
+import { describeAnswer, type RequestObserver } from '../request-observer.js';
 import { AcceptFirst } from './accept-first.js';
 import { type CloseTimes, GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
+
+type Fields = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /** Express with exact paths and a server that answers even what Node would refuse by itself. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -13,6 +23,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   constructor(
     private readonly serverOptions: HttpServerOptions & CloseTimes,
     private readonly maxConnections: number,
+    private readonly observers: readonly RequestObserver[] = [],
   ) {
     // Before the base class uses the application: its router takes these settings only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
@@ -20,8 +31,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const acceptFirst = new AcceptFirst(app);
-    const server = createHttpServer(acceptFirst.handle, this.serverOptions, expressClasses(app));
+    const acceptFirst = new AcceptFirst(observed(app, this.observers));
+    const classes = expressClasses(app, (response, arrivedAt) => {
+      const answer = describeAnswer(response, arrivedAt);
+      for (const observer of this.observers) observer.answered?.(answer);
+    });
+    const server = createHttpServer(acceptFirst.handle, this.serverOptions, classes);
     server.maxConnections = this.maxConnections;
     acceptFirst.watch(server);
     this.gracefulClose = new GracefulClose(server, acceptFirst, this.serverOptions);
@@ -34,17 +49,48 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
+/** The same listener, within what the observers have to do first. */
+function observed(listener: RequestListener, observers: readonly RequestObserver[]): RequestListener {
+  return observers.reduceRight<RequestListener>((inner, observer) => {
+    if (observer.begin === undefined) return inner;
+    return (request, response) => {
+      observer.begin?.(request, response, () => {
+        inner(request, response);
+      });
+    };
+  }, listener);
+}
+
+const ARRIVED_AT = Symbol('arrived at');
+
 /**
  * Classes for the server of an Express application, whose instances are its requests and responses from the start. Express
  * gives each one another prototype, and V8 then forgets its shape: every access is slow from there on. These have that prototype
  * already, with the same one behind it, so nothing changes for Express.
+ *
+ * @param report called with each answer just before it is sent, which then has a request id
  */
-export function expressClasses(app: Express): {
+export function expressClasses(
+  app: Express,
+  report?: (response: ServerResponse, arrivedAt: number) => void,
+): {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
 } {
   class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
+  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+    private readonly [ARRIVED_AT] = performance.now();
+
+    // Node calls it too, where nobody else does.
+    override writeHead(status: number, reason?: string | Fields, fields?: Fields): this {
+      if (report !== undefined && !this.headersSent) {
+        const given = (typeof reason === 'object' ? reason : fields) as OutgoingHttpHeaders | undefined;
+        if (given?.[REQUEST_ID_HEADER] === undefined) this.setHeader(REQUEST_ID_HEADER, requestIdOf(this));
+        report(this, this[ARRIVED_AT]);
+      }
+      return super.writeHead(status, reason as string, fields);
+    }
+  }
   app.request = inPlaceOf(app.request, ExpressRequest.prototype);
   app.response = inPlaceOf(app.response, ExpressResponse.prototype);
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };

@@ -80,7 +80,7 @@ export function createHttpServer(
     const known = 'The only one it knows is "100-continue".';
     refuse(request, response, `This service does not know the expectation ${expectation}. ${known}`);
   });
-  refuseBrokenRequests(server, { errorStatus, requestTimeout });
+  refuseBrokenRequests(server, { errorStatus, requestTimeout }, classes.ServerResponse);
   return server;
 }
 

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorNumberOf, plantIdOf, type PlatformRequest, PRINCIPAL, requestIdOf } from './platform.js';
+
+/** What was answered to a request of the public listener. */
+export interface Answer {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** Number of the catalogue; 0 for any answer that is no failure. */
+  readonly error: number;
+  /** From the arrival of the headers until the answer was ready. */
+  readonly durationMs: number;
+  /** The name of the access token, where one was valid. */
+  readonly principal: string | undefined;
+  /** The plant that the request is about, where that could be read. */
+  readonly plantId: bigint | undefined;
+}
+
+/** What the public listener calls for each request: metrics, the access log and traces. It must not throw. */
+export interface RequestObserver {
+  /** Goes on with the request by calling `proceed`, once and at once; what that begins is in the context of the caller. */
+  begin?: (request: IncomingMessage, response: ServerResponse, proceed: () => void) => void;
+  /** An answer is sent now. A request whose connection broke before is answered all the same, to nobody. */
+  answered?: (answer: Answer) => void;
+}
+
+/** @param arrivedAt when the headers of the request were read, in milliseconds of `performance.now()` */
+export function describeAnswer(response: ServerResponse, arrivedAt: number): Answer {
+  const request = response.req;
+  return {
+    request,
+    response,
+    requestId: requestIdOf(response),
+    error: errorNumberOf(response),
+    durationMs: performance.now() - arrivedAt,
+    principal: (request as PlatformRequest)[PRINCIPAL]?.name,
+    plantId: plantIdOf(response),
+  };
+}
