@@ -8,7 +8,7 @@ import type { Query } from '../../database/database.js';
 import { sharesSessions, withConnection } from '../../database/migrations/connection.js';
 import { assertTables } from '../../database/migrations/migration-status.js';
 import { readMigrations } from '../../database/migrations/schema-engine.js';
-import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
+import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../../database/rights.js';
 import { DAY_MS } from '../../util/options.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
@@ -25,7 +25,7 @@ export interface Finding {
 
 /** @param wrong how bad it is, and what to do; nothing if it is ok */
 export function finding(check: string, found: string, wrong?: readonly ['warning' | 'fault', string] | false): Finding {
-  const [state, advice] = wrong || (['ok', ''] as const);
+  const [state, advice] = wrong === undefined || wrong === false ? (['ok', ''] as const) : wrong;
   return { check, state, found, advice };
 }
 
@@ -36,6 +36,8 @@ const TIMEOUT_MS = 20_000;
 const OLDEST_MAINTAINED = 15;
 const MAX_CLOCK_DIFFERENCE_MS = 2000;
 const SOON_MS = 14 * DAY_MS;
+/** Of the service and `plant-store token`. DELETE is no right on columns, and is needed to remove old tokens only. */
+const TOKEN_RIGHTS: Rights = { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] };
 
 /** Not every engine that speaks the protocol of PostgreSQL has every setting. */
 const SERVER = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
@@ -89,7 +91,7 @@ export async function checkDatabase(use: DatabaseUse): Promise<Finding[]> {
     findings.push(finding(check, `${place} has those of this version`));
     check = 'rights';
     const vital = await findMissingRights(query, schema, PLANTS_RIGHTS);
-    const missing = vital ?? (await findMissingRights(query, schema, ALL_RIGHTS));
+    const missing = vital ?? (await findMissingRights(query, schema, TOKEN_RIGHTS));
     const wrong = [vital ? 'fault' : 'warning', 'Grant them, or call plant-store migrate as the owner.'] as const;
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined && wrong));
     check = 'tokens';

@@ -25,7 +25,7 @@ const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]]
   ['secret files', checkSecretFiles],
   ['TLS of clients', checkClientTls, 'HOST', 'TRUST_PROXY'],
   ['TLS of the database', checkDatabaseTls, 'DATABASE_URL', 'DATABASE_PASSWORD'],
-  ['database', checkStorage, 'DATABASE_URL', 'DATABASE_PASSWORD', 'DATABASE_POOL_SIZE', 'ACCESS_TOKENS', 'JWT_ISSUER'],
+  ['database', checkStorage, 'DATABASE_URL', 'DATABASE_PASSWORD', 'DATABASE_POOL_SIZE'],
 ];
 
 /** `plant-store doctor`: looks for what is wrong, and changes nothing. @throws FaultsFoundError */
@@ -71,34 +71,28 @@ function table(findings: readonly Finding[]): string {
 
 async function checkPorts({ host, port, managementHost, managementPort }: Environment): Promise<Finding[]> {
   const running = await findRunning(managementHost, managementPort);
-  const check = async (
-    names: { host: string; port: string },
-    address: { host: string; port: number },
-  ): Promise<Finding> => {
+  const findings = [
+    { names: { host: 'HOST', port: 'PORT' }, address: { host, port } },
+    {
+      names: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
+      address: { host: managementHost, port: managementPort },
+    },
+  ].map(async ({ names, address }) => {
+    const check = `${names.port} is free`;
     const server = createServer();
     try {
       await once(server.listen(address), 'listening');
-      return finding(names.port, address.port === 0 ? 'any free one will do' : `${address.port} is free`);
+      return finding(check, 'yes');
     } catch (error) {
-      if (running?.configuration?.[names.port]?.value === String(address.port)) {
-        return finding(
-          names.port,
-          `${address.port} is that of the plant store ${String(running.version)}, which is running`,
-        );
-      }
-      const [, reason] = listenError(error, names, address).message.split('\n');
-      return finding(names.port, reason ?? reasonOf(error), [
-        'fault',
-        'End the other program, or correct this variable.',
-      ]);
+      const isRunning = running?.configuration?.[names.port]?.value === String(address.port);
+      if (isRunning) return finding(check, `no, plant store ${String(running.version)} is running`);
+      const [, reason = reasonOf(error)] = listenError(error, names, address).message.split('\n');
+      return finding(check, reason, ['fault', 'End the other program, or correct the variable.']);
     } finally {
       server.close();
     }
-  };
-  return [
-    await check({ host: 'HOST', port: 'PORT' }, { host, port }),
-    await check({ host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' }, { host: managementHost, port: managementPort }),
-  ];
+  });
+  return Promise.all(findings);
 }
 
 interface RunningService {
