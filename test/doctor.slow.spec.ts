@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Finding } from '../src/cli/doctor/database-checks.js';
 import { describeWithPgBouncer, PgBouncer } from './support/pgbouncer.js';
 import { PASSWORD } from './support/process-failure.js';
@@ -11,6 +12,7 @@ import { serviceVariables } from './support/service-variables.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
+const SCRIPT = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url));
 const LOCAL = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 
 describe('plant-store doctor, without a database', () => {
@@ -87,6 +89,16 @@ describe.each(['serve', 'doctor'])('plant-store %s, with something that it canno
       { NODE_ENV: 'production', DATABASE_URL: '', DATABSE_URL: database.url },
       /DATABSE_URL: is no variable of the service and has no effect, should be DATABASE_URL if that is meant/,
     ));
+});
+
+it('should say of a variable that npm start has read it from .env, unless the environment has it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-doctor-'));
+  await writeFile(join(folder, '.env'), 'LOG_LEVEL=warn\nPORT=4000\n', { mode: 0o600 });
+  const run = await PlantStoreProcess.run('doctor', LOCAL, { cwd: folder, script: SCRIPT });
+  await rm(folder, { recursive: true });
+  expect([run.stderr, await run.ended]).toEqual(['', 0]);
+  expect(run.stdout).toMatch(/^ok +LOG_LEVEL +warn \(\.env\)$/m);
+  expect(run.stdout).toMatch(/^ok +PORT +0 \(environment\)$/m);
 });
 
 it('should warn at the start of a variable that is misspelled', async () => {
