@@ -46,7 +46,10 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
 const OWN_DESCRIPTORS = 64;
 
 /** How many client connections may be open, so that the database and the management listener always have descriptors left. */
-export function connectionLimit({ maxConnections, databasePoolSize }: Environment): { limit: number; warning?: string } {
+export function connectionLimit({ maxConnections, databasePoolSize }: Environment): {
+  limit: number;
+  warning?: string;
+} {
   // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
   const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };

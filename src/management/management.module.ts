@@ -12,7 +12,11 @@ import { Readiness } from './readiness.js';
 @Module({})
 export class ManagementModule {
   /** @param store the `PlantsModule` whose health and statistics are reported */
-  static forRoot(address: ListenerAddress, store: DynamicModule, configuration: ShownConfiguration = {}): DynamicModule {
+  static forRoot(
+    address: ListenerAddress,
+    store: DynamicModule,
+    configuration: ShownConfiguration = {},
+  ): DynamicModule {
     return {
       module: ManagementModule,
       imports: [store],
