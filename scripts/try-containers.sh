@@ -37,8 +37,8 @@ in_api() { docker compose exec -T api "$@"; }
 as() { docker compose exec -T db psql -U "$1" -d plants -v ON_ERROR_STOP=1 -Atc "$2"; } # role, SQL
 owners() { as postgres "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"; }
 migrated_as() { docker compose logs --no-log-prefix migrate | tail -1 | sed -E 's/.* as (\w+): .*/\1/'; }
-new_token() { in_api plant-store token create --name "$1" 2>"$folder/stderr"; }
-hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create --name NAME' || true; }
+new_token() { in_api plant-store token create "$1" 2>"$folder/stderr"; }
+hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create NAME' || true; }
 # Prints "<status> <error number, if any>".
 send() { # plant's id, curl options
   curl --silent --output "$folder/answer" --write-out '%{http_code}' "$(url /plants)" \

@@ -99,7 +99,7 @@ describe('plant-store serve', () => {
       expect.objectContaining({
         level: 'warn',
         message: expect.stringMatching(
-          /"plant-store token create --name NAME".*"docker compose exec api plant-store token create --name NAME"/,
+          /"plant-store token create NAME".*"docker compose exec api plant-store token create NAME"/,
         ) as unknown,
       }),
     ]);

@@ -6,7 +6,7 @@ import { withTokensOf } from '../src/cli/token/token-database.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { createOddDatabase } from './support/odd-database.js';
 import { outcomeOfCommandLine } from './support/run-command-line.js';
-import type { TestDatabase } from './support/test-database.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { type ListedToken, TokenCommands } from './support/token-commands.js';
 
 const HOUR = 3600;
@@ -87,13 +87,28 @@ describe('plant-store token create', () => {
     expect(await commands.list('late')).toEqual([]);
   });
 
-  it('should take scopes in several ways, and say which ones the store knows', async () => {
-    const several = await commands.make('create', '--name', 'several', '--scope', 'plants:create b', '--scope', 'c,b');
-    expect(several.told).toContain('knows the scope plants:create alone, and ignores b c');
-    expect(await commands.only('several')).toMatchObject({ scopes: ['plants:create', 'b', 'c'] });
-    const other = await commands.make('create', '--name', 'other-scope', '--scope', 'plants:read');
+  it('should take the scopes of an application in several ways, and say which ones the store knows', async () => {
+    const scopes = ['--scope', 'plants:create b:read', '--scope', 'c:read,b:read'];
+    const several = await commands.make('create', 'several', ...scopes);
+    expect(several.told).toContain('knows the scope plants:create alone, and ignores b:read c:read');
+    expect(await commands.only('several')).toMatchObject({ scopes: ['plants:create', 'b:read', 'c:read'] });
+    const other = await commands.make('create', 'other-scope', '--scope', 'orders:read');
     expect(other.told).toContain('knows the scope plants:create alone: this token cannot create plants');
-    expect(await commands.only('other-scope')).toMatchObject({ scopes: ['plants:read'] });
+    expect(await commands.only('other-scope')).toMatchObject({ scopes: ['orders:read'] });
+  });
+
+  it('should refuse a scope that there is not, say which there is, and make nothing', async () => {
+    const told = await commands.fail(2, 'create', 'no-scope', '--scope', 'plants:craete');
+    expect(told).toMatch(
+      /^plant-store: there is no scope "plants:craete": did you mean plants:create\? The store has one/,
+    );
+    expect(await commands.list('no-scope')).toEqual([]);
+  });
+
+  it('should take the name as the other commands do', async () => {
+    const { told } = await commands.make('create', 'named', '--expires', 'never');
+    expect(told).toContain('Access token named, with the id');
+    expect(await commands.fail(1, 'create', 'named')).toContain('a valid access token has the name named already');
   });
 
   it('should refuse the name of a valid token, and say which one that is and what to do', async () => {
@@ -142,13 +157,13 @@ describe('plant-store token list', () => {
   it('should list nothing, in a friendly way, where there are none', async () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
     expect(table.stdout).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATE\n$/);
-    expect(table.stderr).toMatch('plant-store token create --name NAME');
+    expect(table.stderr).toMatch('plant-store token create NAME');
     expect(table.code).toBe(0);
     expect([json.stdout, json.code]).toEqual(['[]\n', 0]);
   });
 
   it('should list all in one table, in the order of their names, with times in UTC', async () => {
-    await commands.issue('ends', { expires: '90 days', scopes: ['plants:create', 'plants:read'] });
+    await commands.issue('ends', { expires: '90 days', scopes: ['plants:create', 'orders:read'] });
     await commands.issue('at-2099-12-31T18:00Z');
     await commands.issue('ci');
     await database.query(`UPDATE access_tokens SET revoked_at = now() WHERE name = 'ci'`);
@@ -174,6 +189,29 @@ describe('plant-store token list', () => {
       expect(row[3]).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
       expect(row[4]).toMatch(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z|never)$/);
     }
+  });
+
+  it('should warn of those that end within 14 days, unless they were rotated', async () => {
+    const own = await createTestDatabase();
+    const tokens = new TokenCommands(own);
+    const { id } = await tokens.issue('ends', { expires: '13 days' });
+    await tokens.issue('ends', { expires: '1 day' });
+    await tokens.issue('ended', { expires: '-1 day' });
+    await tokens.issue('later', { expires: '15 days' });
+    await tokens.issue('rotated', { expires: '1 day' });
+    await tokens.make('rotate', 'rotated', '--expires', 'never');
+    await tokens.issue('replaced', { expires: '2 days' });
+    await tokens.make('rotate', 'replaced', '--expires', '90d', '--overlap', '2d');
+    for (const args of [[], ['--json']]) {
+      const { stderr, code } = await tokens.run('list', ...args);
+      expect(stderr).toMatch(
+        new RegExp(
+          `^The access token ends with the id ${id} ends soon, at .*Z, and has no successor. Make one: plant-store token rotate ends\n$`,
+        ),
+      );
+      expect(code).toBe(0);
+    }
+    await own.drop();
   });
 
   it('should tell when a token was last used', async () => {

@@ -66,7 +66,7 @@ describe('plant-store token, beside a running service', () => {
   });
 
   it('should make a token of another scope, which creates no plants', async () => {
-    const { token } = await commands.make('create', '--name', 'reader', '--scope', 'plants:read');
+    const { token } = await commands.make('create', '--name', 'reader', '--scope', 'orders:read');
     expect(await answers(token)).toEqual(['40300', '40300']);
   });
 

@@ -107,7 +107,7 @@ describe('plant-store token, with rows that were written by hand', () => {
     expect(await told('revoke', name)).toBe(`Revoked the access token ${shown} with the id ${id + 1}\n`);
     expect(await commands.fail(1, 'rotate', name)).toBe(
       `plant-store: no access token with the name ${shown} is valid any more. ` +
-        `Create one: plant-store token create --name ${shown}\n`,
+        `Create one: plant-store token create ${shown}\n`,
     );
   });
 

@@ -7,7 +7,7 @@ import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { TokenCommands } from './support/token-commands.js';
 
-const COMMANDS = ['token create --name ci', 'token list', 'token revoke ci', 'token rotate ci'];
+const COMMANDS = ['token create ci', 'token list', 'token revoke ci', 'token rotate ci', 'token prune', 'plants list'];
 
 describe('plant-store token, on a database that it cannot work with', () => {
   let database: TestDatabase;

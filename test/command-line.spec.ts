@@ -17,7 +17,7 @@ describe('plant-store', () => {
     it('should explain itself', async () => {
       const help = await PlantStoreProcess.run('--help');
       expect(await help.ended).toBe(0);
-      for (const word of ['serve', 'migrate', 'token', 'openapi', '--schema', '--version'])
+      for (const word of ['serve', 'migrate', 'token', 'plants', 'openapi', '--schema', '--version', 'Exits with 0'])
         expect(help.stdout).toMatch(word);
       expect(help.stderr).toBe('');
     });
@@ -43,6 +43,9 @@ describe('plant-store', () => {
     it.each([
       ['', 'a command is missing', 'plant-store serve '],
       ['flourish', 'there is no command "flourish"', 'plant-store serve '],
+      ['tokn list', 'there is no command "tokn": did you mean "token"?', 'plant-store serve '],
+      ['plant get 5', 'there is no command "plant": did you mean "plants"?', 'plant-store serve '],
+      ['migrate --shcema garden', 'there is no option "--shcema": did you mean "--schema"?', 'plant-store migrate '],
       ['toString', 'there is no command "toString"', 'plant-store serve '],
       ['--schema garden migrate', 'there is no option "--schema"', 'plant-store serve '],
       ['serve --port=3000', 'there is no option "--port"', 'plant-store serve '],

@@ -43,16 +43,17 @@ do about warnings and faults. It changes nothing. The exit code is 1 if there is
 };
 
 const CREATE: Command = {
-  usage: `plant-store token create --name NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
+  usage: `plant-store token create NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
 
 Makes an access token and prints it, alone, to standard output. It is shown this once: only its digest is stored.
 
-  --name NAME       1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not
+  NAME              or --name NAME: 1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not
                     static, jwt or other. One valid token has it at a time
   --expires WHEN    90d unless given. A time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most.
                     A date such as 2030-12-31, the end of which it is, or a date-time such as
                     2030-12-31T18:00Z; in UTC unless it says otherwise. Or: never
-  --scope SCOPE     plants:create unless given; may be repeated
+  --scope SCOPE     plants:create unless given, the only scope of the store; may be repeated. A scope of an
+                    application that has the store in it needs a prefix of its own, as orders:read has
   --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
   options: {
     name: { type: 'string' },
@@ -60,6 +61,7 @@ Makes an access token and prints it, alone, to standard output. It is shown this
     scope: { type: 'string', multiple: true },
     ...SCHEMA,
   },
+  operands: ['[NAME]'],
   load: async () => (await import('./token/token.commands.js')).createToken,
 };
 
@@ -67,6 +69,7 @@ const LIST: Command = {
   usage: `plant-store token list [--json] [--schema NAME]
 
 Lists all access tokens, also those that have expired or were revoked; never the tokens themselves. Times are in UTC.
+Warns, on standard error, of tokens that end within 14 days and were not rotated.
 
   --json           an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's`,
@@ -100,16 +103,69 @@ valid for the overlap, so that it can be replaced where it is used.
   load: async () => (await import('./token/token.commands.js')).rotateToken,
 };
 
+const PRUNE: Command = {
+  usage: `plant-store token prune [--ended-before TIME] [--schema NAME]
+
+Removes the access tokens that expired, or were revoked, long ago, and prints which. A valid one is never removed.
+Plants keep the name of their creator.
+
+  --ended-before TIME    how long ago they ended at least: 90d unless given; such as 30m, 12h, 2w or 1y
+  --schema NAME          the PostgreSQL schema of the store, instead of the URL's`,
+  options: { 'ended-before': { type: 'string' }, ...SCHEMA },
+  load: async () => (await import('./token/token.commands.js')).pruneTokens,
+};
+
 const TOKEN: CommandGroup = {
   usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
 
-  plant-store token create --name NAME [--expires WHEN] [--scope SCOPE ...]
+  plant-store token create NAME [--expires WHEN] [--scope SCOPE ...]
   plant-store token list [--json]
   plant-store token revoke NAME|ID
   plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
+  plant-store token prune [--ended-before TIME]
 
   --help after one of them explains it`,
-  commands: { create: CREATE, list: LIST, revoke: REVOKE, rotate: ROTATE },
+  commands: { create: CREATE, list: LIST, revoke: REVOKE, rotate: ROTATE, prune: PRUNE },
+};
+
+const PLANTS_USAGE = `plant-store plants: reads the plants in the database (DATABASE_URL), as a role that may do no more
+
+  plant-store plants list [--limit N] [--after ID] [--json]    some plants, in the order of their ids
+  plant-store plants get ID                                    one plant; exits with 1 if there is none with that id
+  plant-store plants count [--estimate]                        how many there are
+  plant-store plants export [--after ID]                       all plants of this moment, a line of JSON for each
+
+  --limit N        20 unless given, 10000 at most
+  --after ID       only plants with a larger id
+  --json           an array instead of a table, which shortens long texts
+  --estimate       PostgreSQL's estimate, at once: to count takes about a second for ten million plants
+  --schema NAME    the PostgreSQL schema of the store, instead of the URL's
+
+In JSON a plant has id, name, tag, createdAt and createdBy, without what it lacks. The id is exact: read it as an
+integer of 64 bits. An export says on standard error, where that is a terminal, how far it is.`;
+const loadPlants = (): Promise<typeof import('./plants/plants.commands.js')> => import('./plants/plants.commands.js');
+const TEXT = { type: 'string' } as const;
+
+const PLANTS: CommandGroup = {
+  usage: PLANTS_USAGE,
+  commands: {
+    list: {
+      usage: PLANTS_USAGE,
+      options: { limit: TEXT, after: TEXT, json: { type: 'boolean' }, ...SCHEMA },
+      load: async () => (await loadPlants()).listPlants,
+    },
+    get: { usage: PLANTS_USAGE, options: SCHEMA, operands: ['ID'], load: async () => (await loadPlants()).getPlant },
+    count: {
+      usage: PLANTS_USAGE,
+      options: { estimate: { type: 'boolean' }, ...SCHEMA },
+      load: async () => (await loadPlants()).countPlants,
+    },
+    export: {
+      usage: PLANTS_USAGE,
+      options: { after: TEXT, ...SCHEMA },
+      load: async () => (await loadPlants()).exportPlants,
+    },
+  },
 };
 
 export const PLANT_STORE: CommandGroup = {
@@ -118,14 +174,16 @@ export const PLANT_STORE: CommandGroup = {
   plant-store serve      run the service
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
-  plant-store token      create, list, revoke and rotate access tokens
+  plant-store token      create, list, revoke, rotate and prune access tokens
+  plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
   plant-store doctor     check configuration, database, tokens and machine, and say what to do
 
   --help, --version      --help after a command explains it
 
+Exits with 0, with 1 if the command failed, or with 2 if it was called wrongly.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, openapi: OPENAPI, doctor: DOCTOR },
+  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, plants: PLANTS, openapi: OPENAPI, doctor: DOCTOR },
   version: packageVersion,
 };

@@ -2,9 +2,9 @@ import { ConfigurationError } from '../app/config-error.js';
 import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
 import { MigrationError } from '../database/migrations/migration-status.js';
 import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
-import { reasonOf } from '../util/text.js';
+import { escapeControls, reasonOf } from '../util/text.js';
 
-/** The result of a command could not be printed. The message says what the command has done. */
+/** There is no result of a command, or it could not be printed. The message says what the command has done, or why. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
@@ -14,7 +14,6 @@ export class FaultsFoundError extends Error {
   override readonly name = 'FaultsFoundError';
 }
 
-/** Errors whose message explains the failure, so that the stack would add nothing. */
 const EXPLAINED = [
   ConfigurationError,
   EmbeddedPostgresError,
@@ -24,11 +23,15 @@ const EXPLAINED = [
   FaultsFoundError,
 ];
 
+/** Whether the message explains the failure, so that the stack would add nothing. */
+export function isExplained(error: unknown): boolean {
+  return EXPLAINED.some((known) => error instanceof known);
+}
+
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const explained = EXPLAINED.some((known) => error instanceof known);
-  return explained ? `plant-store: ${error.message}` : (error.stack ?? error.message);
+  return isExplained(error) ? `plant-store: ${error.message}` : (error.stack ?? error.message);
 }
 
 /** Writes to standard output. Rejects if that fails, which console.log does not report. */
@@ -37,18 +40,38 @@ export function write(text: string): Promise<void> {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
     process.stdout.write(text, (error) => {
-      if (error) reject(error);
-      else resolve();
+      if (error) {
+        reject(error);
+        return;
+      }
+      process.stdout.off('error', reject);
+      resolve();
     });
   });
 }
 
-/** Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. @throws OutputError */
-export async function print(text: string): Promise<void> {
+/**
+ * Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. Returns whether there may
+ * be a reader for more.
+ *
+ * @throws OutputError
+ */
+export async function print(text: string): Promise<boolean> {
   try {
     await write(`${text}\n`);
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
   }
+}
+
+const GAP = '   ';
+
+/** A table for people. What is in the database may have control characters: none reaches the terminal. */
+export function table(header: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = [header, ...cells].map((row) => row.map(escapeControls));
+  const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const pad = (cell: string, column: number): string => cell.padEnd(widths[column] ?? 0);
+  return rows.map((row) => row.map(pad).join(GAP).trimEnd()).join('\n');
 }

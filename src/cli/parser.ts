@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { withoutTokens } from '../auth/tokens/token.js';
+import { findNearest } from '../util/did-you-mean.js';
 import { quote } from '../util/text.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -14,7 +15,7 @@ interface Help {
 /** A command that does something. It is loaded only when it is called: help and refusals do not load the framework. */
 export interface Command extends Help {
   readonly options?: Options;
-  /** Required arguments that are not options, by the names that the usage gives them. */
+  /** Arguments that are not options, by the names that the usage gives them; one in brackets may be missing. */
   readonly operands?: readonly string[];
   readonly load: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
 }
@@ -36,6 +37,10 @@ export class UsageError extends Error {
 /** An argument as a message shows it. Tokens are removed first, since a shortened token may not be recognised any more. */
 export function quoteArgument(text: string): string {
   return quote(withoutTokens(text));
+}
+
+function didYouMean(given: string, meant: string | undefined): string {
+  return quoteArgument(given) + (meant === undefined ? '' : `: did you mean ${quoteArgument(meant)}?`);
 }
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const satisfies Options;
@@ -62,22 +67,27 @@ async function callSubcommand(group: CommandGroup, args: readonly string[], path
   }
   const named = [path, first].filter(Boolean).join(' ');
   const next = Object.hasOwn(commands, first) ? commands[first] : undefined;
-  if (next === undefined) throw new UsageError(`there is no command ${quoteArgument(named)}`);
+  if (next === undefined) {
+    const nearest = findNearest(first, Object.keys(commands));
+    throw new UsageError(
+      `there is no command ${didYouMean(named, nearest && [path, nearest].filter(Boolean).join(' '))}`,
+    );
+  }
   await call(next, rest, named);
 }
 
 async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
-  const { options, operands: required = [], load } = command;
+  const { options, operands: names = [], load } = command;
   const { values, operands } = parseArguments(args, { ...options, ...HELP });
   const { help, ...rest } = values;
   if (help === true) {
     console.log(await helpOf(command));
     return;
   }
-  const surplus = operands.slice(required.length);
+  const surplus = operands.slice(names.length);
   if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
-  const missing = required[operands.length];
-  if (missing !== undefined) throw new UsageError(`${missing} is missing behind ${path}`);
+  const missing = names[operands.length];
+  if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing behind ${path}`);
   const run = await load();
   await run(rest as never, ...operands);
 }
@@ -86,6 +96,10 @@ async function helpOf({ usage, appendix }: Help): Promise<string> {
   return appendix === undefined ? usage : `${usage}\n\n${await appendix()}`;
 }
 
+/** An id may be negative; parseArgs takes it for options. What is before it meanwhile cannot be in an argument. */
+const NEGATIVE = /^-\d+$/;
+const SHIELD = '\0';
+
 interface ParsedArguments {
   /** The value of each option; several if it may be repeated. */
   readonly values: Record<string, string | string[] | boolean | undefined>;
@@ -93,12 +107,19 @@ interface ParsedArguments {
 }
 
 function parseArguments(args: readonly string[], options: Options): ParsedArguments {
-  const config = { args: [...args], options, allowPositionals: true, tokens: true } as const;
+  const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
+  const config = { args: shielded, options, allowPositionals: true, tokens: true } as const;
   const { values, positionals, tokens } = parseStrictly(config);
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string') values[name] = value.replace(SHIELD, '');
+  }
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
-  return { values: values as ParsedArguments['values'], operands: positionals };
+  return {
+    values: values as ParsedArguments['values'],
+    operands: positionals.map((operand) => operand.replace(SHIELD, '')),
+  };
 }
 
 type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
@@ -116,7 +137,10 @@ function argumentFault(config: Config): string | undefined {
   for (const token of parseArgs({ ...config, strict: false }).tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
-    if (!Object.hasOwn(config.options, name)) return `there is no option ${quoteArgument(rawName)}`;
+    if (!Object.hasOwn(config.options, name)) {
+      const nearest = rawName.startsWith('--') ? findNearest(name, Object.keys(config.options)) : undefined;
+      return `there is no option ${didYouMean(rawName, nearest && `--${nearest}`)}`;
+    }
     if (config.options[name]?.type === 'string' && inlineValue === false && /^-./s.test(value)) {
       return (
         `${rawName} is followed by ${quoteArgument(value)}, should be followed by its value: ` +

@@ -14,8 +14,8 @@ const MAX_LOG_WAIT_MS = 1000;
 /** One Ctrl-C can arrive twice: npm passes on to its child the signal that the terminal has sent to both. */
 const REPEATED_SIGNAL_MS = 200;
 const CREATE_TOKEN_ADVICE =
-  'Create one with "plant-store token create --name NAME" ("npm run plant-store -- token create --name NAME" in a checkout, ' +
-  '"docker compose exec api plant-store token create --name NAME" with Docker Compose)';
+  'Create one with "plant-store token create NAME" ("npm run plant-store -- token create NAME" in a checkout, ' +
+  '"docker compose exec api plant-store token create NAME" with Docker Compose)';
 
 /** `plant-store serve`: runs until a signal, and then answers the requests in flight. */
 export async function serve(): Promise<void> {

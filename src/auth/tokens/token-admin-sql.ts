@@ -127,7 +127,15 @@ export class TokenAdminSql {
     );
   }
 
-  /** An update returns its rows in any order. */
+  /** Deletes those that ended so many seconds ago. None of them can be valid again. */
+  prune(seconds: number): Promise<TokenRecord[]> {
+    return this.changed(
+      `DELETE FROM ${this.table} WHERE LEAST(revoked_at, expires_at) <= ${NOW} - make_interval(secs => $1) RETURNING ${ROW}`,
+      [seconds],
+    );
+  }
+
+  /** A change returns its rows in any order. */
   private async changed(sql: string, values: unknown[]): Promise<TokenRecord[]> {
     return (await this.many(sql, values)).sort((one, other) => one.id - other.id);
   }

@@ -15,7 +15,7 @@ interface TokenRotation {
   readonly expiry?: TokenExpiry | undefined;
 }
 
-/** Creates, lists, revokes and rotates access tokens, on a connection to the database that has the store's tables. */
+/** Creates, lists, revokes, rotates and prunes access tokens, on a connection to the database that has the store's tables. */
 export class TokenAdministration {
   private readonly sql: TokenAdminSql;
 
@@ -88,6 +88,11 @@ export class TokenAdministration {
     });
   }
 
+  /** Removes the tokens that expired, or were revoked, so many seconds ago. Returns what they were. */
+  prune(seconds: number): Promise<TokenRecord[]> {
+    return this.sql.transaction('', 'To prune again does no harm', () => this.sql.prune(seconds));
+  }
+
   private async issue(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     const token = makeToken();
     const record = await this.sql.insert(name, tokenDigest(token), scopes, expiry);
@@ -117,6 +122,6 @@ function ended(name: string): TokenAdministrationError {
   const shown = escapeControls(name);
   return new TokenAdministrationError(
     'ended',
-    `no access token with the name ${shown} is valid any more. Create one: plant-store token create --name ${shown}`,
+    `no access token with the name ${shown} is valid any more. Create one: plant-store token create ${shown}`,
   );
 }

@@ -174,7 +174,7 @@ export function checkTokens(tokens: readonly TokenRecord[], otherTokens: string)
   const endings = soon.map(([name, end]) => `; ${name} ends at ${utc(new Date(end))}`);
   const found = `${valid.length} issued ones may create plants${otherTokens && `, and ${otherTokens}`}${endings.join('')}`;
   if (valid.length === 0 && otherTokens === '') {
-    return finding('tokens', found, ['fault', 'Create one: plant-store token create --name NAME.']);
+    return finding('tokens', found, ['fault', 'Create one: plant-store token create NAME.']);
   }
   return finding('tokens', found, soon.length > 0 && ['warning', 'Replace them: plant-store token rotate NAME.']);
 }

@@ -117,13 +117,13 @@ describe(parseScopes.name, () => {
   it.each([
     [['plants:create'], ['plants:create']],
     [
-      ['plants:create', 'plants:read'],
-      ['plants:create', 'plants:read'],
+      ['plants:create', 'orders:read'],
+      ['plants:create', 'orders:read'],
     ],
-    [['plants:create,plants:read'], ['plants:create', 'plants:read']],
+    [['plants:create,orders:read'], ['plants:create', 'orders:read']],
     [
-      [' b  a,\tb ,', 'a'],
-      ['b', 'a'],
+      [' b:1  a:1,\tb:1 ,', 'a:1'],
+      ['b:1', 'a:1'],
     ],
     [["https://example.com/scopes#a?b=[c]&d'!~"], ["https://example.com/scopes#a?b=[c]&d'!~"]],
   ])('should read %j, each scope once', (values, scopes) => {
@@ -138,6 +138,16 @@ describe(parseScopes.name, () => {
     },
   );
 
+  it.each(['plants:read', 'PLANTS:delete', 'plants.create', 'plant:create', 'create', 'orders', ':read'])(
+    'should refuse %j, which the store does not know, and which is not of an application',
+    (scope) => {
+      expect(() => parseScopes(['plants:create', scope])).toThrow(UsageError);
+      expect(() => parseScopes([scope])).toThrow(
+        /^there is no scope ".*The store has one, plants:create; a scope of your own/,
+      );
+    },
+  );
+
   it.each([[['']], [[' , ']]])('should refuse %j, which names none', (values) => {
     expect(() => parseScopes(values)).toThrow('--scope is empty, should be a scope such as plants:create');
   });
@@ -148,7 +158,7 @@ describe(parseScopes.name, () => {
   });
 
   it('should refuse more than anybody has use for', () => {
-    const scopes = Array.from({ length: 51 }, (_, index) => `scope${index}`);
+    const scopes = Array.from({ length: 51 }, (_, index) => `orders:${index}`);
     expect(parseScopes(scopes.slice(1))).toHaveLength(50);
     expect(() => parseScopes(scopes)).toThrow('--scope names 51 scopes, should be 50 at most');
   });

@@ -1,5 +1,7 @@
+import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { FIRST_MOMENT, LAST_MOMENT, type TokenExpiry } from '../../auth/tokens/token-record.js';
 import { holdsToken } from '../../auth/tokens/token.js';
+import { findNearest } from '../../util/did-you-mean.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
 const DAY_SECONDS = 86_400;
@@ -18,6 +20,7 @@ const DATE = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[
 /** scope-token of RFC 6749, section 3.3, without the comma, which is a separator here. */
 const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,100}$/;
 const MAX_SCOPES = 50;
+const HOST_SCOPE = /^(?!plants[:./])[^:./]+[:./]/i;
 
 /** The seconds of a time such as 30m, 12h, 90d, 2w or 1y; undefined if the text is not a time. */
 export function durationSeconds(option: string, text: string): number | undefined {
@@ -27,6 +30,13 @@ export function durationSeconds(option: string, text: string): number | undefine
   if (seconds > MAX_DURATION_SECONDS)
     throw new UsageError(`${option} is ${quoteArgument(text)}, should be 100y at most`);
   return seconds;
+}
+
+/** Parses the value of `--ended-before` to seconds. */
+export function parseAge(text: string): number {
+  const seconds = durationSeconds('--ended-before', text);
+  if (seconds !== undefined) return seconds;
+  throw new UsageError(`--ended-before is ${quoteArgument(text)}, should be a time such as 30m, 12h, 90d, 2w or 1y`);
 }
 
 /** Parses the value of `--overlap` to seconds. */
@@ -81,9 +91,20 @@ export function parseScopes(values: readonly string[]): string[] {
   if (scopes.some(holdsToken))
     throw new UsageError('--scope is an access token, should be a scope such as plants:create');
   if (scopes.length === 0) throw new UsageError('--scope is empty, should be a scope such as plants:create');
+  for (const scope of scopes) assertKnown(scope);
   if (scopes.length > MAX_SCOPES)
     throw new UsageError(`--scope names ${scopes.length} scopes, should be ${MAX_SCOPES} at most`);
   return scopes;
+}
+
+/** The store knows its own scopes only; what a route of a host requires (`RequireScopes`) has a prefix of the host's. */
+function assertKnown(scope: string): void {
+  const nearest = findNearest(scope, [CREATE_PLANTS]);
+  if (scope === CREATE_PLANTS || (nearest === undefined && HOST_SCOPE.test(scope))) return;
+  throw new UsageError(
+    `there is no scope ${quoteArgument(scope)}${nearest === undefined ? '.' : `: did you mean ${nearest}?`} ` +
+      `The store has one, ${CREATE_PLANTS}; a scope of your own application needs a prefix of its own, as orders:read has`,
+  );
 }
 
 /** @throws UsageError if the operand is a token instead of its name. The message does not repeat it. */

@@ -1,7 +1,7 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
-import { OutputError, write } from '../output.js';
+import { OutputError, table, write } from '../output.js';
 
 interface Remarks {
   /** For the owner of the token. */
@@ -50,15 +50,10 @@ function scopeRemarks(scopes: readonly string[]): string[] {
 }
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
-const GAP = '   ';
 
 /** A table for people; times are in UTC. */
 export function tokenTable(records: readonly TokenRecord[]): string {
-  // plant-store writes no control characters into names and scopes, but others may have written to the database.
-  const rows = [HEADER, ...records.map(cellsOf)].map((row) => row.map(escapeControls));
-  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const pad = (cell: string, column: number): string => cell.padEnd(widths[column] ?? 0);
-  return rows.map((row) => row.map(pad).join(GAP).trimEnd()).join('\n');
+  return table(HEADER, records.map(cellsOf));
 }
 
 function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
@@ -71,6 +66,26 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: 
     lastUsedAt === null ? '-' : utc(lastUsedAt),
     state,
   ];
+}
+
+const SOON_MS = 14 * 86_400_000;
+
+/** A line for each name whose last valid token ends soon: one that was rotated has a successor. */
+export function endingSoon(records: readonly TokenRecord[]): string[] {
+  const end = ({ expiresAt }: TokenRecord): number => expiresAt?.getTime() ?? Infinity;
+  const last = new Map<string, TokenRecord>();
+  for (const record of records) {
+    const other = last.get(record.name);
+    if (record.state === 'valid' && (other === undefined || end(record) >= end(other))) last.set(record.name, record);
+  }
+  return [...last.values()].flatMap((record) =>
+    record.expiresAt === null || end(record) > Date.now() + SOON_MS
+      ? []
+      : [
+          `The access token ${record.name} with the id ${record.id} ends soon, at ${utc(record.expiresAt)}, and has no ` +
+            `successor. Make one: plant-store token rotate ${record.name}`,
+        ],
+  );
 }
 
 /** To the second. */

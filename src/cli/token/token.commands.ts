@@ -4,13 +4,14 @@ import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
-import { parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
+import { parseAge, parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
 import { withTokens } from './token-database.js';
-import { printToken, tokenTable, utc } from './token-output.js';
+import { endingSoon, printToken, tokenTable, utc } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
 const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
 const DEFAULT_OVERLAP = '1h';
+const DEFAULT_PRUNE_AGE = '90d';
 /** The fields that `list --json` prints, in this order, even if a record gets more of them. */
 const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
 const ID = /^[0-9]+$/;
@@ -25,11 +26,18 @@ interface CreateOptions extends SchemaOption {
   readonly scope?: readonly string[];
 }
 
-/** `plant-store token create`: makes a token and prints it. */
-export async function createToken({ name, expires, scope, schema }: CreateOptions): Promise<void> {
-  if (name === undefined) throw new UsageError('--name is missing, should be the name of the token: --name NAME');
+/** `plant-store token create`: makes a token and prints it. `--name` is the form of earlier versions. */
+export async function createToken(
+  { name: option, expires, scope, schema }: CreateOptions,
+  operand?: string,
+): Promise<void> {
+  const name = operand ?? option;
+  if (name === undefined) throw new UsageError('NAME is missing behind token create');
+  if (operand !== undefined && option !== undefined)
+    throw new UsageError('the name is given twice, should be given once: token create NAME');
   const fault = tokenNameFault(name);
-  if (fault !== undefined) throw new UsageError(`--name is ${quoteArgument(name)}: a name ${fault}`);
+  if (fault !== undefined)
+    throw new UsageError(`${operand === undefined ? '--name' : 'NAME'} is ${quoteArgument(name)}: a name ${fault}`);
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
 
@@ -47,8 +55,9 @@ export async function listTokens({ json, schema }: ListOptions): Promise<void> {
   // JSON.stringify leaves some control characters as they are. Escaped, they mean the same in JSON.
   await print(json === true ? escapeControlsInLines(JSON.stringify(records, LISTED_FIELDS, 2)) : tokenTable(records));
   if (records.length === 0) {
-    console.error('There are no access tokens yet. Create one: plant-store token create --name NAME');
+    console.error('There are no access tokens yet. Create one: plant-store token create NAME');
   }
+  for (const line of endingSoon(records).map(escapeControls)) console.error(line);
 }
 
 /** `plant-store token revoke`: ends tokens at once. */
@@ -56,7 +65,12 @@ export async function revokeTokens({ schema }: SchemaOption, nameOrId: string): 
   refuseToken(nameOrId);
   const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
   const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
-  const lines = (revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded)).map(escapeControls);
+  await report(revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded));
+}
+
+/** Prints what was changed, once for all: to print it nowhere would lose it. */
+async function report(changes: readonly string[]): Promise<void> {
+  const lines = changes.map(escapeControls);
   try {
     await print(lines.join('\n'));
   } catch (error) {
@@ -73,6 +87,19 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
   const when = revokedAt ?? expiresAt;
   const how = revokedAt === null ? 'has expired' : 'was revoked';
   return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
+}
+
+interface PruneOptions extends SchemaOption {
+  readonly 'ended-before'?: string;
+}
+
+/** `plant-store token prune`: removes tokens that ended long ago. */
+export async function pruneTokens({ 'ended-before': endedBefore, schema }: PruneOptions): Promise<void> {
+  const age = endedBefore ?? DEFAULT_PRUNE_AGE;
+  const seconds = parseAge(age);
+  const pruned = await withTokens(schema, (tokens) => tokens.prune(seconds));
+  if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
+  else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
 }
 
 interface RotateOptions extends SchemaOption {

@@ -1,0 +1,84 @@
+import { constants } from 'node:os';
+import type pg from 'pg';
+import { ConfigurationError } from '../app/config-error.js';
+import { loadEnvironment } from '../app/config.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
+import { schemaFaults } from '../database/database.options.js';
+import { withConnection } from '../database/migrations/connection.js';
+import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
+import { readMigrations } from '../database/migrations/schema-engine.js';
+import type { Rights } from '../database/rights.js';
+import { MIGRATIONS_FOLDER } from '../util/package-files.cjs';
+import { reasonOf } from '../util/text.js';
+import { useLocalDatabase } from './local.js';
+import { isExplained } from './output.js';
+
+/** For each statement: the tables may be locked, or the server may have stopped answering. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+export interface DatabaseAddress {
+  readonly url: string;
+  readonly password?: string | undefined;
+  readonly schema?: string | undefined;
+  /** Ends the connection, even while a statement runs. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds that a statement may take; with 0 any time. */
+  readonly timeout?: number | undefined;
+}
+
+/** Calls `work` with the database of the service that the environment configures: the embedded one if it names none. */
+export async function withServiceDatabase<T>(
+  schema: string | undefined,
+  work: (address: DatabaseAddress) => Promise<T>,
+): Promise<T> {
+  const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
+  const faults = schemaFaults('--schema', schema);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (databaseUrl !== undefined) return work({ url: databaseUrl, password, schema });
+  const { url, stop } = await useLocalDatabase();
+  // What takes long may be interrupted, and must not leave a server behind.
+  const end = (signal: NodeJS.Signals): void => {
+    void stop().finally(() => process.exit(128 + constants.signals[signal]));
+  };
+  process.once('SIGINT', end).once('SIGTERM', end);
+  try {
+    return await work({ url, schema });
+  } finally {
+    await stop();
+  }
+}
+
+interface OpenDatabase {
+  readonly client: pg.Client;
+  readonly schema: string;
+  /** Rejects with a MigrationError unless the schema has the tables of this build, and the role has these rights. */
+  readonly assertTables: (rights?: Rights) => Promise<void>;
+}
+
+/** Runs `work` on a connection to a database. @throws MigrationError if it can't be reached, or refuses a statement */
+export async function withDatabase<T>(
+  { url, password, schema, signal, timeout = STATEMENT_TIMEOUT_MS }: DatabaseAddress,
+  work: (database: OpenDatabase) => Promise<T>,
+): Promise<T> {
+  const database = parseDatabaseUrl(url, password, schema);
+  const place = `schema ${database.schema} of database ${database.description}`;
+  const migrations = await readMigrations(MIGRATIONS_FOLDER);
+  return withConnection(
+    database,
+    async (client) => {
+      const query = async <Row>(sql: string, values?: unknown[]): Promise<Row[]> =>
+        (await client.query(sql, values)).rows as Row[];
+      try {
+        return await work({
+          client,
+          schema: database.schema,
+          assertTables: (rights) => assertTables(query, { schema: database.schema, place }, migrations, rights),
+        });
+      } catch (error) {
+        if (isExplained(error)) throw error;
+        throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    { timeout, signal },
+  );
+}

@@ -1,0 +1,186 @@
+import pg from 'pg';
+import { INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/int64.js';
+import { FIELD_NAMES } from '../../plants/new-plant.js';
+import { columnOf } from '../../plants/plant-sql.js';
+import { escapeControls, reasonOf } from '../../util/text.js';
+import { withDatabase, withServiceDatabase } from '../database.js';
+import { OutputError, print, table } from '../output.js';
+import { quoteArgument, UsageError } from '../parser.js';
+
+const DEFAULT_LIMIT = '20';
+const MAX_LIMIT = 10_000;
+const EXPORT_LIMIT = 5000;
+/** A page of plants ends with the one that makes it as large: one plant may have a megabyte. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const PROGRESS_MS = 200;
+/** Characters of a text that a table shows. */
+const MAX_CELL = 40;
+
+/** What is shown of a plant in addition to its id. Its `Idempotency-Key` is the business of its client. */
+const FIELDS = [...FIELD_NAMES, 'createdAt', 'createdBy'] as const;
+const COLUMNS = FIELDS.map((field) => `"${columnOf(field)}"`).join(', ');
+const BYTES = FIELD_NAMES.map((name) => `COALESCE(octet_length("${columnOf(name)}"), 0)`).join(' + ');
+const SHOWN = FIELDS.map((field) => {
+  const column = `"${columnOf(field)}"`;
+  return `${field === 'createdAt' ? `replace(replace(${column}::text, ' ', 'T'), '+00', 'Z')` : column} AS "${field}"`;
+}).join(', ');
+/** The state of one moment, without a right to write. The reader of an export may take any time over a page. */
+const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC'`;
+
+/** A plant as text, its id digit by digit. */
+type ShownPlant = { readonly id: string } & Readonly<Record<(typeof FIELDS)[number], string | null>>;
+type Select = <Row extends pg.QueryResultRow>(sql: string, values?: unknown[]) => Promise<Row[]>;
+
+/** Of PostgreSQL: a table, a column, a schema or a right is missing. */
+const MISSING = ['42P01', '42703', '3F000', '42501'];
+
+/** Calls `work` with a way to read, and the name of the table. */
+function readPlants<T>(
+  schema: string | undefined,
+  work: (select: Select, table: string) => Promise<T>,
+  timeout?: number,
+): Promise<T> {
+  return withServiceDatabase(schema, (address) =>
+    withDatabase({ ...address, timeout }, async ({ client, schema, assertTables }) => {
+      await client.query(BEGIN);
+      try {
+        const select: Select = async (sql, values) => (await client.query(sql, values)).rows as never;
+        return await work(select, `${pg.escapeIdentifier(schema)}.plants`);
+      } catch (error) {
+        if (error instanceof pg.DatabaseError && MISSING.includes(error.code ?? '')) {
+          await client.query('ROLLBACK');
+          await assertTables({ plants: ['SELECT'] });
+        }
+        throw error;
+      }
+    }),
+  );
+}
+
+/** The plants with the next ids: as many as the limit or fewer, but none only where there are no more. */
+function selectPage(select: Select, table: string, limit: number, after?: string): Promise<ShownPlant[]> {
+  const where = after === undefined ? '' : 'WHERE id > $3';
+  return select(
+    `SELECT id::text, ${SHOWN}
+     FROM (
+       SELECT *, sum(${BYTES}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+       FROM (SELECT id, ${COLUMNS} FROM ${table} ${where} ORDER BY id LIMIT $1) AS next
+     ) AS page
+     WHERE COALESCE(bytes_before, 0) < $2
+     ORDER BY page.id`,
+    [limit, MAX_PAGE_BYTES, ...(after === undefined ? [] : [after])],
+  );
+}
+
+interface PlantOptions {
+  readonly schema?: string;
+  readonly limit?: string;
+  readonly after?: string;
+  readonly json?: boolean;
+  readonly estimate?: boolean;
+}
+
+/** `plant-store plants list`: some plants, in the order of their ids. */
+export async function listPlants({ limit = DEFAULT_LIMIT, after, json, schema }: PlantOptions): Promise<void> {
+  if (!/^[1-9]\d*$/.test(limit) || Number(limit) > MAX_LIMIT)
+    throw new UsageError(`--limit is ${quoteArgument(limit)}, should be a number from 1 to ${MAX_LIMIT}`);
+  const start = after === undefined ? undefined : parseId('--after', after);
+  const { plants, last, more } = await readPlants(schema, async (select, name) => {
+    const plants = await selectPage(select, name, Number(limit), start);
+    const last = plants.at(-1)?.id;
+    return { plants, last, more: last === undefined ? [] : await selectPage(select, name, 1, last) };
+  });
+  const lines = plants.map((plant) => `\n  ${toJson(plant)}`).join(',');
+  await print(json === true ? `[${lines}${lines && '\n'}]` : plantTable(plants));
+  if (more.length > 0) console.error(`There are more plants: plant-store plants list --after=${last}`);
+}
+
+/** `plant-store plants get`: one plant. */
+export async function getPlant({ schema }: PlantOptions, text: string): Promise<void> {
+  const id = parseId('ID', text);
+  const [plant] = await readPlants(schema, (select, name) =>
+    select<ShownPlant>(`SELECT id::text, ${SHOWN} FROM ${name} WHERE id = $1`, [id]),
+  );
+  if (plant === undefined) throw new OutputError(`there is no plant with the id ${id}`);
+  await print(toJson(plant));
+}
+
+/** `plant-store plants count`: how many plants there are, or about how many. */
+export async function countPlants({ estimate = false, schema }: PlantOptions): Promise<void> {
+  const [row] = await readPlants(
+    schema,
+    (select, name) =>
+      estimate
+        ? select('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [name])
+        : select(`SELECT count(*)::text FROM ${name}`),
+    // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
+    estimate ? undefined : 0,
+  );
+  if (row?.count !== '-1') await print(String(row?.count));
+  else {
+    throw new OutputError(
+      'there is no estimate, as PostgreSQL has not analyzed the table yet: run ANALYZE plants, or count without --estimate',
+    );
+  }
+}
+
+/** `plant-store plants export`: all plants of one moment, a line of JSON for each. */
+export async function exportPlants({ after, schema }: PlantOptions): Promise<void> {
+  let last = after === undefined ? undefined : parseId('--after', after);
+  let written = 0;
+  const showProgress = progress();
+  const exportAll = async (select: Select, name: string): Promise<void> => {
+    for (;;) {
+      const page = await selectPage(select, name, EXPORT_LIMIT, last).catch((error: unknown) => {
+        if (written === 0) throw error;
+        const done = `${written} plants were written. To export the rest: plant-store plants export --after=${last}`;
+        throw new Error(`${reasonOf(error)}. ${done}`, { cause: error });
+      });
+      // The next page is read when this one was written: memory holds one, however many there are.
+      if (page.length === 0 || !(await print(page.map(toJson).join('\n')))) return;
+      written += page.length;
+      last = page.at(-1)?.id;
+      showProgress(written);
+    }
+  };
+  await readPlants(schema, exportAll).finally(() => {
+    showProgress(written, true);
+  });
+}
+
+/** Shows on a terminal, and nowhere else, how far an export is. */
+function progress(): (rows: number, isEnd?: boolean) => void {
+  const start = performance.now();
+  let shown = start;
+  return (rows, isEnd = false) => {
+    const now = performance.now();
+    // Where the plants are on the terminal too, the line would be among them.
+    if (!process.stderr.isTTY || (!isEnd && (process.stdout.isTTY || now - shown < PROGRESS_MS))) return;
+    shown = now;
+    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
+    process.stderr.write(`\r${rows} plants, ${rate}/s\u001b[K${isEnd ? '\n' : ''}`);
+  };
+}
+
+/** As a client would send it, with what the store added: what a plant lacks is absent, and the id is exact. */
+function toJson(plant: ShownPlant): string {
+  const members = FIELDS.map((field) => (plant[field] === null ? '' : `,"${field}":${JSON.stringify(plant[field])}`));
+  return escapeControls(`{"id":${plant.id}${members.join('')}}`);
+}
+
+function plantTable(plants: readonly ShownPlant[]): string {
+  const header = ['ID', ...FIELDS.map((field) => field.replace(/(?=[A-Z])/, ' ').toUpperCase())];
+  const shorten = (text: string): string =>
+    text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1).toWellFormed()}…` : text;
+  return table(
+    header,
+    plants.map((plant) => [plant.id, ...FIELDS.map((field) => shorten(plant[field] ?? '-'))]),
+  );
+}
+
+function parseId(name: string, text: string): string {
+  const id = parseInt64(text);
+  if (id !== undefined) return String(id);
+  throw new UsageError(`${name} is ${quoteArgument(text)}, should be an integer from ${INT64_MIN} to ${INT64_MAX}`);
+}
