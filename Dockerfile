@@ -8,6 +8,8 @@ COPY package.json package-lock.json ./
 FROM base AS build
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
+# For /info: --build-arg COMMIT="$(git rev-parse HEAD)"
+ARG COMMIT
 RUN npm run build && chmod +x dist/main.js
 
 FROM base AS production

@@ -2,5 +2,12 @@
 import { existsSync } from 'node:fs';
 import './ensure-build.mjs';
 
-if (existsSync('.env')) process.loadEnvFile();
+if (existsSync('.env')) {
+  const given = Object.keys(process.env);
+  process.loadEnvFile();
+  // For /info and plant-store doctor, which say where each variable comes from.
+  process.env.PLANT_STORE_ENV_FILE = Object.keys(process.env)
+    .filter((name) => !given.includes(name))
+    .join();
+}
 await import('../dist/main.js');

@@ -11,7 +11,7 @@ describe('Dockerfile', () => {
   const starting = (word: string) => instructions.filter((line) => line.startsWith(word));
 
   it('should build on one base only, the one of the deployment', () => {
-    expect(starting('ARG')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim']);
+    expect(starting('ARG')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim', 'ARG COMMIT']);
     expect(starting('FROM')).toEqual([
       'FROM ${NODE_IMAGE} AS base',
       'FROM base AS build',
@@ -56,6 +56,14 @@ describe('.dockerignore', () => {
     const named = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
 
     expect(named.filter((name) => !existsSync(path(name.replace(/\/\*.*/, ''))))).toEqual([]);
+  });
+
+  it('should let in all that the build reads', () => {
+    const [, sources = ''] = /const SOURCES = \[(.*?)\];/s.exec(lines('scripts/ensure-build.mjs').join('\n')) ?? [];
+    const read = [...sources.matchAll(/'(.*?)'/g)].map(([, name = '']) => name);
+
+    expect(read).toContain('tsconfig.build.json');
+    expect(read.filter((name) => !patterns.includes(`!${name}`))).toEqual([]);
   });
 });
 
@@ -104,7 +112,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('should take other base images, such as pinned ones, from variables', () => {
-    expect(block('api', '  ')).toContain("args: { NODE_IMAGE: '${NODE_IMAGE:-node:24-bookworm-slim}' }");
+    expect(block('api', '  ')).toContain("args: { NODE_IMAGE: '${NODE_IMAGE:-node:24-bookworm-slim}',");
     expect(block('db', '  ')).toContain('    image: ${POSTGRES_IMAGE:-postgres:17-alpine}\n');
   });
 

@@ -43,6 +43,7 @@ export class AppModule {
     const management = ManagementModule.forRoot(
       { host: options.managementHost, port: options.managementPort, names: options.managementHosts },
       plants,
+      Object.fromEntries(options.settings.map(({ name, value, source }) => [name, { value, source }])),
     );
     return {
       module: AppModule,

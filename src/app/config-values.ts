@@ -3,6 +3,7 @@ import { isFQDN } from 'class-validator';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { compile } from 'proxy-addr';
+import { findNearest } from '../util/did-you-mean.js';
 import { Choice, Rule, Should, Shown } from '../util/options.js';
 import { quote } from '../util/text.js';
 
@@ -99,6 +100,38 @@ export function findVariable({ name, secret }: VariableDescription, variables: N
   if (path !== '') return { name, fault: `is set, and so is ${fileName}: should be one of the two` };
   // White space around a password may be part of it; the other secrets are trimmed where they are parsed.
   return { name, text: secret ? text : text.trim() };
+}
+
+const wordsOf = (name: string): string[] => name.toUpperCase().split('_').filter(Boolean);
+
+/** Whether each word is the other's, but for a slip. More would take DATABASE_PORT, which is another program's, for DATABASE_URL. */
+function isMisspelled(given: string, name: string): boolean {
+  const [words, meant] = [wordsOf(given), wordsOf(name)];
+  if (words.join('') === meant.join('')) return true;
+  return words.length === meant.length && words.every((word, index) => findNearest(word, [meant[index] ?? '']));
+}
+
+/**
+ * Variables that are none of these, and were probably meant to be one: a line for each. Names of a single word, such as PORT, are
+ * near to too many of other programs.
+ */
+export function findNearMisses(known: readonly VariableDescription[], variables: NodeJS.ProcessEnv): string[] {
+  const names = known.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
+  const candidates = names.filter((name) => name.includes('_'));
+  return Object.keys(variables).flatMap((given) => {
+    // On Windows a name in other letters is the variable itself.
+    if (!variables[given] || names.some((name) => name === given || (variables[name] && name === given.toUpperCase())))
+      return [];
+    const own = names.find((name) => given === `${name}_FILE`);
+    if (own !== undefined) return `${given}: has no effect, as only secrets are read from files; should be ${own}`;
+    const meant = findNearest(
+      given,
+      candidates.filter((name) => isMisspelled(given, name)),
+    );
+    return meant === undefined
+      ? []
+      : `${given}: is no variable of the service and has no effect, should be ${meant} if that is meant`;
+  });
 }
 
 /** The texts that commas separate, without white space around them. */

@@ -1,6 +1,8 @@
 import type { LogLevel } from '@nestjs/common';
 import { AuthSettings, HttpUrl, MAX_RATE_LIMIT } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
+import { withoutTokens } from '../auth/tokens/token.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
@@ -10,6 +12,7 @@ import { ConfigurationError } from './config-error.js';
 import {
   CorsOrigins,
   describeVariables,
+  findNearMisses,
   findVariable,
   Host,
   HostNames,
@@ -170,7 +173,10 @@ export class Environment {
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
   errorStatus = PLANTS.errorStatus;
 
-  @Variable('MANAGEMENT_PORT', 'Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
+  @Variable(
+    'MANAGEMENT_PORT',
+    'Port of the management listener (/livez, /readyz, /metrics, /info); 0 takes any free one.',
+  )
   @WholeNumber(0, 65535)
   @Rule<Environment>((port, environment) =>
     port === environment.port && port !== 0 && hostsOverlap(environment)
@@ -241,6 +247,11 @@ export class Environment {
   @Milliseconds(MAX_TIMER_MS)
   requestTimeout = 10_000;
 
+  /** Where each variable comes from, as `readEnvironment` found it. */
+  declare readonly settings: readonly Setting[];
+  /** Variables that are none, but near to one: a line for each. */
+  declare readonly nearMisses: readonly string[];
+
   get production(): boolean {
     return this.nodeEnv === 'production';
   }
@@ -252,31 +263,75 @@ const REMOVED = {
     'is not offered any more; run one process per container or unit behind a load balancer, and remove the variable',
 };
 
+/** A variable as people may see it: its value without secrets, and where that comes from. */
+export interface Setting {
+  readonly name: string;
+  readonly value: string;
+  /** `default`, `environment`, `.env`, or the variable that names a file, with its path. */
+  readonly source: string;
+  /** What is wrong with it, in a line that begins with the name of the variable. */
+  readonly fault?: string | undefined;
+}
+
+/** Names of the variables that scripts/start.mjs has read from `.env`. */
+const FROM_ENV_FILE = 'PLANT_STORE_ENV_FILE';
+
+/** Reads the configuration from environment variables, whether or not it can be used: `settings` say what is wrong with it. */
+export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const environment = new Environment();
+  const described = describeVariables(Environment);
+  const sources = described.map((variable) => ({ ...variable, found: findVariable(variable, variables) }));
+  for (const { property, found } of sources) {
+    if (found.text === undefined) continue;
+    Object.assign(environment, { [property]: readVariable(environment, property, found.text) });
+  }
+  const invalid = faultsByName(environment);
+  const envFile = (variables[FROM_ENV_FILE] ?? '').split(',');
+
+  const settings = sources.map(({ name, property, secret, found, default: initial }): Setting => {
+    // What could not be read has its default, and so would be called missing as well.
+    const fault = found.fault ?? invalid.get(property);
+    const direct = envFile.includes(found.name) ? '.env' : 'environment';
+    // A path that cannot be read may be the secret itself.
+    const path = found.fault === undefined ? ` (${(variables[found.name] ?? '').trim()})` : '';
+    const isDefault = found.text === undefined && found.fault === undefined;
+    return {
+      name,
+      value: isDefault ? initial : shownValue(name, secret, found.text),
+      source: isDefault ? 'default' : found.name === name ? direct : `${found.name}${path}`,
+      fault: fault === undefined ? undefined : `${found.name}: ${fault}`,
+    };
+  });
+  for (const [name, fault] of Object.entries(REMOVED)) {
+    const value = (variables[name] ?? '').trim();
+    if (value !== '') settings.push({ name, value, source: 'environment', fault: `${name}: ${fault}` });
+  }
+  // Not enumerable: all other properties are variables.
+  return Object.defineProperties(environment, {
+    settings: { value: settings },
+    nearMisses: { value: findNearMisses(described, variables) },
+  });
+}
+
+/** Nothing of a secret: of the URL of a database, which database it is; of other URLs neither user nor query. */
+function shownValue(name: string, secret: boolean, text = ''): string {
+  if (!secret) return withoutTokens(text.replace(/:\/\/[^/\s]*@/g, '://…@').replace(/(?<=:.*)\?.*/s, '?…'));
+  try {
+    return name.endsWith('_URL') ? parseDatabaseUrl(text.trim()).description : '(set)';
+  } catch {
+    return '(set)';
+  }
+}
+
 /**
  * Reads the configuration from environment variables.
  *
  * @throws {ConfigurationError} naming every fault at once; it shows no secret
  */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
-  const environment = new Environment();
-  const sources = describeVariables(Environment).map((variable) => ({
-    property: variable.property,
-    source: findVariable(variable, variables),
-  }));
-  for (const { property, source } of sources) {
-    if (source.text === undefined) continue;
-    Object.assign(environment, { [property]: readVariable(environment, property, source.text) });
-  }
-  const invalid = faultsByName(environment);
-
-  const faults = sources.flatMap(({ property, source }) => {
-    // What could not be read has its default, and so would be called missing as well.
-    const fault = source.fault ?? invalid.get(property);
-    return fault === undefined ? [] : [`${source.name}: ${fault}`];
-  });
-  for (const [name, fault] of Object.entries(REMOVED)) {
-    if ((variables[name] ?? '').trim() !== '') faults.push(`${name}: ${fault}`);
-  }
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  const environment = readEnvironment(variables);
+  const faults = environment.settings.flatMap(({ fault }) => fault ?? []);
+  // What is missing may be there by a name that is misspelled.
+  if (faults.length > 0) throw new ConfigurationError([...faults, ...environment.nearMisses]);
   return environment;
 }

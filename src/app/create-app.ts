@@ -1,4 +1,3 @@
-import type { LoggerService } from '@nestjs/common';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -29,9 +28,11 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
   const logger = new ServiceLogger(options);
+  const { limit, warning } = connectionLimit(options);
+  if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter(options, connectionLimit(options, logger)),
+    new PlantStoreAdapter(options, limit),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
@@ -45,20 +46,21 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
 const OWN_DESCRIPTORS = 64;
 
 /** How many client connections may be open, so that the database and the management listener always have descriptors left. */
-function connectionLimit({ maxConnections, databasePoolSize }: Environment, logger: LoggerService): number {
+export function connectionLimit({ maxConnections, databasePoolSize }: Environment): {
+  limit: number;
+  warning?: string;
+} {
   // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
   const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const descriptors = Number(userLimits?.open_files?.soft);
   // No number where there is no limit, as on Windows.
-  if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return maxConnections;
+  if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return { limit: maxConnections };
   const limit = Math.max(1, descriptors - reserved);
-  logger.warn(
+  const warning =
     `MAX_CONNECTIONS is lowered from ${maxConnections} to ${limit}: the process may open ${descriptors} descriptors (ulimit -n), and ` +
-      `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`,
-    'PlantStore',
-  );
-  return limit;
+    `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`;
+  return { limit, warning };
 }
 
 /** Lets pages of these origins call the service. An OPTIONS request that is no preflight stays a method like any other. */

@@ -31,6 +31,17 @@ const OPENAPI: Command = {
   load: async () => (await import('./openapi.js')).openapi,
 };
 
+const DOCTOR: Command = {
+  usage: `plant-store doctor [--json]
+
+Checks the configuration, the database, access tokens, ports, descriptors, files with secrets and TLS, and says what to
+do about warnings and faults. It changes nothing. The exit code is 1 if there is a fault.
+
+  --json    an array of objects: check, state (ok, warning or fault), found, advice`,
+  options: { json: { type: 'boolean' } },
+  load: async () => (await import('./doctor/doctor.js')).doctor,
+};
+
 const CREATE: Command = {
   usage: `plant-store token create NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
 
@@ -166,12 +177,13 @@ export const PLANT_STORE: CommandGroup = {
   plant-store token      create, list, revoke, rotate and prune access tokens
   plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
+  plant-store doctor     check configuration, database, tokens and machine, and say what to do
 
   --help, --version      --help after a command explains it
 
 Exits with 0, with 1 if the command failed, or with 2 if it was called wrongly.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, plants: PLANTS, openapi: OPENAPI },
+  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, plants: PLANTS, openapi: OPENAPI, doctor: DOCTOR },
   version: packageVersion,
 };

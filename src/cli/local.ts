@@ -7,7 +7,7 @@ import { FolderInUseError } from '../dev-postgres/errors.js';
 import { showProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
-const LOCAL_DIRECTORY = resolve('.data');
+export const LOCAL_DIRECTORY = resolve('.data');
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
 export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
@@ -39,9 +39,13 @@ interface UsableDatabase {
   stop: () => Promise<void>;
 }
 
+export async function hasLocalDatabase(): Promise<boolean> {
+  return (await stat(LOCAL_DIRECTORY).catch(() => undefined)) !== undefined;
+}
+
 /** The embedded PostgreSQL of `plant-store serve`: the running one or, if none runs, one of this process. */
 export async function useLocalDatabase(): Promise<UsableDatabase> {
-  if (!(await stat(LOCAL_DIRECTORY).catch(() => undefined))) {
+  if (!(await hasLocalDatabase())) {
     throw new ConfigurationError([
       `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
         `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,

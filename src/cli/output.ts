@@ -9,7 +9,19 @@ export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
-const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
+/** A command that looks for faults has found some, and printed them. */
+export class FaultsFoundError extends Error {
+  override readonly name = 'FaultsFoundError';
+}
+
+const EXPLAINED = [
+  ConfigurationError,
+  EmbeddedPostgresError,
+  MigrationError,
+  TokenAdministrationError,
+  OutputError,
+  FaultsFoundError,
+];
 
 /** Whether the message explains the failure, so that the stack would add nothing. */
 export function isExplained(error: unknown): boolean {

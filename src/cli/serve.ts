@@ -50,6 +50,7 @@ async function run(
   const logger = new Logger('PlantStore');
   const url = await app.getUrl();
   logger.log(`Listening on ${url}${basePath}/plants`);
+  for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
   if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);

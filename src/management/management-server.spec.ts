@@ -6,6 +6,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { json, text } from 'node:stream/consumers';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { packageVersion } from '../util/package-files.cjs';
 import { ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
 
@@ -50,6 +51,7 @@ describe(ManagementServer.name, () => {
       { host: '127.0.0.1', port: 0, names: ['api'] },
       new Readiness(health, publicListener),
       statistics,
+      { PORT: { value: '3000', source: 'default' } },
     );
     await server.onApplicationBootstrap();
     port = server.address()?.port ?? 0;
@@ -113,6 +115,23 @@ describe(ManagementServer.name, () => {
     await expect(tell('/livez')).resolves.toEqual(ok);
   });
 
+  it('should tell what runs here, since when, and how it is configured', async () => {
+    const response = await ask('/info');
+    expect(response.status).toBe(200);
+    const { uptime, commit, ...info } = (await response.json()) as Record<string, unknown>;
+    expect(info).toEqual({
+      version: packageVersion(),
+      node: process.version,
+      startedAt: new Date(performance.timeOrigin).toISOString(),
+      configuration: { PORT: { value: '3000', source: 'default' } },
+    });
+    expect(Math.abs(Number(uptime) - process.uptime())).toBeLessThan(5);
+    // Of the last build, if there is one.
+    expect(commit ?? '0'.repeat(40)).toMatch(/^[0-9a-f]{40}(-dirty)?$/);
+    expect((await ask('/info', 'HEAD')).status).toBe(200);
+    expect((await ask('/info', 'POST')).status).toBe(405);
+  });
+
   it('should answer JSON that nobody keeps, and HEAD without a body', async () => {
     const response = await ask('/livez', 'HEAD');
 
@@ -124,7 +143,10 @@ describe(ManagementServer.name, () => {
   });
 
   it.each(['/', '/metrics/', '/livez/', '/LIVEZ', '/plants', '/%'])('should answer 404 to %s', async (path) => {
-    await expect(tell(path)).resolves.toEqual([404, { message: 'No such path; there are /livez, /readyz, /metrics.' }]);
+    await expect(tell(path)).resolves.toEqual([
+      404,
+      { message: 'No such path; there are /livez, /readyz, /metrics, /info.' },
+    ]);
   });
 
   it.each(['POST', 'DELETE', 'OPTIONS'])('should answer 405 to %s', async (method) => {

@@ -1,9 +1,12 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { dirname, join } from 'node:path';
 import type { Registry } from 'prom-client';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { PACKAGE_FILE, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 import { Readiness } from './readiness.js';
 
@@ -21,6 +24,12 @@ export interface ListenerAddress {
   /** Names that it may be asked by, in addition to its host and `localhost`. */
   readonly names?: readonly string[];
 }
+
+/** Injection token of the configuration that `/info` shows. */
+export const SHOWN_CONFIGURATION = Symbol('SHOWN_CONFIGURATION');
+
+/** By variable, and without secrets. */
+export type ShownConfiguration = Readonly<Record<string, { readonly value: string; readonly source: string }>>;
 
 /** The management listener could not be opened; its `cause` is the error of `listen`. */
 export class ManagementListenError extends Error {
@@ -46,6 +55,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     ['/livez', () => this.answerLiveness()],
     ['/readyz', () => this.answerReadiness()],
     ['/metrics', () => this.answerMetrics()],
+    ['/info', () => this.answerInfo()],
   ]);
 
   private metrics: Promise<Registry> | undefined;
@@ -54,6 +64,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     @Inject(MANAGEMENT_ADDRESS) private readonly listener: ListenerAddress,
     private readonly readiness: Readiness,
     private readonly statistics: PlantsStatistics,
+    @Inject(SHOWN_CONFIGURATION) private readonly configuration: ShownConfiguration = {},
   ) {}
 
   /** Where the listener is bound; undefined while it is closed. */
@@ -144,5 +155,26 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       throw error;
     });
     return { status: 200, body: await registry.metrics(), headers: { 'Content-Type': registry.contentType } };
+  }
+
+  private answerInfo(): Answer {
+    const body = {
+      version: packageVersion(),
+      commit: buildCommit(),
+      node: process.version,
+      startedAt: new Date(performance.timeOrigin).toISOString(),
+      uptime: Math.floor(process.uptime()),
+      configuration: this.configuration,
+    };
+    return { status: 200, body };
+  }
+}
+
+/** What scripts/build.mjs has noted; null where it was built from sources without a history. */
+function buildCommit(): string | null {
+  try {
+    return readFileSync(join(dirname(PACKAGE_FILE), 'dist/commit'), 'utf8').trim() || null;
+  } catch {
+    return null;
   }
 }
