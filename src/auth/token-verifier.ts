@@ -68,8 +68,24 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
   }
 }
 
+/** Why a token was refused; `limited` where too many wrong ones came from its address. */
+export const WRONG_TOKEN_REASONS = ['unknown', 'expired', 'revoked', 'malformed', 'limited'] as const;
+export type WrongTokenReason = (typeof WRONG_TOKEN_REASONS)[number];
+
+const WRONG_TOKEN = Symbol('why the token is wrong');
+
 interface Authenticated {
   [PRINCIPAL]?: Principal;
+  [WRONG_TOKEN]?: WrongTokenReason;
+}
+
+/** For a verifier that knows why the token of this request is worth nothing. For the metrics alone: no answer says it. */
+export function noteWrongToken(request: unknown, reason: WrongTokenReason | undefined): undefined {
+  if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
+}
+
+export function wrongTokenReasonOf(request: object): WrongTokenReason {
+  return (request as Authenticated)[WRONG_TOKEN] ?? 'unknown';
 }
 
 export function setPrincipal(request: object, principal: Principal): void {

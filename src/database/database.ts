@@ -37,7 +37,8 @@ export class Database {
     private readonly adapter: SqlDriverAdapter,
     /** Whether all connections are in use, as far as that is known. */
     readonly isBusy: () => boolean = () => false,
-    private readonly ownPool?: ConnectionPool,
+    /** Undefined where connections are borrowed from the host. */
+    readonly pool?: ConnectionPool,
   ) {}
 
   /** Connects to nothing yet. Rejects where the options can't be used. */
@@ -85,7 +86,7 @@ export class Database {
   /** Closes what was opened for the store, and nothing of the host's. */
   async close(): Promise<void> {
     await this.adapter.dispose();
-    await this.ownPool?.end();
+    await this.pool?.end();
   }
 }
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import type { Registry } from 'prom-client';
-import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { quote } from '../util/text.js';
+import type { MetricsSources } from './metrics.js';
 import { Readiness } from './readiness.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -13,6 +13,9 @@ export const MAX_MANAGEMENT_CONNECTIONS = 64;
 
 /** Injection token of the address of the management listener. */
 export const MANAGEMENT_ADDRESS = Symbol('MANAGEMENT_ADDRESS');
+
+/** Injection token of what the metrics are read from. */
+export const METRICS_SOURCES = Symbol('METRICS_SOURCES');
 
 export interface ListenerAddress {
   readonly host: string;
@@ -53,7 +56,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   constructor(
     @Inject(MANAGEMENT_ADDRESS) private readonly listener: ListenerAddress,
     private readonly readiness: Readiness,
-    private readonly statistics: PlantsStatistics,
+    @Inject(METRICS_SOURCES) private readonly sources: MetricsSources,
   ) {}
 
   /** Where the listener is bound; undefined while it is closed. */
@@ -138,7 +141,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   private async answerMetrics(): Promise<Answer> {
     // prom-client takes about 30 ms and 12 MB, so it is loaded at the first request only.
-    this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.statistics));
+    this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.sources));
     const registry = await this.metrics.catch((error: unknown) => {
       this.metrics = undefined;
       throw error;

@@ -1,16 +1,38 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { type ListenerAddress, MANAGEMENT_ADDRESS, ManagementServer } from './management-server.js';
+import { CredentialLimits } from '../auth/rate-limits.js';
+import { Database } from '../database/database.js';
+import { PlantsStatistics } from '../plants/plants-statistics.js';
+import type { ClientStatistics } from './client-statistics.js';
+import { type ListenerAddress, MANAGEMENT_ADDRESS, ManagementServer, METRICS_SOURCES } from './management-server.js';
+import type { MetricsSources } from './metrics.js';
 import { Readiness } from './readiness.js';
 
 /** Answers an operator's questions about a store on a listener of its own, never on the public port. */
 @Module({})
 export class ManagementModule {
-  /** @param store the `PlantsModule` whose health and statistics are reported */
-  static forRoot(address: ListenerAddress, store: DynamicModule): DynamicModule {
+  /** @param observed the `PlantsModule` and the `AuthModule` that are reported about, and what their clients do */
+  static forRoot(
+    address: ListenerAddress,
+    { store, auth, clients }: { store: DynamicModule; auth: DynamicModule; clients: ClientStatistics },
+  ): DynamicModule {
     return {
       module: ManagementModule,
-      imports: [store],
-      providers: [{ provide: MANAGEMENT_ADDRESS, useValue: address }, ManagementServer, Readiness],
+      imports: [store, auth],
+      providers: [
+        { provide: MANAGEMENT_ADDRESS, useValue: address },
+        {
+          provide: METRICS_SOURCES,
+          useFactory: (
+            plants: PlantsStatistics,
+            { pool }: Database,
+            { wrongTokensBy }: CredentialLimits,
+            readiness: Readiness,
+          ): MetricsSources => ({ plants, pool, wrongTokensBy, readiness, clients }),
+          inject: [PlantsStatistics, Database, CredentialLimits, Readiness],
+        },
+        ManagementServer,
+        Readiness,
+      ],
       // Nest starts global modules first and shuts them down last, so that liveness is answered from start to end.
       global: true,
     };
