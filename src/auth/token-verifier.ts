@@ -69,8 +69,7 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
 }
 
 /** Why a token was refused; `limited` where too many wrong ones came from its address. */
-export const WRONG_TOKEN_REASONS = ['unknown', 'expired', 'revoked', 'malformed', 'limited'] as const;
-export type WrongTokenReason = (typeof WRONG_TOKEN_REASONS)[number];
+export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
 
 const WRONG_TOKEN = Symbol('why the token is wrong');
 
@@ -79,9 +78,10 @@ interface Authenticated {
   [WRONG_TOKEN]?: WrongTokenReason;
 }
 
-/** For a verifier that knows why the token of this request is worth nothing. For the metrics alone: no answer says it. */
-export function noteWrongToken(request: unknown, reason: WrongTokenReason | undefined): undefined {
+/** Nobody: the result of a verifier that knows why a token is wrong. The reason is for the metrics alone, no answer has it. */
+export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
   if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
+  return undefined;
 }
 
 export function wrongTokenReasonOf(request: object): WrongTokenReason {

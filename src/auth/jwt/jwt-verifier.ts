@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
-import { noteWrongToken, type Principal, TokenVerifier } from '../token-verifier.js';
+import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
 import { endOf, evidentFault, EXPIRED, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
@@ -51,7 +51,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
     if (typeof result !== 'string') return result;
     // For the operator alone: the client learns only that it is not valid.
     this.logger.debug(`A JWT is not valid: ${result}`);
-    return noteWrongToken(request, result === EXPIRED ? 'expired' : undefined);
+    return refuseToken(request, result === EXPIRED ? 'expired' : undefined);
   }
 
   private async principalOrFault(token: string): Promise<Principal | string> {

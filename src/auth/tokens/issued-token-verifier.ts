@@ -7,7 +7,7 @@ import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 import type { CredentialLimits } from '../rate-limits.js';
-import { noteWrongToken, type Principal, TokenVerifier } from '../token-verifier.js';
+import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
 import { TokenStore } from './token-store.js';
@@ -64,13 +64,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!resemblesToken(token)) return noteWrongToken(request, isMistypedToken(token) ? 'malformed' : undefined);
+    if (!resemblesToken(token)) return refuseToken(request, isMistypedToken(token) ? 'malformed' : undefined);
     const key = tokenKey(token);
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
-      if (!isWellFormedToken(token)) return noteWrongToken(request, 'malformed');
-      if (this.cache.isUnknown(key)) return noteWrongToken(request, this.cache.refusalOf(key));
+      if (!isWellFormedToken(token)) return refuseToken(request, 'malformed');
+      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalOf(key));
       if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
       return this.lookUp(key, request);
     }
@@ -80,7 +80,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       return known.principal;
     }
     return known.wasConfirmedWithin(this.isAway(now) ? TRUST_MS : FRESH_MS, now)
-      ? (known.use(now) ?? noteWrongToken(request, 'expired'))
+      ? (known.use(now) ?? refuseToken(request, 'expired'))
       : this.lookUp(key, request, known);
   }
 
@@ -127,13 +127,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.run();
     try {
-      return (await result) ?? noteWrongToken(request, this.cache.refusalOf(key));
+      return (await result) ?? refuseToken(request, this.cache.refusalOf(key));
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
       if (this.isAway(now) && token?.wasConfirmedWithin(TRUST_MS, now))
-        return token.use(now) ?? noteWrongToken(request, 'expired');
+        return token.use(now) ?? refuseToken(request, 'expired');
       throw error;
     }
   }
