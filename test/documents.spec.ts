@@ -152,7 +152,7 @@ describe('documents', () => {
         labels.replaceAll('`', ''),
       ]);
       expect(listed.sort()).toEqual(metrics.sort());
-      const named = texts.get('docs/operations.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
+      const named: string[] = texts.get('docs/operations.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
       expect(named.filter((name) => !typed.includes(name))).toEqual([]);
       expect(typed.filter((name) => name.startsWith('nodejs_eventloop_lag') && !named.includes(name))).toEqual([]);
     } finally {

@@ -283,4 +283,15 @@ describe('/metrics', () => {
     first.close();
     await until(async () => (await connections())[0] === 0);
   });
+
+  it('should log a change of readiness, whether a probe or a scrape finds it', async () => {
+    await using service = await ManagedService.start({});
+    await using lock = await TableLock.take(service.database);
+    await until(async () => (await (await service.managed('/metrics')).text()).includes('plant_store_ready 0\n'));
+    await service.process.printed(/"level":"warn".*The service is not ready: the table plants is locked/);
+    await lock.release();
+    await until(async () => (await service.managed('/readyz')).status === 200);
+    await service.process.printed(/The service is ready again/);
+    expect(service.process.output.match(/The service is (?:not ready|ready again)/g)).toHaveLength(2);
+  });
 });

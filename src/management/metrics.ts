@@ -70,51 +70,33 @@ export async function observe({ plants, pool, wrongTokensBy, readiness, clients 
   gauge('plant_store_client_connections_max', 'Client connections that may be open.', () => clients.maxConnections);
   counter(
     'plant_store_client_connections_refused_total',
-    'Client connections that were closed at once because too many were open.',
+    'Client connections beyond the maximum.',
     () => clients.refusedConnections,
   );
 
   counter('plant_store_plants_created_total', 'Plants that were created.', () => plants.created);
-  counter(
-    'plant_store_plants_created_by_total',
-    'Plants that were created, by the name of the access token; those of all JWTs together.',
-    () => [...plants.createdBy].map(([token, value]) => ({ labels: { token }, value })),
+  counter('plant_store_plants_created_by_total', 'Plants that were created, by the name of the access token.', () =>
+    [...plants.createdBy].map(([token, value]) => ({ labels: { token }, value })),
   );
   gauge('plant_store_creates_waiting', 'Creates that wait for a statement.', () => plants.waiting);
   gauge('plant_store_creates_in_flight', 'Creates whose statement is in flight.', () => plants.inFlight);
-  histogram(
-    'plant_store_queue_wait_seconds',
-    'Time from the arrival of a create to the sending of its statement.',
-    plants.queueSeconds,
-  );
+  histogram('plant_store_queue_wait_seconds', 'Time of a create until its statement is sent.', plants.queueSeconds);
   counter('plant_store_statements_total', 'Statements sent to create plants.', () => plants.statements);
   histogram('plant_store_statement_plants', 'Plants in a statement.', plants.statementPlants);
-  histogram(
-    'plant_store_statement_duration_seconds',
-    'Time of a statement, with the wait for a connection.',
-    plants.statementSeconds,
-  );
+  histogram('plant_store_statement_duration_seconds', 'Time of a statement.', plants.statementSeconds);
 
   if (pool !== undefined) {
     gauge('plant_store_database_connections_max', 'Size of the connection pool.', () => pool.options.max);
     gauge('plant_store_database_connections_open', 'Connections open or being made.', () => pool.totalCount);
     gauge('plant_store_database_connections_in_use', 'Connections in use.', () => pool.inUse);
     gauge('plant_store_database_connections_waiting', 'Statements that wait for a connection.', () => pool.waiting);
-    histogram(
-      'plant_store_database_connection_wait_seconds',
-      'Time that a statement waited for a connection, in vain too.',
-      pool.waitSeconds,
-    );
+    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', pool.waitSeconds);
   }
 
   gauge('plant_store_ready', '1 where /readyz answers 200, else 0.', async () =>
     (await readiness.findObstacle()) === undefined ? 1 : 0,
   );
-  counter(
-    'plant_store_log_lines_dropped_total',
-    'Log lines that were dropped because standard output was not read.',
-    () => logWriter.dropped,
-  );
+  counter('plant_store_log_lines_dropped_total', 'Log lines that were dropped.', () => logWriter.dropped);
   gauge('plant_store_build_info', 'Always 1; the version is in the label.', () => [
     { labels: { version: packageVersion() }, value: 1 },
   ]);
