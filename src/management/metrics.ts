@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { CredentialLimits } from '../auth/rate-limits.js';
-import type { ConnectionPool } from '../database/connection-pool.js';
+import type { PoolStatistics } from '../database/database.js';
 import { heldBodyBytes } from '../http/body-bytes.js';
 import type { PlantsStatistics } from '../plants/plants-statistics.js';
 import type { Histogram } from '../util/histogram.js';
@@ -15,7 +15,7 @@ const EVENT_LOOP_PRECISION_MS = 10;
 /** What the metrics are read from. */
 export interface MetricsSources {
   readonly plants: PlantsStatistics;
-  readonly pool: Pick<ConnectionPool, 'options' | 'totalCount' | 'inUse' | 'waiting' | 'waitSeconds'> | undefined;
+  readonly pool: PoolStatistics | undefined;
   readonly wrongTokensBy: CredentialLimits['wrongTokensBy'];
   readonly readiness: Pick<Readiness, 'findObstacle'>;
   readonly clients: ClientStatistics;
