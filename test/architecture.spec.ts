@@ -15,6 +15,15 @@ describe('src', () => {
     expect(cyclesOf(folderGraph(await ownGraph()))).toEqual([]);
   });
 
+  it('should give a host nothing of the service itself, nor of its metrics', async () => {
+    const graph = await ownGraph();
+    const loaded = new Set(['index.ts']);
+    // A set also visits what is added on the way.
+    for (const file of loaded) for (const imported of graph.get(file) ?? []) loaded.add(imported);
+    expect(loaded.size).toBeGreaterThan(50);
+    expect([...loaded].filter((file) => /^(?:management|app|cli)\//.test(file))).toEqual([]);
+  });
+
   it('should find its own files in one place only', async () => {
     const using: string[] = [];
     for (const file of (await ownGraph()).keys()) {

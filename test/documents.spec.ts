@@ -61,6 +61,13 @@ async function optionsOf(use: (options: never) => unknown): Promise<string[]> {
   return list.split(', ').sort();
 }
 
+/** The names of the labels that a metric has on a page, apart from the bounds of a histogram. */
+function labelsOf(page: string, metric: string): string {
+  const samples = page.matchAll(new RegExp(`^${metric}(?:_bucket|_sum|_count)?\\{(.+)\\} `, 'gm'));
+  const labels = [...samples].flatMap(([, text = '']) => [...text.matchAll(/(\w+)="/g)].map(([, label = '']) => label));
+  return [...new Set(labels)].filter((label) => label !== 'le').join(', ');
+}
+
 /** Modules check their options when the application starts. */
 function start(module: DynamicModule): Promise<unknown> {
   return Test.createTestingModule({ imports: [module] }).compile();
@@ -131,13 +138,23 @@ describe('documents', () => {
       expect([option.name, listed.get(option.name)]).toEqual([option.name, option.default]);
   });
 
-  it('should list every metric of the service', async () => {
+  it('should list every metric of the service with its labels, and those of the process that it names', async () => {
     const store = await startStore();
     try {
-      const page = await fetch(`http://127.0.0.1:${store.managementPort}/metrics`);
-      const metrics = [...(await page.text()).matchAll(/^# TYPE (plant_store_\w+)/gm)].map(([, name]) => name);
-      const documented = names('docs/operations.md', '| Metric |').filter((name) => name.startsWith('plant_store_'));
-      expect(documented.sort()).toEqual(metrics.sort());
+      await store.post('{"id":1,"name":"Rose"}');
+      const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
+      const typed = [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
+      const metrics = typed
+        .filter((name) => name.startsWith('plant_store_'))
+        .map((name) => [name, labelsOf(page, name)]);
+      const listed = table('docs/operations.md', '| Metric |').map(([name = '', labels = '']) => [
+        name.replaceAll('`', ''),
+        labels.replaceAll('`', ''),
+      ]);
+      expect(listed.sort()).toEqual(metrics.sort());
+      const named: string[] = texts.get('docs/operations.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
+      expect(named.filter((name) => !typed.includes(name))).toEqual([]);
+      expect(typed.filter((name) => name.startsWith('nodejs_eventloop_lag') && !named.includes(name))).toEqual([]);
     } finally {
       await store.stop();
     }

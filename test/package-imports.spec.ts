@@ -23,6 +23,11 @@ describe('package.json', () => {
     expect(undeclared(packages)).toEqual([]);
   });
 
+  it('should have nothing of the metrics loaded by a host', async () => {
+    expect(await packagesOf('dist/main.js')).toContain('prom-client');
+    expect(await packagesOf('dist/index.js')).not.toContain('prom-client');
+  });
+
   it.each(ENTRIES.flatMap(({ targets }) => targets.map(({ types }) => types)))(
     'should declare every package, and its types, that %s imports',
     async (declarations) => {

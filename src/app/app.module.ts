@@ -5,6 +5,7 @@ import type { JwtOptions } from '../auth/auth.options.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
+import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { CreatedPlant } from '../plants/plants.options.js';
@@ -16,7 +17,7 @@ export type AppOptions = Environment & { databaseUrl: string };
 /** The standalone application: a host of the store like any other, which guards it and answers every other path. */
 @Module({})
 export class AppModule {
-  static forRoot(options: AppOptions): DynamicModule {
+  static forRoot(options: AppOptions, clients: ClientStatistics): DynamicModule {
     const database = {
       url: options.databaseUrl,
       password: options.databasePassword,
@@ -42,8 +43,12 @@ export class AppModule {
     });
     const management = ManagementModule.forRoot(
       { host: options.managementHost, port: options.managementPort, names: options.managementHosts },
-      plants,
-      Object.fromEntries(options.settings.map(({ name, value, source }) => [name, { value, source }])),
+      {
+        store: plants,
+        auth,
+        clients,
+        configuration: Object.fromEntries(options.settings.map(({ name, value, source }) => [name, { value, source }])),
+      },
     );
     return {
       module: AppModule,

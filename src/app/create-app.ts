@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
+import { ClientStatistics } from '../management/client-statistics.js';
 import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError } from '../management/management-server.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
@@ -30,12 +31,14 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   const logger = new ServiceLogger(options);
   const { limit, warning } = connectionLimit(options);
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
+  const clients = new ClientStatistics();
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(options),
-    new PlantStoreAdapter(options, limit),
+    AppModule.forRoot(options, clients),
+    new PlantStoreAdapter(options, limit, [clients]),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
+  clients.watch(app.getHttpServer());
   app.set('trust proxy', options.trustProxy);
   if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
   if (options.docs) serveSwaggerUi(app, createOpenApiDocument(app, options));

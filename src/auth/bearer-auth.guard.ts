@@ -12,11 +12,19 @@ import {
   InvalidTokenError,
   MalformedAuthorizationError,
   MissingCredentialError,
+  TooManyWrongTokensError,
+  UnknownTokenRefusedError,
 } from './auth.errors.js';
 import { AuthModuleOptionsError } from './auth.options.js';
 import { describeFound } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
-import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
+import {
+  type Principal,
+  setPrincipal,
+  TokenVerifier,
+  type WrongTokenReason,
+  wrongTokenReasonOf,
+} from './token-verifier.js';
 
 /** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
 const STRATEGY_NAME = 'plant-store-bearer';
@@ -118,9 +126,7 @@ export class BearerAuthGuard extends PassportGuard {
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
-    const { error, principal } = await authenticate(request, this.strategy);
-    if (!error && !principal) this.limits.countWrongToken(request);
-    const user = this.handleRequest(error, principal);
+    const user = this.decide(request, await authenticate(request, this.strategy));
     request.user = user;
     setPrincipal(request, user);
     this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
@@ -132,6 +138,17 @@ export class BearerAuthGuard extends PassportGuard {
     return true;
   }
 
+  private decide(request: PlatformRequest, { error, principal }: AuthResult): Principal {
+    try {
+      if (!error && !principal) this.limits.countWrongToken(request);
+      return this.handleRequest(error, principal);
+    } catch (failure) {
+      const reason = wrongTokenReason(failure, request);
+      if (reason !== undefined) this.limits.wrongTokensBy[reason] += 1;
+      throw failure;
+    }
+  }
+
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error instanceof ApiError) throw error;
@@ -141,6 +158,14 @@ export class BearerAuthGuard extends PassportGuard {
     if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);
     return principal;
   }
+}
+
+/** Undefined where the failure is none of the token. */
+function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
+  if (failure instanceof InvalidTokenError) return wrongTokenReasonOf(request);
+  if (failure instanceof MalformedAuthorizationError) return 'malformed';
+  const isLimited = failure instanceof TooManyWrongTokensError || failure instanceof UnknownTokenRefusedError;
+  return isLimited ? 'limited' : undefined;
 }
 
 function bearerToken(request: IncomingMessage): string {

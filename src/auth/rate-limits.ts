@@ -3,7 +3,7 @@ import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../ht
 import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
 import { type CredentialLimitsOptions, DEFAULT_WRONG_TOKEN_LIMIT } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
-import type { Principal } from './token-verifier.js';
+import type { Principal, WrongTokenReason } from './token-verifier.js';
 
 const WINDOW_MS = 60_000;
 /**
@@ -59,6 +59,14 @@ function secondsUntil(end: number, now: number): number {
 
 /** Counts wrong tokens by address, and requests by token. */
 export class CredentialLimits {
+  /** Requests that were refused for their token, by the reason. */
+  readonly wrongTokensBy: Record<WrongTokenReason, number> = {
+    unknown: 0,
+    expired: 0,
+    revoked: 0,
+    malformed: 0,
+    limited: 0,
+  };
   private readonly wrongTokenLimit: number;
   private readonly rateLimit: number;
   private readonly wrongTokens: WindowCounter | undefined;

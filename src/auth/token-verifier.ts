@@ -68,8 +68,24 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
   }
 }
 
+/** Why a token was refused; `limited` where too many wrong ones came from its address. */
+export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
+
+const WRONG_TOKEN = Symbol('why the token is wrong');
+
 interface Authenticated {
   [PRINCIPAL]?: Principal;
+  [WRONG_TOKEN]?: WrongTokenReason;
+}
+
+/** Nobody: the result of a verifier that knows why a token is wrong. The reason is for the metrics alone, no answer has it. */
+export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
+  if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
+  return undefined;
+}
+
+export function wrongTokenReasonOf(request: object): WrongTokenReason {
+  return (request as Authenticated)[WRONG_TOKEN] ?? 'unknown';
 }
 
 export function setPrincipal(request: object, principal: Principal): void {

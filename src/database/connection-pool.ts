@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
 import { parseDatabaseUrl } from './database-url.js';
 import {
@@ -34,8 +35,12 @@ export class ConnectionPool extends pg.Pool {
   readonly schema: string;
   readonly keepsStatements: boolean;
   readonly timeout: number;
+  inUse = 0;
+  /** Statements that wait for a connection now: all are in use, or one is just being made. */
+  waiting = 0;
+  /** Seconds that each of them waited, in vain too. */
+  readonly waitSeconds = Histogram.ofSeconds();
   private readonly logger = new Logger(ConnectionPool.name);
-  private inUse = 0;
   /** In use by a statement that was not answered within the time limit. Its caller does not wait any more. */
   private readonly overdue = new Set<pg.PoolClient>();
   private isInspecting = false;
@@ -78,6 +83,8 @@ export class ConnectionPool extends pg.Pool {
   override async connect(): Promise<pg.PoolClient> {
     // Now, and not when the time is up: a connection may just be replaced at that moment.
     const waits = this.isBusy();
+    const since = performance.now();
+    this.waiting += 1;
     const connecting = super.connect();
     try {
       return await withinTime(connecting, this.timeout, () => this.timeUp());
@@ -92,6 +99,9 @@ export class ConnectionPool extends pg.Pool {
       throw waits || this.isBusy()
         ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no database connection could be made', { cause });
+    } finally {
+      this.waiting -= 1;
+      this.waitSeconds.observeSince(since);
     }
   }
 

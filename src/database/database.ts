@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { Histogram } from '../util/histogram.js';
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
@@ -15,6 +16,15 @@ export type QueryValue = string | null | (string | null)[];
 
 /** Runs one statement, on whichever connection there is. */
 export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
+
+/** What a pool of ours does now. Without the types of pg, which would reach the declarations that a host compiles. */
+export interface PoolStatistics {
+  readonly options: { readonly max: number };
+  readonly totalCount: number;
+  readonly inUse: number;
+  readonly waiting: number;
+  readonly waitSeconds: Histogram;
+}
 
 const TEXT = { scalarType: 'string', arity: 'scalar' } as const;
 const TEXTS = { scalarType: 'string', arity: 'list' } as const;
@@ -61,6 +71,11 @@ export class Database {
     const isBusy = (): boolean => pool?.isBusy() ?? false;
     const adapter = new TransactionalAdapter(inner, schema, timeout, isBusy);
     return new Database(schema, timeout, pool?.max ?? Infinity, adapter, isBusy);
+  }
+
+  /** Undefined where connections are borrowed from the host. */
+  get pool(): PoolStatistics | undefined {
+    return this.ownPool;
   }
 
   /** For a Prisma client. */

@@ -196,6 +196,10 @@ export const MIN_COUNTED_BYTES = 16 * 1024;
 /** The memory of all bodies in this process. */
 let allBytes = 0;
 
+export function heldBodyBytes(): number {
+  return allBytes;
+}
+
 /** The memory of one body, counted from its first bytes until its request is answered or its connection is gone. */
 export class BodyMemory {
   private bytes = 0;

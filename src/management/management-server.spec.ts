@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { json, text } from 'node:stream/consumers';
+import { CredentialLimits } from '../auth/rate-limits.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { packageVersion } from '../util/package-files.cjs';
+import { ClientStatistics } from './client-statistics.js';
 import { ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
 
@@ -47,12 +49,16 @@ describe(ManagementServer.name, () => {
     statistics = new SettableStatistics();
     const publicListener = new HttpAdapterHost();
     publicListener.listening = true;
-    server = new ManagementServer(
-      { host: '127.0.0.1', port: 0, names: ['api'] },
-      new Readiness(health, publicListener),
-      statistics,
-      { PORT: { value: '3000', source: 'default' } },
-    );
+    const readiness = new Readiness(health, publicListener);
+    const sources = {
+      plants: statistics,
+      pool: undefined,
+      wrongTokensBy: new CredentialLimits({}).wrongTokensBy,
+      readiness,
+      clients: new ClientStatistics(),
+    };
+    const configuration = { PORT: { value: '3000', source: 'default' } };
+    server = new ManagementServer({ host: '127.0.0.1', port: 0, names: ['api'] }, readiness, sources, configuration);
     await server.onApplicationBootstrap();
     port = server.address()?.port ?? 0;
   });

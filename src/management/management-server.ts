@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Registry } from 'prom-client';
-import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { PACKAGE_FILE, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
+import type { MetricsSources } from './metrics.js';
 import { Readiness } from './readiness.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -16,6 +16,9 @@ export const MAX_MANAGEMENT_CONNECTIONS = 64;
 
 /** Injection token of the address of the management listener. */
 export const MANAGEMENT_ADDRESS = Symbol('MANAGEMENT_ADDRESS');
+
+/** Injection token of what the metrics are read from. */
+export const METRICS_SOURCES = Symbol('METRICS_SOURCES');
 
 export interface ListenerAddress {
   readonly host: string;
@@ -63,8 +66,8 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   constructor(
     @Inject(MANAGEMENT_ADDRESS) private readonly listener: ListenerAddress,
     private readonly readiness: Readiness,
-    private readonly statistics: PlantsStatistics,
-    @Inject(SHOWN_CONFIGURATION) private readonly configuration: ShownConfiguration = {},
+    @Inject(METRICS_SOURCES) private readonly sources: MetricsSources,
+    @Inject(SHOWN_CONFIGURATION) private readonly configuration: ShownConfiguration,
   ) {}
 
   /** Where the listener is bound; undefined while it is closed. */
@@ -149,7 +152,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   private async answerMetrics(): Promise<Answer> {
     // prom-client takes about 30 ms and 12 MB, so it is loaded at the first request only.
-    this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.statistics));
+    this.metrics ??= import('./metrics.js').then(({ observe }) => observe(this.sources));
     const registry = await this.metrics.catch((error: unknown) => {
       this.metrics = undefined;
       throw error;

@@ -3,14 +3,21 @@ import { type INestApplication, Module, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { AuthModule } from '../auth/auth.module.js';
+import { Database } from '../database/database.js';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { ClientStatistics } from './client-statistics.js';
 import { ManagementListenError, ManagementServer } from './management-server.js';
 import { ManagementModule } from './management.module.js';
 
 @Module({
-  providers: [{ provide: PlantsHealth, useValue: { check: () => Promise.resolve() } }, PlantsStatistics],
-  exports: [PlantsHealth, PlantsStatistics],
+  providers: [
+    { provide: PlantsHealth, useValue: { check: () => Promise.resolve() } },
+    PlantsStatistics,
+    { provide: Database, useValue: {} },
+  ],
+  exports: [PlantsHealth, PlantsStatistics, Database],
 })
 class StoreModule {}
 
@@ -18,7 +25,14 @@ describe(ManagementModule.name, () => {
   let app: INestApplication | undefined;
 
   async function create({ port = 0, host = '127.0.0.1' } = {}, other: Type[] = []) {
-    const management = ManagementModule.forRoot({ host, port }, { module: StoreModule });
+    const management = ManagementModule.forRoot(
+      { host, port },
+      {
+        store: { module: StoreModule },
+        auth: AuthModule.forRoot({ accessTokens: ['a-token-of-twenty-characters'] }),
+        clients: new ClientStatistics(),
+      },
+    );
     const built = await Test.createTestingModule({ imports: [...other, management] }).compile();
     app = built.createNestApplication();
     app.useLogger(false);

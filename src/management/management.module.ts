@@ -1,28 +1,49 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { CredentialLimits } from '../auth/rate-limits.js';
+import { Database } from '../database/database.js';
+import { PlantsStatistics } from '../plants/plants-statistics.js';
+import type { ClientStatistics } from './client-statistics.js';
 import {
   type ListenerAddress,
   MANAGEMENT_ADDRESS,
   ManagementServer,
+  METRICS_SOURCES,
   SHOWN_CONFIGURATION,
   type ShownConfiguration,
 } from './management-server.js';
+import type { MetricsSources } from './metrics.js';
 import { Readiness } from './readiness.js';
+
+/** What is reported about. */
+interface Observed {
+  /** The `PlantsModule`. */
+  store: DynamicModule;
+  /** The `AuthModule`. */
+  auth: DynamicModule;
+  clients: ClientStatistics;
+  configuration: ShownConfiguration;
+}
 
 /** Answers an operator's questions about a store on a listener of its own, never on the public port. */
 @Module({})
 export class ManagementModule {
-  /** @param store the `PlantsModule` whose health and statistics are reported */
-  static forRoot(
-    address: ListenerAddress,
-    store: DynamicModule,
-    configuration: ShownConfiguration = {},
-  ): DynamicModule {
+  static forRoot(address: ListenerAddress, { store, auth, clients, configuration }: Observed): DynamicModule {
     return {
       module: ManagementModule,
-      imports: [store],
+      imports: [store, auth],
       providers: [
         { provide: MANAGEMENT_ADDRESS, useValue: address },
         { provide: SHOWN_CONFIGURATION, useValue: configuration },
+        {
+          provide: METRICS_SOURCES,
+          useFactory: (
+            plants: PlantsStatistics,
+            { pool }: Database,
+            { wrongTokensBy }: CredentialLimits,
+            readiness: Readiness,
+          ): MetricsSources => ({ plants, pool, wrongTokensBy, readiness, clients }),
+          inject: [PlantsStatistics, Database, CredentialLimits, Readiness],
+        },
         ManagementServer,
         Readiness,
       ],

@@ -1,77 +1,122 @@
 import { setTimeout } from 'node:timers/promises';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import type { CredentialLimits } from '../auth/rate-limits.js';
+import type { PoolStatistics } from '../database/database.js';
+import { heldBodyBytes } from '../http/body-bytes.js';
 import type { PlantsStatistics } from '../plants/plants-statistics.js';
+import type { Histogram } from '../util/histogram.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
+import type { ClientStatistics } from './client-statistics.js';
+import type { Readiness } from './readiness.js';
 
 const EVENT_LOOP_PRECISION_MS = 10;
 
-/** The metrics of the service, and of its process from now on: memory, processor time, garbage collection and event loop. */
-export async function observe(statistics: PlantsStatistics): Promise<Registry> {
+/** What the metrics are read from. */
+export interface MetricsSources {
+  readonly plants: PlantsStatistics;
+  readonly pool: PoolStatistics | undefined;
+  readonly wrongTokensBy: CredentialLimits['wrongTokensBy'];
+  readonly readiness: Pick<Readiness, 'findObstacle'>;
+  readonly clients: ClientStatistics;
+}
+
+/** As prom-client prints them. */
+interface Sample {
+  metricName?: string;
+  labels?: Record<string, string | number>;
+  value: number;
+}
+
+type Values = number | Sample[];
+
+/**
+ * The metrics of the service since it started, and of its process from now on: memory, processor time, garbage collection and event
+ * loop. Values are read when the metrics are requested: to count them costs a request next to nothing, and prom-client is not
+ * needed before.
+ */
+export async function observe({ plants, pool, wrongTokensBy, readiness, clients }: MetricsSources): Promise<Registry> {
   const registry = new Registry();
-  const registers = [registry];
-  // Values are read when the metrics are requested, so that counting costs a create no more than an addition.
-  new Counter({
-    name: 'plant_store_plants_created_total',
-    help: 'Plants that were created.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(statistics.created);
-    },
-  });
-  new Counter({
-    name: 'plant_store_plants_created_by_total',
-    help: 'Plants that were created, by the name of the access token; those of all JWTs together.',
-    labelNames: ['token'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [token, plants] of statistics.createdBy) this.inc({ token }, plants);
-    },
-  });
-  new Counter({
-    name: 'plant_store_statements_total',
-    help: 'Statements sent to create plants.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(statistics.statements);
-    },
-  });
-  new Gauge({
-    name: 'plant_store_creates_waiting',
-    help: 'Creates that wait for a statement.',
-    registers,
-    collect() {
-      this.set(statistics.waiting);
-    },
-  });
-  new Gauge({
-    name: 'plant_store_creates_in_flight',
-    help: 'Creates whose statement is in flight.',
-    registers,
-    collect() {
-      this.set(statistics.inFlight);
-    },
-  });
-  new Counter({
-    name: 'plant_store_log_lines_dropped_total',
-    help: 'Log lines that were dropped because standard output was not read.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(logWriter.dropped);
-    },
-  });
-  new Gauge({
-    name: 'plant_store_build_info',
-    help: 'Always 1; the version is in the label.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version: packageVersion() }, 1);
+  const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
+    const get = async (): Promise<object> => {
+      const values = await read();
+      return { name, help, type, values: typeof values === 'number' ? [{ value: values }] : values };
+    };
+    // All that a registry uses of a metric.
+    registry.registerMetric({ name, get } as unknown as Metric);
+  };
+  const counter = add.bind(undefined, 'counter');
+  const gauge = add.bind(undefined, 'gauge');
+  const histogram = (name: string, help: string, ...of: Parameters<typeof samplesOf>[1][]): void => {
+    add('histogram', name, help, () => of.flatMap((each) => samplesOf(name, each)));
+  };
+
+  const { success, refused, failed } = clients.durations;
+  counter('plant_store_requests_total', 'Answers of the public listener, by error number; 0 for success.', () =>
+    clients.answers.map(([error, value]) => ({ labels: { error }, value })),
+  );
+  histogram(
+    'plant_store_request_duration_seconds',
+    'Time from the headers of a request to its answer, by outcome.',
+    [success, { outcome: 'success' }],
+    [refused, { outcome: 'refused' }],
+    [failed, { outcome: 'failed' }],
+  );
+  counter('plant_store_wrong_tokens_total', 'Requests that were refused for their token, by the reason.', () =>
+    Object.entries(wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', heldBodyBytes);
+  gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());
+  gauge('plant_store_client_connections_max', 'Client connections that may be open.', () => clients.maxConnections);
+  counter(
+    'plant_store_client_connections_refused_total',
+    'Client connections beyond the maximum.',
+    () => clients.refusedConnections,
+  );
+
+  counter('plant_store_plants_created_total', 'Plants that were created.', () => plants.created);
+  counter('plant_store_plants_created_by_total', 'Plants that were created, by the name of the access token.', () =>
+    [...plants.createdBy].map(([token, value]) => ({ labels: { token }, value })),
+  );
+  gauge('plant_store_creates_waiting', 'Creates that wait for a statement.', () => plants.waiting);
+  gauge('plant_store_creates_in_flight', 'Creates whose statement is in flight.', () => plants.inFlight);
+  histogram('plant_store_queue_wait_seconds', 'Time of a create until its statement is sent.', plants.queueSeconds);
+  counter('plant_store_statements_total', 'Statements sent to create plants.', () => plants.statements);
+  histogram('plant_store_statement_plants', 'Plants in a statement.', plants.statementPlants);
+  histogram('plant_store_statement_duration_seconds', 'Time of a statement.', plants.statementSeconds);
+
+  if (pool !== undefined) {
+    gauge('plant_store_database_connections_max', 'Size of the connection pool.', () => pool.options.max);
+    gauge('plant_store_database_connections_open', 'Connections open or being made.', () => pool.totalCount);
+    gauge('plant_store_database_connections_in_use', 'Connections in use.', () => pool.inUse);
+    gauge('plant_store_database_connections_waiting', 'Statements that wait for a connection.', () => pool.waiting);
+    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', pool.waitSeconds);
+  }
+
+  gauge('plant_store_ready', '1 where /readyz answers 200, else 0.', async () =>
+    (await readiness.findObstacle()) === undefined ? 1 : 0,
+  );
+  counter('plant_store_log_lines_dropped_total', 'Log lines that were dropped.', () => logWriter.dropped);
+  gauge('plant_store_build_info', 'Always 1; the version is in the label.', () => [
+    { labels: { version: packageVersion() }, value: 1 },
+  ]);
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   // Before its first tick the monitor of the event loop has no values but NaN.
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   return registry;
+}
+
+/** A histogram as Prometheus reads it: its buckets hold what the ones before them hold, too. */
+function samplesOf(name: string, of: Histogram | [Histogram, Record<string, string>]): Sample[] {
+  const [{ bounds, counts, sum }, labels = {}] = Array.isArray(of) ? of : [of];
+  let value = 0;
+  const buckets = counts.map((count, at) => {
+    value += count;
+    return { metricName: `${name}_bucket`, labels: { le: bounds[at] ?? '+Inf', ...labels }, value };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value },
+  ];
 }

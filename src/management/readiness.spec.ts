@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { firstValueFrom, Subject } from 'rxjs';
 import { Readiness } from './readiness.js';
@@ -73,5 +74,37 @@ describe(Readiness.name, () => {
     await expect(obstacle).resolves.toBe('the service is shutting down');
     await expect(readiness.findObstacle()).resolves.toBe('the service is shutting down');
     expect(check.calls).toBe(1);
+  });
+
+  it('should log each change of the store once, with the reason, and no start or stop', async () => {
+    const lines: string[] = [];
+    const lineOf = (level: string) => (message: unknown) => lines.push(`${level}: ${String(message)}`);
+    Logger.overrideLogger({ log: lineOf('log'), warn: lineOf('warn'), error: lineOf('error') });
+    try {
+      const { readiness, check, host } = setUp({ listening: false });
+      await readiness.findObstacle();
+      host.listening = true;
+      await readiness.findObstacle();
+      expect(lines).toEqual([]);
+
+      for (const reason of ['the table plants is locked', 'the database cannot be reached']) {
+        check.end = () => Promise.reject(new Error(reason));
+        await Promise.all([readiness.findObstacle(), readiness.findObstacle()]);
+      }
+      expect(lines).toEqual(['warn: The service is not ready: the table plants is locked']);
+
+      check.end = () => Promise.resolve();
+      await Promise.all([readiness.findObstacle(), readiness.findObstacle()]);
+      expect(lines.splice(0)).toEqual([expect.any(String), 'log: The service is ready again']);
+
+      const asked = readiness.findObstacle();
+      readiness.onModuleDestroy();
+      check.end = () => Promise.reject(new Error('the pool has ended'));
+      await asked;
+      await readiness.findObstacle();
+      expect(lines).toEqual([]);
+    } finally {
+      Logger.overrideLogger(true);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { reasonOf } from '../util/text.js';
@@ -6,7 +6,10 @@ import { reasonOf } from '../util/text.js';
 /** Whether requests may be sent to this process. */
 @Injectable()
 export class Readiness implements OnModuleDestroy {
+  private readonly logger = new Logger(Readiness.name);
   private stopping = false;
+  /** Whether the last check of the store failed. */
+  private isStoreFailing = false;
 
   constructor(
     @Inject(PlantsHealth) private readonly health: Pick<PlantsHealth, 'check'>,
@@ -17,17 +20,29 @@ export class Readiness implements OnModuleDestroy {
   async findObstacle(): Promise<string | undefined> {
     const obstacle = this.findOwnObstacle();
     if (obstacle !== undefined) return obstacle;
+    let reason: string | undefined;
     try {
       await this.health.check();
     } catch (error) {
-      return reasonOf(error);
+      reason = reasonOf(error);
     }
     // A shutdown may have begun meanwhile.
-    return this.findOwnObstacle();
+    const later = this.findOwnObstacle();
+    if (later !== undefined) return later;
+    this.logChange(reason);
+    return reason;
   }
 
   onModuleDestroy(): void {
     this.stopping = true;
+  }
+
+  private logChange(reason: string | undefined): void {
+    const isFailing = reason !== undefined;
+    if (isFailing === this.isStoreFailing) return;
+    this.isStoreFailing = isFailing;
+    if (isFailing) this.logger.warn(`The service is not ready: ${reason}`);
+    else this.logger.log('The service is ready again');
   }
 
   private findOwnObstacle(): string | undefined {

@@ -70,6 +70,8 @@ export class BatchWriter {
     this.isScheduled = false;
     while (this.concurrency.free > 0 && this.queue.length > 0) {
       const batch = this.queue.takeBatch();
+      const now = performance.now();
+      for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
       void this.write(batch, this.concurrency.begin());
     }
@@ -99,12 +101,15 @@ export class BatchWriter {
     onAnswer?: () => void,
   ): Promise<PendingCreate[]> {
     this.statistics.statements += 1;
+    this.statistics.statementPlants.observe(batch.length);
     this.statistics.inFlight += batch.length;
     const plants = batch.map(({ plant }) => plant);
+    const sentAt = performance.now();
     let stored: Set<string>;
     try {
       stored = new Set(await this.statements.insert(plants, writeId));
     } finally {
+      this.statistics.statementSeconds.observeSince(sentAt);
       this.statistics.inFlight -= batch.length;
       onAnswer?.();
     }

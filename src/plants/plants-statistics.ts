@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { Histogram } from '../util/histogram.js';
 import type { Creator } from './plants.options.js';
 
 /** Creators that are counted one by one; those beyond are counted together. */
 const MAX_CREATORS = 1000;
 const OTHERS = 'other';
+/** Up to as many as one statement may have. */
+const STATEMENT_PLANTS_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** What a store has done since it started and has to do now, for the metrics of an application. */
 @Injectable()
@@ -16,6 +19,12 @@ export class PlantsStatistics {
   waiting = 0;
   /** Creates whose statement is in flight now. */
   inFlight = 0;
+  /** Plants in each of the statements. */
+  readonly statementPlants = new Histogram(STATEMENT_PLANTS_BOUNDS);
+  /** Seconds that each statement took, with the wait for a connection. */
+  readonly statementSeconds = Histogram.ofSeconds();
+  /** Seconds from the arrival of each create to the sending of its statement. */
+  readonly queueSeconds = Histogram.ofSeconds();
   private readonly counts = new Map<string, { plants: number }>();
 
   /** Plants that were created, by the label of who created them; those of nobody in particular are left out. */

@@ -128,7 +128,8 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
       inject: [PLANTS_MODULE_SETTINGS],
     },
   ],
-  exports: [PlantsService, PlantsHealth, PlantsStatistics],
+  // The database for the metrics of this package's own application; its class is not public.
+  exports: [PlantsService, PlantsHealth, PlantsStatistics, Database],
 })
 export class PlantsModule extends PlantsModuleBase implements NestModule {
   constructor(

@@ -14,6 +14,7 @@ export class PendingCreate {
   readonly result: Promise<CreateResult>;
   /** Characters of the plant, by which the size of a statement is limited. */
   readonly size: number;
+  readonly arrivedAt = performance.now();
   /** Ends the wait. */
   timer: NodeJS.Timeout | undefined;
   /** Whether its id is known to be taken, so that its last statement wrote nothing. */

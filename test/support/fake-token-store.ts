@@ -23,6 +23,7 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
       name: 'gardener',
       scopes: ['plants:create'],
       remaining: null,
+      isRevoked: false,
       ...row,
     });
   }

@@ -24,6 +24,9 @@ export function jwtRules({ issuer, audience, typ }: JwtOptions): JWTVerifyOption
   };
 }
 
+/** Of a JWT that was valid before. */
+export const EXPIRED = 'exp is over';
+
 /**
  * What is wrong with a JWT as far as it shows without keys, in words that repeat nothing of it. Most strange tokens end here, and are
  * not worth fetching keys for.
@@ -37,7 +40,8 @@ export function evidentFault(token: string, issuer: string, jose: Jose): string 
     if (iss !== issuer) return 'iss is not the issuer';
     // RFC 7800: it is worth nothing without a proof of that key, which a bearer token does not come with.
     if (cnf !== undefined) return 'cnf binds it to a key, which is not supported';
-    return typeof exp === 'number' && Date.now() < endOf(exp) ? undefined : 'exp is missing or over';
+    if (typeof exp !== 'number') return 'exp is missing or not a number';
+    return Date.now() < endOf(exp) ? undefined : EXPIRED;
   } catch {
     return 'it is malformed';
   }

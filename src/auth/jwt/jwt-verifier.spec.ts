@@ -41,7 +41,7 @@ describe(JwtVerifier.name, () => {
     expect(issuer.server.requests).toEqual([]);
     expect(issuer.debugged).toEqual([
       'A JWT is not valid: iss is not the issuer',
-      'A JWT is not valid: exp is missing or over',
+      'A JWT is not valid: exp is over',
       'A JWT is not valid: alg is not an asymmetric algorithm',
       'A JWT is not valid: alg is not an asymmetric algorithm',
       'A JWT is not valid: it is malformed',

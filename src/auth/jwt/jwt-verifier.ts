@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
-import { type Principal, TokenVerifier } from '../token-verifier.js';
+import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
-import { endOf, evidentFault, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
+import { endOf, evidentFault, EXPIRED, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -35,23 +35,23 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
     this.rules = jwtRules(options);
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
     const found = this.remembered.get(digest(token));
     if (found !== undefined && found.keys === this.keys.current && Date.now() < found.until) return found.principal;
-    return this.verifyJwt(token);
+    return this.verifyJwt(token, request);
   }
 
   onApplicationShutdown(): void {
     this.keys.close();
   }
 
-  private async verifyJwt(token: string): Promise<Principal | undefined> {
+  private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
     const result = await this.principalOrFault(token);
     if (typeof result !== 'string') return result;
     // For the operator alone: the client learns only that it is not valid.
     this.logger.debug(`A JWT is not valid: ${result}`);
-    return undefined;
+    return refuseToken(request, result === EXPIRED ? 'expired' : undefined);
   }
 
   private async principalOrFault(token: string): Promise<Principal | string> {
@@ -115,8 +115,9 @@ function isForged(error: unknown, { errors }: Jose): boolean {
 }
 
 function faultOf(error: unknown, { errors }: Jose): string {
+  if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWKSNoMatchingKey) return 'it is signed with a key that the issuer does not have';
-  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+  if (error instanceof errors.JWTClaimValidationFailed) {
     return `${error.claim} is ${error.reason === 'missing' ? 'missing' : 'not as it should be'}`;
   }
   // Messages of jose may repeat some of the token. Other errors are of keys that can't be used.

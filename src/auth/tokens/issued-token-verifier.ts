@@ -7,11 +7,11 @@ import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 import type { CredentialLimits } from '../rate-limits.js';
-import { type Principal, TokenVerifier } from '../token-verifier.js';
+import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
 import { TokenStore } from './token-store.js';
-import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
+import { digestOf, isMistypedToken, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
 const CONFIRM_EVERY_MS = 500;
@@ -64,14 +64,15 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!resemblesToken(token)) return undefined;
+    if (!resemblesToken(token)) return refuseToken(request, isMistypedToken(token) ? 'malformed' : undefined);
     const key = tokenKey(token);
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
-      if (!isWellFormedToken(token) || this.cache.isUnknown(key)) return undefined;
+      if (!isWellFormedToken(token)) return refuseToken(request, 'malformed');
+      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalOf(key));
       if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
-      return this.lookUp(key);
+      return this.lookUp(key, request);
     }
     const now = performance.now();
     if (now < known.freshUntil) {
@@ -79,8 +80,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       return known.principal;
     }
     return known.wasConfirmedWithin(this.isAway(now) ? TRUST_MS : FRESH_MS, now)
-      ? known.use(now)
-      : this.lookUp(key, known);
+      ? (known.use(now) ?? refuseToken(request, 'expired'))
+      : this.lookUp(key, request, known);
   }
 
   /** Fails where the tokens cannot be where the options say: else every request would get a 50300, as if it could be sent again. */
@@ -118,7 +119,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   /** @param known a token that was valid when it was last confirmed */
-  private async lookUp(key: string, known?: KnownToken): Promise<Principal | undefined> {
+  private async lookUp(key: string, request: unknown, known?: KnownToken): Promise<Principal | undefined> {
     if (this.isStopped) throw new Error('the application has shut down');
     if (this.failure !== undefined && performance.now() < this.retryAt) throw this.failure;
     const result = known
@@ -126,12 +127,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.run();
     try {
-      return await result;
+      return (await result) ?? refuseToken(request, this.cache.refusalOf(key));
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
-      if (this.isAway(now) && token?.wasConfirmedWithin(TRUST_MS, now)) return token.use(now);
+      if (this.isAway(now) && token?.wasConfirmedWithin(TRUST_MS, now))
+        return token.use(now) ?? refuseToken(request, 'expired');
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Principal } from '../token-verifier.js';
+import type { Principal, WrongTokenReason } from '../token-verifier.js';
 import type { TokenRow } from './token-store.js';
 import { keyOf } from './token.js';
 
@@ -65,8 +65,8 @@ export class KnownToken {
 /** The result of the last look-up of each token. Only tokens of the database are known, so guesses replace none of them. */
 export class TokenCache {
   private readonly known = new LRUCache<string, KnownToken>({ max: MAX_TOKENS });
-  /** Until when each is refused. */
-  private readonly unknown = new LRUCache<string, number>({ max: MAX_TOKENS });
+  /** Until when each is refused, and why. */
+  private readonly unknown = new LRUCache<string, { until: number; reason: WrongTokenReason }>({ max: MAX_TOKENS });
 
   get size(): number {
     return this.known.size;
@@ -77,7 +77,12 @@ export class TokenCache {
   }
 
   isUnknown(key: string): boolean {
-    return performance.now() < (this.unknown.get(key) ?? 0);
+    return performance.now() < (this.unknown.get(key)?.until ?? 0);
+  }
+
+  /** Why the database did not accept a token when it was last asked; undefined where that is not known any more. */
+  refusalOf(key: string): WrongTokenReason | undefined {
+    return this.unknown.peek(key)?.reason;
   }
 
   /** The keys of the tokens that were used since this moment. */
@@ -91,28 +96,31 @@ export class TokenCache {
 
   /** Stores what the database says of the tokens with these keys. Returns those that were known and have ended. */
   update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): KnownToken[] {
-    const valid = new Map(rows.filter(isValid).map((row) => [keyOf(row.digest), row]));
+    const found = new Map(rows.map((row) => [keyOf(row.digest), row]));
     const ended: KnownToken[] = [];
     for (const key of keys) {
       // Not get(), which would count as a use.
       const token = this.known.peek(key);
-      const row = valid.get(key);
-      if (row !== undefined && token?.id === row.id) {
-        token.confirm(row, askedAt);
-      } else if (row !== undefined) {
-        this.known.set(key, new KnownToken(row, askedAt));
+      const row = found.get(key);
+      const reason = refusalOf(row);
+      if (row !== undefined && reason === undefined) {
+        if (token?.id === row.id) token.confirm(row, askedAt);
+        else this.known.set(key, new KnownToken(row, askedAt));
       } else {
         if (token !== undefined) ended.push(token);
         this.known.delete(key);
-        this.unknown.set(key, askedAt + UNKNOWN_MS);
+        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, reason: reason ?? 'unknown' });
       }
     }
     return ended;
   }
 }
 
-function isValid({ remaining }: TokenRow): boolean {
-  return remaining === null || remaining > 0;
+/** Why a token with this row is not valid; undefined if it is. */
+function refusalOf(row: TokenRow | undefined): WrongTokenReason | undefined {
+  if (row === undefined) return 'unknown';
+  if (row.isRevoked) return 'revoked';
+  return row.remaining !== null && row.remaining <= 0 ? 'expired' : undefined;
 }
 
 function principalOf({ name, scopes }: TokenRow): Principal {

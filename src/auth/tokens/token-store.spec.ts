@@ -34,15 +34,17 @@ describe(TokenStore.name, () => {
     const revoked = await issueToken(database);
     await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
 
-    expect(await store.find([rose.token, revoked.token, makeToken()].map(tokenDigest))).toEqual([
+    expect(await store.find([rose.token, makeToken()].map(tokenDigest))).toEqual([
       {
         id: rose.id,
         digest: tokenDigest(rose.token),
         name: 'rose',
         scopes: ['plants:create', 'plants:read'],
         remaining: null,
+        isRevoked: false,
       },
     ]);
+    expect(await find(revoked)).toMatchObject({ isRevoked: true });
     expect(await store.find([])).toEqual([]);
     expect(await find(lily)).toMatchObject({ name: 'lily', scopes: [] });
   });

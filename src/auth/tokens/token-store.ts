@@ -15,7 +15,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** Limit of the wait for a lock on the table when a use is recorded: the next attempt comes soon. */
 const LOCK_TIMEOUT_MS = 100;
 
-/** An issued token that is not revoked. */
+/** An issued token. */
 export interface TokenRow {
   readonly id: number;
   /** SHA-256 of the token. */
@@ -24,6 +24,7 @@ export interface TokenRow {
   readonly scopes: readonly string[];
   /** Milliseconds until it expires, by the database's clock; null where it never does. */
   readonly remaining: number | null;
+  readonly isRevoked: boolean;
 }
 
 /** The last use of a token. */
@@ -67,13 +68,14 @@ export class TokenStore {
     return this.pool.idleCount > 0;
   }
 
-  /** Returns the tokens with these digests that are not revoked. */
+  /** Returns the tokens with these digests. */
   async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
     // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
     // transaction, which may have waited for a lock.
     const sql = `SELECT id::float8 AS id, digest, name, COALESCE(scopes, '{}') AS scopes,
-        ((EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp())) * 1000)::float8 AS remaining
-      FROM ${this.table} WHERE digest = ANY($1::bytea[]) AND revoked_at IS NULL`;
+        ((EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp())) * 1000)::float8 AS remaining,
+        revoked_at IS NOT NULL AS "isRevoked"
+      FROM ${this.table} WHERE digest = ANY($1::bytea[])`;
     const { isConnected } = this;
     try {
       return (await this.pool.query<TokenRow>(sql, [digests])).rows;

@@ -30,6 +30,11 @@ export function resemblesToken(text: string): boolean {
   return text.length === LENGTH && text.startsWith(PREFIX);
 }
 
+/** Whether this was one, and has lost or won characters. */
+export function isMistypedToken(text: string): boolean {
+  return text.length !== LENGTH && text.startsWith(PREFIX);
+}
+
 /** Whether this may have been issued. A token that was mistyped or cut short was not. */
 export function isWellFormedToken(text: string): boolean {
   if (!TOKEN.test(text)) return false;

@@ -1,0 +1,62 @@
+import { Logger } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
+import type { Answer, RequestObserver } from '../http/request-observer.js';
+import { Histogram } from '../util/histogram.js';
+
+/** From this number of the catalogue on, the fault is the service's or its database's. */
+const FIRST_FAILURE = 50_000;
+
+/** What the clients of the public listener asked for and got, since the process started. */
+export class ClientStatistics implements RequestObserver {
+  /** Time to an answer, by its outcome. */
+  readonly durations = {
+    success: Histogram.ofSeconds(),
+    refused: Histogram.ofSeconds(),
+    failed: Histogram.ofSeconds(),
+  };
+  /** Connections that were closed at once because too many were open. */
+  refusedConnections = 0;
+  private readonly logger = new Logger('PlantStore');
+  private readonly refusals = new Map(Object.keys(ERROR_CATALOGUE).map((error) => [Number(error), 0]));
+  private server: Server | undefined;
+
+  /** Answers by the number of the catalogue; 0 for all that are no failure. */
+  get answers(): [error: number, answers: number][] {
+    return [[0, this.durations.success.count], ...this.refusals];
+  }
+
+  get maxConnections(): number {
+    return this.server?.maxConnections ?? 0;
+  }
+
+  answered({ error, durationMs }: Answer): void {
+    const { success, refused, failed } = this.durations;
+    const durations = error === 0 ? success : error < FIRST_FAILURE ? refused : failed;
+    durations.observe(durationMs / 1000);
+    if (error !== 0) this.refusals.set(error, (this.refusals.get(error) ?? 0) + 1);
+  }
+
+  /** Also counts the connections of this server, which is not listening yet. */
+  watch(server: Server): void {
+    this.server = server;
+    server.on('drop', () => {
+      this.refusedConnections += 1;
+      const { maxConnections } = this;
+      this.logger.warn(
+        `A client connection was refused: ${maxConnections} are open, as many as MAX_CONNECTIONS allows`,
+      );
+    });
+  }
+
+  /** How many client connections are open. */
+  countConnections(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      if (this.server === undefined) resolve(0);
+      this.server?.getConnections((error, count) => {
+        if (error) reject(error);
+        else resolve(count);
+      });
+    });
+  }
+}
