@@ -12,6 +12,7 @@ import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
+import { startTracing } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
@@ -29,9 +30,11 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
   const logger = new ServiceLogger(options);
+  const tracing = await startTracing(options.shutdownTimeout, logger);
+  const observers = tracing ? [tracing.requestSpans(`${options.basePath}/plants`)] : [];
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(options),
-    new PlantStoreAdapter(options, connectionLimit(options, logger)),
+    AppModule.forRoot(options, tracing),
+    new PlantStoreAdapter(options, connectionLimit(options, logger), observers),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );

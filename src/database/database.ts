@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { ConnectionPool } from './connection-pool.js';
-import { DEFAULT_SCHEMA } from './database-url.js';
+import { type DatabaseServer, DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
 import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
@@ -61,6 +61,11 @@ export class Database {
     const isBusy = (): boolean => pool?.isBusy() ?? false;
     const adapter = new TransactionalAdapter(inner, schema, timeout, isBusy);
     return new Database(schema, timeout, pool?.max ?? Infinity, adapter, isBusy);
+  }
+
+  /** Where it is, if the connections are the store's own. */
+  get address(): DatabaseServer | undefined {
+    return this.ownPool?.address;
   }
 
   /** For a Prisma client. */
