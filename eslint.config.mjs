@@ -64,10 +64,10 @@ export default tseslint.config(
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' } },
   },
   {
-    files: ['examples/commonjs-host/test/*.js'],
+    files: ['examples/commonjs-host/test/*.js', '**/*.cjs'],
     languageOptions: {
       sourceType: 'commonjs',
-      globals: { process: 'readonly', fetch: 'readonly', __dirname: 'readonly' },
+      globals: { process: 'readonly', console: 'readonly', fetch: 'readonly', __dirname: 'readonly' },
     },
   },
   prettier,

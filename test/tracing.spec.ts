@@ -63,7 +63,8 @@ describe('plant-store serve with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     await until(() => inTrace(n, SERVER).length === 1);
     const [span] = inTrace(n, SERVER);
     expect(span?.name).toBe(name);
-    return span as ReceivedSpan;
+    if (!span) throw new Error('there is none');
+    return span;
   }
 
   it('should send a span for a request, below the one that its traceparent names', async () => {
