@@ -121,9 +121,9 @@ describe('An endpoint for traces', () => {
   it.each<[Record<string, string>, RegExp]>([
     [
       { [ENDPOINT]: `https://user:${SECRET}@collector` },
-      /OTEL_EXPORTER_OTLP_ENDPOINT: .*should be like http:\/\/.*_HEADERS/,
+      /OTEL_EXPORTER_OTLP_ENDPOINT: .*should be a URL like http:\/\/.*_HEADERS/,
     ],
-    [{ [ENDPOINT]: 'collector:4318' }, /OTEL_EXPORTER_OTLP_ENDPOINT: .*should be like http:\/\//],
+    [{ [ENDPOINT]: 'collector:4318' }, /OTEL_EXPORTER_OTLP_ENDPOINT: .*should be a URL like http:\/\//],
     [
       { [ENDPOINT]: 'http://a', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
       /OTEL_EXPORTER_OTLP_PROTOCOL: is "grpc", should be http\/protobuf/,

@@ -30,11 +30,10 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
 /** The standalone application, complete but not listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
   const logger = new ServiceLogger(options);
-  const tracing = await startTracing(options.shutdownTimeout, logger);
-  const observers = tracing ? [tracing.requestSpans(`${options.basePath}/plants`)] : [];
+  const tracing = await startTracing(options, logger);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options, tracing),
-    new PlantStoreAdapter(options, connectionLimit(options, logger), observers),
+    new PlantStoreAdapter(options, connectionLimit(options, logger), tracing ? [tracing.requests] : []),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );

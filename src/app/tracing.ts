@@ -3,6 +3,7 @@ import type { TracingSdk } from '../tracing/sdk.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { isHttpUrl, quote } from '../util/text.js';
 import { ConfigurationError } from './config-error.js';
+import type { Environment } from './config.js';
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
@@ -15,7 +16,10 @@ const PACKAGES = ['api', 'resources', 'sdk-trace-node', 'exporter-trace-otlp-pro
  *
  * @throws ConfigurationError
  */
-export async function startTracing(shutdownTimeout: number, logger: LoggerService): Promise<TracingSdk | undefined> {
+export async function startTracing(
+  { basePath, shutdownTimeout }: Environment,
+  logger: LoggerService,
+): Promise<TracingSdk | undefined> {
   const { env } = process;
   const isSet = (name: string): boolean => (env[name] ?? '').trim() !== '';
   const [name] = ENDPOINTS.filter(isSet);
@@ -27,7 +31,7 @@ export async function startTracing(shutdownTimeout: number, logger: LoggerServic
   const faults = [];
   if (!isHttpUrl(url, { query: true }))
     faults.push(
-      `${name}: is no such URL, should be like http://localhost:4318; credentials go into OTEL_EXPORTER_OTLP_HEADERS`,
+      `${name}: cannot be used, should be a URL like http://localhost:4318; credentials go into OTEL_EXPORTER_OTLP_HEADERS`,
     );
   if (protocol && env[protocol] !== 'http/protobuf')
     faults.push(
@@ -43,5 +47,11 @@ export async function startTracing(shutdownTimeout: number, logger: LoggerServic
     throw new ConfigurationError([fault], { cause });
   });
   const endpoint = new URL(String(url)).host;
-  return new sdk.TracingSdk({ version: packageVersion(), endpoint, shutdownTimeout, logger });
+  return new sdk.TracingSdk({
+    version: packageVersion(),
+    endpoint,
+    route: `${basePath}/plants`,
+    shutdownTimeout,
+    logger,
+  });
 }

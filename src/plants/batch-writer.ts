@@ -46,7 +46,7 @@ export class BatchWriter implements OnModuleInit {
   }
 
   /** So that the first create is traced too. */
-  onModuleInit(): Promise<void> {
+  onModuleInit(): Promise<void> | undefined {
     return loadTracing();
   }
 

@@ -18,12 +18,15 @@ export interface SdkOptions {
   readonly version: string;
   /** Where spans go, as the log may name it. */
   readonly endpoint: string;
+  /** The one path that names a span. */
+  readonly route: string;
   readonly shutdownTimeout: number;
   readonly logger: LoggerService;
 }
 
 /** An SDK that sends spans over OTLP until the application stops. It takes all else from OpenTelemetry's own variables. */
 export class TracingSdk implements OnModuleDestroy, OnApplicationShutdown {
+  readonly requests: RequestSpans;
   private readonly provider: NodeTracerProvider;
   /** While it starts, each line is about another variable. */
   private reportEvery = 0;
@@ -46,12 +49,8 @@ export class TracingSdk implements OnModuleDestroy, OnApplicationShutdown {
       spanProcessors: [new BatchSpanProcessor(this.reporting(new OTLPTraceExporter()))],
     });
     this.provider.register();
+    this.requests = new RequestSpans(options.route);
     this.reportEvery = REPORT_EVERY_MS;
-  }
-
-  /** @param route the one path that names a span */
-  requestSpans(route: string): RequestSpans {
-    return new RequestSpans(route);
   }
 
   onModuleDestroy(): void {

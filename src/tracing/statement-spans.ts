@@ -17,9 +17,9 @@ let api: typeof import('@opentelemetry/api') | undefined;
 let loading: Promise<void> | undefined;
 
 /** Loads OpenTelemetry's API if an SDK traces this process, and nothing otherwise. It is an optional peer. */
-export async function loadTracing(): Promise<void> {
-  if ((globalThis as { [REGISTRY]?: { trace?: object } })[REGISTRY]?.trace === undefined) return;
-  loading ??= import('@opentelemetry/api').then(
+export function loadTracing(): Promise<void> | undefined {
+  if ((globalThis as { [REGISTRY]?: { trace?: object } })[REGISTRY]?.trace === undefined) return undefined;
+  return (loading ??= import('@opentelemetry/api').then(
     (loaded) => {
       api = loaded;
     },
@@ -27,8 +27,7 @@ export async function loadTracing(): Promise<void> {
       if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) return;
       new Logger('Tracing').warn(`Statements are not traced: @opentelemetry/api failed to load (${reasonOf(error)})`);
     },
-  );
-  await loading;
+  ));
 }
 
 /** The span that a create belongs to, if it is sampled. */
