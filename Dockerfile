@@ -15,6 +15,8 @@ RUN npm run build && chmod +x dist/main.js
 FROM base AS production
 # Optional ones are left out too: Prisma's command line and TypeScript are such to npm, as optional peers of the client.
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --omit=dev --omit=optional
+# Of optional peers only what sends traces; what it depends on is all in this folder.
+COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 # npm counts development dependencies as missing while package.json names them.
 RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY prisma/migrations prisma/migrations

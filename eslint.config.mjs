@@ -10,10 +10,14 @@ const LAYERS = {
   database: ['util'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
+  tracing: ['util', 'http', 'database/database.errors'],
   // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
-  plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
+  plants: [
+    ...['util', 'errors', 'http', 'database', 'tracing/statement-spans'],
+    ...['auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
+  ],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
-  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
+  app: ['util', 'errors', 'http', 'database', 'tracing', 'auth', 'plants', 'management'],
   // For the tests of hosts: nothing of the store itself imports it.
   testing: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],
@@ -60,10 +64,10 @@ export default tseslint.config(
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' } },
   },
   {
-    files: ['examples/commonjs-host/test/*.js'],
+    files: ['examples/commonjs-host/test/*.js', '**/*.cjs'],
     languageOptions: {
       sourceType: 'commonjs',
-      globals: { process: 'readonly', fetch: 'readonly', __dirname: 'readonly' },
+      globals: { process: 'readonly', console: 'readonly', fetch: 'readonly', __dirname: 'readonly' },
     },
   },
   prettier,

@@ -29,6 +29,12 @@ describe('Dockerfile', () => {
     ]);
   });
 
+  it('should take what sends traces from the build, before it lists what is installed', () => {
+    const copied = instructions.findIndex((line) => /^COPY --from=build \S+\/@opentelemetry /.test(line));
+    expect(copied).toBeGreaterThan(-1);
+    expect(copied).toBeLessThan(instructions.findIndex((line) => line.includes('npm sbom')));
+  });
+
   it('should put a list of what is installed into the image', () => {
     expect(instructions.join('\n')).toMatch(/^RUN .*npm sbom --sbom-format=cyclonedx >sbom.json$/m);
     expect(instructions.slice(instructions.lastIndexOf(starting('FROM').at(-1) ?? '')).join('\n')).toContain(

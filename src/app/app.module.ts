@@ -1,4 +1,4 @@
-import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
+import { type DynamicModule, Logger, type LogLevel, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
@@ -14,10 +14,13 @@ import type { Environment } from './config.js';
 /** The options of the standalone application: the environment, with a database. */
 export type AppOptions = Environment & { databaseUrl: string };
 
+const TRACING = Symbol('TRACING');
+
 /** The standalone application: a host of the store like any other, which guards it and answers every other path. */
 @Module({})
 export class AppModule {
-  static forRoot(options: AppOptions, clients: ClientStatistics): DynamicModule {
+  /** @param tracing stops with the application, once the last requests are answered */
+  static forRoot(options: AppOptions, clients: ClientStatistics, tracing?: OnApplicationShutdown): DynamicModule {
     const database = {
       url: options.databaseUrl,
       password: options.databasePassword,
@@ -54,6 +57,7 @@ export class AppModule {
       module: AppModule,
       imports: [auth, plants, management, UnknownPathModule],
       providers: [
+        { provide: TRACING, useValue: tracing },
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },
       ],

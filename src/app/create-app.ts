@@ -12,6 +12,7 @@ import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
+import { startTracing } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
@@ -32,9 +33,11 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   const { limit, warning } = connectionLimit(options);
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
+  const tracing = await startTracing(options, logger);
+  const observers = [clients, ...(tracing ? [tracing.requests] : [])];
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(options, clients),
-    new PlantStoreAdapter(options, limit, [clients]),
+    AppModule.forRoot(options, clients, tracing),
+    new PlantStoreAdapter(options, limit, observers),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );

@@ -31,6 +31,8 @@ export async function serve(): Promise<void> {
     // Lines that wait keep the process, and nobody may read them.
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
+  // Nor may a collector of traces that does not answer, once the log is written.
+  process.stdout.write('', () => process.exit());
 }
 
 async function run(

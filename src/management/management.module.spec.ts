@@ -31,6 +31,7 @@ describe(ManagementModule.name, () => {
         store: { module: StoreModule },
         auth: AuthModule.forRoot({ accessTokens: ['a-token-of-twenty-characters'] }),
         clients: new ClientStatistics(),
+        configuration: {},
       },
     );
     const built = await Test.createTestingModule({ imports: [...other, management] }).compile();

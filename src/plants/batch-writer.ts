@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
+import { loadTracing, traceStatement } from '../tracing/statement-spans.js';
 import { type PlantRecord, PlantStatements, randomWriteId, type StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
@@ -25,7 +26,7 @@ const REPEAT_MS = 50;
  * those that arrive while statements are in flight form the next one.
  */
 @Injectable()
-export class BatchWriter {
+export class BatchWriter implements OnModuleInit {
   private readonly queue = new WriteQueue();
   private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
@@ -42,6 +43,11 @@ export class BatchWriter {
     this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
+  }
+
+  /** So that the first create is traced too. */
+  onModuleInit(): Promise<void> | undefined {
+    return loadTracing();
   }
 
   /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
@@ -107,7 +113,7 @@ export class BatchWriter {
     const sentAt = performance.now();
     let stored: Set<string>;
     try {
-      stored = new Set(await this.statements.insert(plants, writeId));
+      stored = new Set(await this.traced('INSERT', batch, () => this.statements.insert(plants, writeId)));
     } finally {
       this.statistics.statementSeconds.observeSince(sentAt);
       this.statistics.inFlight -= batch.length;
@@ -143,7 +149,8 @@ export class BatchWriter {
     for (const pending of unclear) pending.isTaken = true;
     let plants: Map<bigint, StoredPlant>;
     try {
-      plants = await this.statements.findExisting(unclear.map(({ plant }) => plant.id));
+      const ids = unclear.map(({ plant }) => plant.id);
+      plants = await this.traced('SELECT', unclear, () => this.statements.findExisting(ids));
     } catch (cause) {
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
       return this.repeat(unclear, error, (again) => this.resolveConflicts(again));
@@ -159,6 +166,15 @@ export class BatchWriter {
         pending.succeed({ stored: false, existingPlant });
       }
     }
+  }
+
+  private traced<T>(
+    operation: 'INSERT' | 'SELECT',
+    creates: readonly PendingCreate[],
+    run: () => Promise<T>,
+  ): Promise<T> {
+    const { schema, address } = this.database;
+    return traceStatement({ operation, creates, schema, address }, run);
   }
 
   /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */

@@ -1,4 +1,5 @@
 import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { activeSpan } from '../tracing/statement-spans.js';
 import { type PlantRecord, TEXT_COLUMNS } from './plant-sql.js';
 import { WriteQueueFullError } from './plants.errors.js';
 
@@ -24,6 +25,8 @@ export class PendingCreate {
   /** Whether its time is up, so that no further statement is sent for it. */
   isLate = false;
   settled = false;
+  /** The span that it belongs to, where it is traced. */
+  readonly span = activeSpan();
   private resolve!: (result: CreateResult) => void;
   private reject!: (error: unknown) => void;
 

@@ -86,6 +86,7 @@ export function expressClasses(
       if (report !== undefined && !this.headersSent) {
         const given = (typeof reason === 'object' ? reason : fields) as OutgoingHttpHeaders | undefined;
         if (given?.[REQUEST_ID_HEADER] === undefined) this.setHeader(REQUEST_ID_HEADER, requestIdOf(this));
+        this.statusCode = status;
         report(this, this[ARRIVED_AT]);
       }
       return super.writeHead(status, reason as string, fields);
