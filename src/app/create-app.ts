@@ -8,6 +8,7 @@ import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError } from '../management/management-server.js';
+import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
@@ -31,7 +32,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   const logger = new ServiceLogger(options);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options),
-    new PlantStoreAdapter(options, connectionLimit(options, logger)),
+    new PlantStoreAdapter(options, connectionLimit(options, logger), AccessLog.observers(logger, options)),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );

@@ -39,12 +39,14 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
 const REQUEST_ID = Symbol('request id');
 const ERROR_NUMBER = Symbol('error number');
 const PLANT_ID = Symbol('plant id');
+const TRACE_ID = Symbol('trace id');
 
 /** What a response keeps for those who observe requests. Symbols, since its other keys are the platform's. */
 interface Annotated {
   [REQUEST_ID]?: string | undefined;
   [ERROR_NUMBER]?: number;
   [PLANT_ID]?: bigint;
+  [TRACE_ID]?: string;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
@@ -78,6 +80,21 @@ export function plantIdOf(response: ServerResponse): bigint | undefined {
 
 export function setPlantId(reply: PlatformResponse, id: bigint): void {
   (nodeResponse(reply) as Annotated)[PLANT_ID] = id;
+}
+
+/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
+
+/** The id of the trace that a request belongs to: of our own span, or else the client's. */
+export function traceIdOf(response: ServerResponse): string | undefined {
+  const { [TRACE_ID]: own } = response as Annotated;
+  const { traceparent } = response.req.headers;
+  if (own !== undefined || typeof traceparent !== 'string') return own;
+  return TRACEPARENT.exec(traceparent)?.groups?.id;
+}
+
+export function setTraceId(response: ServerResponse, id: string): void {
+  (response as Annotated)[TRACE_ID] = id;
 }
 
 /** No answer is for a cache, or to be taken for anything but JSON. */
