@@ -52,7 +52,15 @@ export class AccessLog implements RequestObserver {
       );
   }
 
-  private describe({ request, response, requestId, error, durationMs, principal, plantId }: Answer): Record<string, unknown> {
+  private describe({
+    request,
+    response,
+    requestId,
+    error,
+    durationMs,
+    principal,
+    plantId,
+  }: Answer): Record<string, unknown> {
     return {
       requestId,
       traceId: traceIdOf(response),
