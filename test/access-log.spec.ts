@@ -158,20 +158,17 @@ describe('The log of requests', () => {
     });
   });
 
-  it.each([{ LOG_REQUESTS: 'off' }, { LOG_REQUESTS: 'all', LOG_LEVEL: 'warn' }])(
-    'should be empty with %j',
-    async (variables) => {
-      await start(variables as Record<string, string>);
-      try {
-        await service.post('{}');
-        service.signal('SIGTERM');
-        await service.ended;
-        expect(requests()).toEqual([]);
-      } finally {
-        await stop();
-      }
-    },
-  );
+  it('should be empty where it is off', async () => {
+    await start({ LOG_REQUESTS: 'off' });
+    try {
+      expect(await service.post('{}')).toMatchObject({ status: 400 });
+      service.signal('SIGTERM');
+      await service.ended;
+      expect(requests()).toEqual([]);
+    } finally {
+      await stop();
+    }
+  });
 
   it('should be one readable line each with LOG_FORMAT=pretty', async () => {
     await start({ LOG_FORMAT: 'pretty', LOG_REQUESTS: 'all' });

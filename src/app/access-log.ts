@@ -45,11 +45,11 @@ export class AccessLog implements RequestObserver {
     const fields = this.describe(answer);
     if (logRequests === 'failures') this.logger.log(message, fields, CONTEXT);
     else if (logFormat === 'pretty') this.logger.print([message], CONTEXT, 'log', 'stdout', undefined, fields);
-    // Not by Nest's logger: it takes several times as long, and here each create has a line.
-    else
-      logWriter.write(
-        JSON.stringify({ time: new Date().toISOString(), level: 'info', context: CONTEXT, message, ...fields }),
-      );
+    // Not by Nest's logger, which takes several times as long: here each create has a line.
+    else {
+      const head = `{"time":"${new Date().toISOString()}","level":"info","context":"${CONTEXT}","message":${JSON.stringify(message)},`;
+      logWriter.write(head + JSON.stringify(fields).slice(1));
+    }
   }
 
   private describe({

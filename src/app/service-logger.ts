@@ -44,7 +44,8 @@ export class ServiceLogger extends ConsoleLogger {
       logLevels,
       json: logFormat === 'json',
       flattenParams: true,
-      colors: logFormat === 'pretty' && process.stdout.isTTY,
+      // On a terminal Nest decides, as NO_COLOR says.
+      ...(!process.stdout.isTTY && { colors: false }),
     });
   }
 

@@ -21,9 +21,11 @@ export function clientAddress(request: PlatformRequest): string | undefined {
 
 function addressOf(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
+  // Most often; what follows takes longer.
+  if (isIP(text) !== 0) return text;
   const { v4, v6 } = WITH_PORT.exec(text)?.groups ?? {};
-  const address = v4 ?? v6 ?? text;
-  return isIP(address) === 0 ? undefined : address;
+  const address = v4 ?? v6;
+  return address === undefined || isIP(address) === 0 ? undefined : address;
 }
 
 /** What a request is counted by: the IPv4 address of its client, or the /64 of its IPv6 address, as that is what one client has at least. */
