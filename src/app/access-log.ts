@@ -27,6 +27,9 @@ export class AccessLog implements RequestObserver {
   /** The last path, since most requests have the same. */
   private url: string | undefined;
   private path: string | undefined;
+  /** This millisecond, and as it is written: with many requests several are in one. */
+  private now = 0;
+  private time = '';
 
   constructor(
     private readonly logger: ServiceLogger,
@@ -47,9 +50,18 @@ export class AccessLog implements RequestObserver {
     else if (logFormat === 'pretty') this.logger.print([message], CONTEXT, 'log', 'stdout', undefined, fields);
     // Not by Nest's logger, which takes several times as long: here each create has a line.
     else {
-      const head = `{"time":"${new Date().toISOString()}","level":"info","context":"${CONTEXT}","message":${JSON.stringify(message)},`;
+      const head = `{"time":"${this.timeNow()}","level":"info","context":"${CONTEXT}","message":${JSON.stringify(message)},`;
       logWriter.write(head + JSON.stringify(fields).slice(1));
     }
+  }
+
+  private timeNow(): string {
+    const now = Date.now();
+    if (now !== this.now) {
+      this.now = now;
+      this.time = new Date(now).toISOString();
+    }
+    return this.time;
   }
 
   private describe({
