@@ -75,7 +75,7 @@ describe('plant-store serve', () => {
 
     expect(service.log.length).toBeGreaterThan(1);
     for (const entry of service.log) {
-      expect(entry).toMatchObject({ level: expect.any(String) as unknown, timestamp: expect.any(Number) as unknown });
+      expect(entry).toMatchObject({ level: expect.any(String) as unknown, time: expect.any(String) as unknown });
     }
     expect(service.output).not.toMatch(TOKEN);
     expect(service.output).not.toMatch(migrated.url);

@@ -211,7 +211,7 @@ describe('The connection for access tokens', () => {
           level: 'warn',
           message: expect.stringMatching(/valid for 5 more minutes/),
         }),
-        expect.objectContaining({ level: 'log' }),
+        expect.objectContaining({ level: 'info' }),
       ]);
     } finally {
       await service[Symbol.asyncDispose]();

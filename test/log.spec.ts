@@ -13,6 +13,7 @@ import { PlantStoreProcess } from './support/process.js';
 import { serviceVariables } from './support/service-variables.js';
 import { errorOf } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';
+import { sendInTurn } from './support/requests-in-turn.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
@@ -47,7 +48,8 @@ describe('The log of failures in numbers', () => {
     return { numbers: answers.flat().map(errorOf), seconds: Math.ceil((performance.now() - start) / 1000) };
   }
 
-  const failures = (): Entry[] => service.log.filter(({ error }) => Number(error) >= 50000);
+  const failures = (): Entry[] =>
+    service.log.filter(({ context, error }) => context !== 'Request' && Number(error) >= 50000);
   const suppressed = (): number => failures().reduce((sum, entry) => sum + Number(entry.suppressed ?? 0), 0);
 
   it('should have a few lines a second, and the number of the others', async () => {
@@ -78,6 +80,53 @@ describe('The log of failures in numbers', () => {
     const ids = failures().filter(({ requestId }) => String(requestId).startsWith(ONCE));
     expect(ids.length).toBeGreaterThanOrEqual(100);
     expect(ids.length).toBeLessThanOrEqual(101 * (seconds + 1));
+  });
+});
+
+describe('The log of a start and its end', () => {
+  let database: TestDatabase;
+  let service: PlantStoreProcess;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    service = await PlantStoreProcess.serve(database.url, {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`process.once('SIGUSR2', () => { throw new Error('unforeseen'); })`)}`,
+    });
+  });
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  it('should say what was started, with which database, why it stops and how long that took', async () => {
+    await service.printed(/Started plant-store .*\n/);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const { hostname, port, pathname } = new URL(database.url);
+    expect(service.log.find(({ message }) => String(message).startsWith('Started'))).toMatchObject({
+      level: 'info',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      public: `http://127.0.0.1:${service.port}`,
+      management: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      database: expect.stringContaining(`${pathname.slice(1)} at ${hostname}:${port}`),
+      schema: expect.any(String),
+      databaseVersion: expect.stringMatching(/^\d+\.\d+/),
+      databasePoolSize: 10,
+      errorStatus: 'contract',
+      production: false,
+    });
+    expect(service.log.slice(-2)).toMatchObject([
+      { message: expect.stringMatching(/^Stopping;/), reason: 'SIGTERM' },
+      { message: expect.stringMatching(/^Stopped after \d+\.\d s$/), reason: 'SIGTERM', exitCode: 0 },
+    ]);
+  });
+
+  it('should have the failure that ends the process', async () => {
+    service.signal('SIGUSR2');
+    expect(await service.ended).not.toBe(0);
+    const fatal = service.stdout.split('\n').find((line) => line.includes('"fatal"'));
+    expect(JSON.parse(fatal ?? '{}')).toMatchObject({ stack: expect.stringContaining('Error: unforeseen') });
   });
 });
 
@@ -127,7 +176,7 @@ describe('A log that nobody reads', () => {
     expect(text.split('\n').length - 1).toBe(100);
   });
 
-  it('should not keep a service that stops', async () => {
+  it('should hold up no request of a service that logs them all, and not keep it when it stops', async () => {
     const database = await createTestDatabase();
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-log-'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
@@ -138,13 +187,22 @@ describe('A log that nobody reads', () => {
       expect(() => {
         for (;;) writeSync(pipe, 'x');
       }).toThrow('EAGAIN');
-      const port = await freePort();
+      const [port, managementPort] = [await freePort(), await freePort()];
+      const ports = { PORT: String(port), MANAGEMENT_PORT: String(managementPort) };
       service = spawn(process.execPath, [main, 'serve'], {
-        env: { ...serviceVariables(database.url), PORT: String(port) },
+        env: { ...serviceVariables(database.url), ...ports, LOG_REQUESTS: 'all' },
         stdio: ['ignore', pipe, 'inherit'],
       });
       const ended = once(service, 'exit');
       await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));
+      const dropped = async (): Promise<number> => {
+        const page = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+        return Number(/^plant_store_log_lines_dropped_total (\d+)$/m.exec(page)?.[1]);
+      };
+      // Each request is answered, however many lines wait.
+      const requests = Array.from({ length: 500 }, () => ({ headers: { 'X-Request-Id': 'x'.repeat(128) } }));
+      do await Promise.all(Array.from({ length: 8 }, () => sendInTurn(port, requests)));
+      while ((await dropped()) < 100);
       service.kill('SIGTERM');
       expect(await ended).toEqual([0, null]);
     } finally {

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PlantsModule } from '../src/index.js';
+import { adapterOf } from './support/adapter.js';
+import { RecordingLogger } from './support/guest-host/recording.logger.js';
+import { PLATFORMS } from './support/platforms.js';
 import { RawConnection, type RawResponse } from './support/raw-connection.js';
 import { postHead, requestHead } from './support/request.js';
 import { startStore, type Store } from './support/store.js';
+import { createTestDatabase } from './support/test-database.js';
 
 const NEW_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLANT = '{"id":1,"name":"Rose"}';
@@ -62,5 +71,45 @@ describe('X-Request-Id', () => {
   it.each(['a b', '"', 'é', 'x'.repeat(129), ['a', 'b']])('should be a new one in place of %j', async (id) => {
     const response = await answer(requestHead('GET /trees HTTP/1.1', { 'X-Request-Id': id }));
     expect(response?.headers['x-request-id']).toMatch(NEW_ID);
+  });
+});
+
+describe.each(PLATFORMS)('X-Request-Id that a host on %s has set', (platform) => {
+  it("should be that of the answer and of the store's line in the log", async () => {
+    const database = await createTestDatabase();
+    @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' })] })
+    class HostModule {}
+    const logger = new RecordingLogger();
+    const app = await NestFactory.create(HostModule, adapterOf(platform), { logger, abortOnError: false });
+    try {
+      if (platform === 'express') {
+        app.use((_request: IncomingMessage, response: ServerResponse, next: () => void) => {
+          response.setHeader('X-Request-Id', 'of-the-host');
+          next();
+        });
+      } else {
+        const fastify = app.getHttpAdapter().getInstance() as FastifyInstance;
+        fastify.addHook('onRequest', (_request, reply, done) => {
+          void reply.header('X-Request-Id', 'of-the-host');
+          done();
+        });
+      }
+      await app.listen(0, '127.0.0.1');
+      const create = async (): Promise<Response> =>
+        fetch(`${await app.getUrl()}/plants`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', 'X-Request-Id': 'of-the-client' },
+          body: PLANT,
+        });
+      expect((await create()).headers.get('x-request-id')).toBe('of-the-host');
+      await database.query('ALTER TABLE plants RENAME TO lost_plants');
+      expect((await create()).headers.get('x-request-id')).toBe('of-the-host');
+      expect(logger.entries.filter(({ level }) => level === 'error')).toMatchObject([
+        { details: [expect.objectContaining({ error: 50000, requestId: 'of-the-host' }), expect.any(String)] },
+      ]);
+    } finally {
+      await app.close();
+      await database.drop();
+    }
   });
 });

@@ -51,7 +51,7 @@ describe('Shutdown', () => {
       expect(await service.ended).toBe(0);
       expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
       expect(service.stderr).toBe('');
-      expect(service.log.filter(({ level }) => level !== 'log')).toEqual([]);
+      expect(service.log.filter(({ level }) => level !== 'info')).toEqual([]);
     },
   );
 

@@ -34,7 +34,7 @@ describe('Stop under load', () => {
         // Those that were waiting at the signal, or were sent since.
         expect(clients.closings).toBeGreaterThanOrEqual(CLIENTS);
         expect(clients.lateKeepAlives).toBe(0);
-        expect(service.log.filter(({ level }) => level !== 'log')).toEqual([]);
+        expect(service.log.filter(({ level }) => level !== 'info')).toEqual([]);
         created.push(...clients.created);
       }
       const rows = await database.query<{ id: string }>('SELECT id FROM plants');

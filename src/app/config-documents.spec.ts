@@ -60,6 +60,7 @@ describe(describeVariables.name, () => {
       ['MAX_CONNECTIONS', '10000'],
       ['LOG_LEVEL', 'info'],
       ['LOG_FORMAT', 'json'],
+      ['LOG_REQUESTS', 'failures'],
       ['DOCS', 'on'],
       ['CORS_ORIGINS', ''],
       ['REQUEST_TIMEOUT', '10000'],

@@ -232,6 +232,13 @@ export class Environment {
   @Word({ json: 'json', pretty: 'pretty' })
   logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
 
+  @Variable(
+    'LOG_REQUESTS',
+    'Requests that are logged: off, failures (refusals and errors, at most ten a second of one error number) or all.',
+  )
+  @Word({ off: 'off', failures: 'failures', all: 'all' })
+  logRequests: 'off' | 'failures' | 'all' = 'failures';
+
   @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
   @OnOrOff()
   docs = true;

@@ -8,6 +8,7 @@ import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { ClientStatistics } from '../management/client-statistics.js';
 import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError } from '../management/management-server.js';
+import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
@@ -34,7 +35,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
   const tracing = await startTracing(options, logger);
-  const observers = [clients, ...(tracing ? [tracing.requests] : [])];
+  const observers = [clients, ...(tracing ? [tracing.requests] : []), ...AccessLog.observers(logger, options)];
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options, clients, tracing),
     new PlantStoreAdapter(options, limit, observers),

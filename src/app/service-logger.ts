@@ -8,6 +8,9 @@ interface ServiceLoggerOptions {
 }
 
 const LEVELS: readonly LogLevel[] = ['verbose', 'debug', 'log', 'warn', 'error', 'fatal'];
+/** Nest's levels that have other names elsewhere, and in LOG_LEVEL. */
+const LEVEL_NAMES: Partial<Record<LogLevel, string>> = { log: 'info', verbose: 'trace' };
+const DEFAULT_CONTEXT = 'PlantStore';
 /** Contexts in which Nest logs its own start: of use only to those who change it, so it is logged from `debug` on. */
 const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
@@ -26,15 +29,14 @@ const MAX_PART_LENGTH = 200;
 type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * Nest's console logger with the level and format of the configuration. Of one kind it prints ten lines a second. Of more, it prints the
- * last one when the second is over, with the number of the others.
+ * Nest's logger with the level and format of the configuration, and with lines of our own form, which never wait for their reader. Of one
+ * kind it prints ten lines a second. Of more, it prints the last one when the second is over, with the number of the others.
  */
 export class ServiceLogger extends ConsoleLogger {
   /** The lines of this window, how many and the last one that was not printed, by kind. */
   private readonly kinds = new Map<string, { count: number; suppressed: number; last?: Line }>();
   private windowEnd = 0;
   private timer: NodeJS.Timeout | undefined;
-  private isPrinting = true;
 
   constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
@@ -42,8 +44,8 @@ export class ServiceLogger extends ConsoleLogger {
       logLevels,
       json: logFormat === 'json',
       flattenParams: true,
-      colors: logFormat === 'pretty' && process.stdout.isTTY && process.stdout.hasColors(),
-      prefix: 'plant-store',
+      // On a terminal Nest decides, as NO_COLOR says.
+      ...(!(process.stdout.isTTY && process.stdout.hasColors()) && { colors: false }),
     });
   }
 
@@ -66,9 +68,8 @@ export class ServiceLogger extends ConsoleLogger {
     const kind = this.kinds.get(key) ?? { count: 0, suppressed: 0 };
     this.kinds.set(key, kind);
     kind.count += 1;
-    this.isPrinting = kind.count <= (line[5]?.error === 50000 ? MAX_UNFORESEEN_LINES : MAX_LINES);
-    if (this.isPrinting) {
-      super.printMessages(...line);
+    if (kind.count <= (line[5]?.error === 50000 ? MAX_UNFORESEEN_LINES : MAX_LINES)) {
+      this.print(...line);
       return;
     }
     if (kind.last !== undefined) kind.suppressed += 1;
@@ -78,13 +79,33 @@ export class ServiceLogger extends ConsoleLogger {
     process.once('exit', this.endWindow);
   }
 
-  /** Nest calls it after printMessages(). */
-  protected override printStackTrace(stack: string): void {
-    if (this.isPrinting) super.printStackTrace(stack);
+  /** Prints a line, however many there are of its kind. */
+  print(...[messages, context = DEFAULT_CONTEXT, level = 'log', stream, stack, fields]: Line): void {
+    if (this.options.json) {
+      super.printMessages(messages, context, level, stream, stack, fields);
+      return;
+    }
+    for (const message of messages) {
+      const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
+      const text =
+        `${new Date().toISOString()} ${this.colorize(nameOf(level).padStart(5), level)} ${this.formatContext(context)}` +
+        this.stringifyMessage(message, level) +
+        (given.length > 0 ? ` ${this.stringifyParams(Object.fromEntries(given))}` : '');
+      logWriter.write(typeof stack === 'string' ? `${text}\n${stack}` : text, false);
+    }
+  }
+
+  /** The stack is part of its line. */
+  protected override printStackTrace(): void {
+    // Nothing is left to print.
   }
 
   protected override printAsJson(message: unknown, options: { context: string; logLevel: LogLevel }): void {
-    logWriter.write(this.stringifyJsonLogObject(this.getJsonLogObject(message, options)));
+    const { level, timestamp, ...fields } = this.getJsonLogObject(message, options);
+    const head = { time: new Date(timestamp).toISOString(), level: nameOf(level), context: options.context };
+    const text = this.stringifyJsonLogObject({ ...head, ...fields, pid: undefined });
+    // What Nest cannot serialize it inspects, and that is no JSON.
+    logWriter.write(text.startsWith('{"') ? text : JSON.stringify({ ...head, message: text }));
   }
 
   private readonly endWindow = (): void => {
@@ -98,13 +119,17 @@ export class ServiceLogger extends ConsoleLogger {
       if (last === undefined) continue;
       this.kinds.set(key, { count: 1, suppressed: 0 });
       const [messages, context, level, stream, stack, fields] = last;
-      super.printMessages(messages, context, level, stream, stack, suppressed > 0 ? { ...fields, suppressed } : fields);
+      this.print(messages, context, level, stream, stack, suppressed > 0 ? { ...fields, suppressed } : fields);
     }
   };
 }
 
-function kindOf([[message], context, level, , stack]: Line): string {
+function kindOf([[message], context, level, , stack, fields]: Line): string {
   const [cause] = String(stack).split('\n', 1);
   const parts = [level, context, message, cause].map((part) => String(part).slice(0, MAX_PART_LENGTH));
-  return parts.join(' ').replace(VARIABLE_PARTS, '');
+  return `${parts.join(' ').replace(VARIABLE_PARTS, '')} ${String(fields?.error)}`;
+}
+
+function nameOf(level: LogLevel): string {
+  return LEVEL_NAMES[level] ?? level;
 }

@@ -2,9 +2,11 @@ import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
+import { logWriter } from '../util/log-writer.js';
 import { reasonOf } from '../util/text.js';
 import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
+import { describeFailure } from './output.js';
 
 /** Time that a stop gives the query for valid access tokens. */
 const HINT_TIMEOUT_MS = 1000;
@@ -32,13 +34,14 @@ export async function serve(): Promise<void> {
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
   // Nor may a collector of traces that does not answer, once the log is written.
+  logWriter.flush();
   process.stdout.write('', () => process.exit());
 }
 
 async function run(
   environment: Environment,
   databaseUrl: string,
-  stopped: Promise<void>,
+  stopped: Promise<string>,
   location?: string,
 ): Promise<void> {
   const { accessTokens, jwtIssuer, production, basePath, docs, databasePassword: password } = environment;
@@ -47,18 +50,33 @@ async function run(
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { startApp }] = await Promise.all([import('@nestjs/common'), import('../app/create-app.js')]);
-  const app = await startApp(Object.assign(environment, { databaseUrl }));
+  const [{ Logger }, { startApp }, { logStart }] = await Promise.all([
+    import('@nestjs/common'),
+    import('../app/create-app.js'),
+    import('../app/start-line.js'),
+  ]);
+  const options = Object.assign(environment, { databaseUrl });
+  const app = await startApp(options);
   const logger = new Logger('PlantStore');
   const url = await app.getUrl();
   logger.log(`Listening on ${url}${basePath}/plants`);
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
+  // Before what is printed next, which does not go to the log.
+  logWriter.flush();
+  void logStart(app, options, logger);
+  process.on('uncaughtExceptionMonitor', (error) => {
+    logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
+  });
   printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
   if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
 
-  await stopped;
-  logger.log('Stopping; requests in flight are answered first');
+  const reason = await stopped;
+  const start = performance.now();
+  logger.log('Stopping; requests in flight are answered first', { reason });
+  process.once('exit', (exitCode) => {
+    logger.log(`Stopped after ${((performance.now() - start) / 1000).toFixed(1)} s`, { reason, exitCode });
+  });
   setTimeout(() => {
     stopping.abort();
   }, HINT_TIMEOUT_MS).unref();
@@ -73,22 +91,26 @@ async function run(
   });
 }
 
-/** Resolves at the first SIGINT or SIGTERM. The second one ends the process at once. */
-function shutdownSignal(): Promise<void> {
+/** Resolves to what asks for the stop: the first SIGINT or SIGTERM. The second one ends the process at once. */
+function shutdownSignal(): Promise<string> {
   return new Promise((resolve) => {
     let first: number | undefined;
-    const onSignal = (signal: NodeJS.Signals): void => {
+    const stop = (signal: NodeJS.Signals, reason: string): void => {
       const now = performance.now();
       first ??= now;
       if (now - first > REPEATED_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
-      resolve();
+      resolve(reason);
     };
-    process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        stop(signal, signal);
+      });
+    }
     if (process.env.npm_lifecycle_event === undefined) return;
     // npm signals its shell, which ends without passing the signal on.
     const shell = process.ppid;
     setInterval(() => {
-      if (first === undefined && process.ppid !== shell) onSignal('SIGTERM');
+      if (first === undefined && process.ppid !== shell) stop('SIGTERM', 'the shell of npm has ended');
     }, REPEATED_SIGNAL_MS).unref();
   });
 }

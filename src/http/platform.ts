@@ -82,9 +82,15 @@ export function setPlantId(reply: PlatformResponse, id: bigint): void {
   (nodeResponse(reply) as Annotated)[PLANT_ID] = id;
 }
 
-/** The trace of the span of a request, where it has one. */
+/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
+
+/** The id of the trace that a request belongs to: of our own span, or else the client's. */
 export function traceIdOf(response: ServerResponse): string | undefined {
-  return (response as Annotated)[TRACE_ID];
+  const { [TRACE_ID]: own } = response as Annotated;
+  const { traceparent } = response.req.headers;
+  if (own !== undefined || typeof traceparent !== 'string') return own;
+  return TRACEPARENT.exec(traceparent)?.groups?.id;
 }
 
 export function setTraceId(response: ServerResponse, id: string): void {
