@@ -64,9 +64,12 @@ export class AccessLog implements RequestObserver {
     const { method, headers, socket } = request;
     // Without this header it is what Express would find, at a cost.
     const client = headers['x-forwarded-for'] === undefined ? socket.remoteAddress : clientAddress(request);
+    // Of integers: a fraction takes several times as long to print.
+    const microseconds = Math.round(durationMs * 1000);
+    const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
       `"requestId":${quoted(requestId)}${field('traceId', traceIdOf(response))}${field('client', client)}` +
-      `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${Math.round(durationMs * 1000) / 1000}` +
+      `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
       `${field('token', principal)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );
   }
