@@ -1,19 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createTogether } from './support/create-together.js';
-import { freePort } from './support/free-port.js';
 import { PlantStoreProcess } from './support/process.js';
-import { serviceVariables } from './support/service-variables.js';
 import { errorOf } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';
-import { sendInTurn } from './support/requests-in-turn.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
@@ -132,7 +125,6 @@ describe('The log of a start and its end', () => {
 
 describe('A log that nobody reads', () => {
   const script = fileURLToPath(new URL('support/line-writer.mjs', import.meta.url));
-  const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
   it('should keep no request waiting, drop lines, count them, and say so once it is read', async () => {
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -174,43 +166,6 @@ describe('A log that nobody reads', () => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     expect(await closed).toEqual([0, null]);
     expect(text.split('\n').length - 1).toBe(100);
-  });
-
-  it('should hold up no request of a service that logs them all, and not keep it when it stops', async () => {
-    const database = await createTestDatabase();
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-log-'));
-    execFileSync('mkfifo', [join(folder, 'pipe')]);
-    const pipe = openSync(join(folder, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
-    let service: ChildProcess | undefined;
-    try {
-      // No line fits into it any more.
-      expect(() => {
-        for (;;) writeSync(pipe, 'x');
-      }).toThrow('EAGAIN');
-      const [port, managementPort] = [await freePort(), await freePort()];
-      const ports = { PORT: String(port), MANAGEMENT_PORT: String(managementPort) };
-      service = spawn(process.execPath, [main, 'serve'], {
-        env: { ...serviceVariables(database.url), ...ports, LOG_REQUESTS: 'all' },
-        stdio: ['ignore', pipe, 'inherit'],
-      });
-      const ended = once(service, 'exit');
-      await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));
-      const dropped = async (): Promise<number> => {
-        const page = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
-        return Number(/^plant_store_log_lines_dropped_total (\d+)$/m.exec(page)?.[1]);
-      };
-      // Each request is answered, however many lines wait.
-      const requests = Array.from({ length: 500 }, () => ({ headers: { 'X-Request-Id': 'x'.repeat(128) } }));
-      do await Promise.all(Array.from({ length: 8 }, () => sendInTurn(port, requests)));
-      while ((await dropped()) < 100);
-      service.kill('SIGTERM');
-      expect(await ended).toEqual([0, null]);
-    } finally {
-      service?.kill('SIGKILL');
-      closeSync(pipe);
-      await rm(folder, { recursive: true });
-      await database.drop();
-    }
   });
 
   it('should not end the process where its reader has', async () => {

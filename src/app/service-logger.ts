@@ -1,23 +1,18 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestApplication } from '@nestjs/core';
 import { logWriter } from '../util/log-writer.js';
+import type { Environment } from './config.js';
 
-interface ServiceLoggerOptions {
-  logLevel: LogLevel;
-  logFormat: 'json' | 'pretty';
-}
-
-const LEVELS: readonly LogLevel[] = ['verbose', 'debug', 'log', 'warn', 'error', 'fatal'];
-/** Nest's levels that have other names elsewhere, and in LOG_LEVEL. */
-const LEVEL_NAMES: Partial<Record<LogLevel, string>> = { log: 'info', verbose: 'trace' };
+/** Nest's levels, from the lowest, by the names that they have in LOG_LEVEL and elsewhere. */
+const LEVEL_NAMES = { verbose: 'trace', debug: 'debug', log: 'info', warn: 'warn', error: 'error', fatal: 'fatal' };
+const LEVELS = Object.keys(LEVEL_NAMES) as LogLevel[];
 const DEFAULT_CONTEXT = 'PlantStore';
 /** Contexts in which Nest logs its own start: of use only to those who change it, so it is logged from `debug` on. */
 const WIRING = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
 const WINDOW_MS = 1000;
-/** Lines of one kind in a window. */
+/** Lines of one kind in a window, and of 50000: its answer has no more than the request id under which the log says what failed. */
 const MAX_LINES = 10;
-/** The same for 50000: its answer has no more than the request id under which the log says what failed. */
 const MAX_UNFORESEEN_LINES = 100;
 /** Kinds in a window; all others are one for each level. */
 const MAX_KINDS = 100;
@@ -38,7 +33,7 @@ export class ServiceLogger extends ConsoleLogger {
   private windowEnd = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor({ logLevel, logFormat }: ServiceLoggerOptions) {
+  constructor({ logLevel, logFormat }: Pick<Environment, 'logLevel' | 'logFormat'>) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
     super({
       logLevels,
@@ -49,22 +44,15 @@ export class ServiceLogger extends ConsoleLogger {
     });
   }
 
-  /** Nest reports that it cannot listen, and so does the command: once is enough. */
-  override error(message: unknown, ...rest: unknown[]): void {
-    if (rest.at(-1) === NestApplication.name) return;
-    super.error(message, ...(rest as [string]));
-  }
-
-  override log(message: unknown, ...rest: unknown[]): void {
-    if (WIRING.has(rest.at(-1) as string) && !this.isLevelEnabled('debug')) return;
-    super.log(message, ...(rest as [string]));
-  }
-
   protected override printMessages(...line: Line): void {
+    const [, context = '', level] = line;
+    // Nest reports that it cannot listen, and so does the command: once is enough.
+    if (level === 'error' && context === NestApplication.name) return;
+    if (level === 'log' && WIRING.has(context) && !this.isLevelEnabled('debug')) return;
     const now = performance.now();
     if (now >= this.windowEnd) this.endWindow();
     const name = kindOf(line);
-    const key = this.kinds.has(name) || this.kinds.size < MAX_KINDS ? name : String(line[2]);
+    const key = this.kinds.has(name) || this.kinds.size < MAX_KINDS ? name : String(level);
     const kind = this.kinds.get(key) ?? { count: 0, suppressed: 0 };
     this.kinds.set(key, kind);
     kind.count += 1;
@@ -88,7 +76,7 @@ export class ServiceLogger extends ConsoleLogger {
     for (const message of messages) {
       const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
       const text =
-        `${new Date().toISOString()} ${this.colorize(nameOf(level).padStart(5), level)} ${this.formatContext(context)}` +
+        `${new Date().toISOString()} ${this.colorize(LEVEL_NAMES[level].padStart(5), level)} ${this.formatContext(context)}` +
         this.stringifyMessage(message, level) +
         (given.length > 0 ? ` ${this.stringifyParams(Object.fromEntries(given))}` : '');
       logWriter.write(typeof stack === 'string' ? `${text}\n${stack}` : text, false);
@@ -102,7 +90,7 @@ export class ServiceLogger extends ConsoleLogger {
 
   protected override printAsJson(message: unknown, options: { context: string; logLevel: LogLevel }): void {
     const { level, timestamp, ...fields } = this.getJsonLogObject(message, options);
-    const head = { time: new Date(timestamp).toISOString(), level: nameOf(level), context: options.context };
+    const head = { time: new Date(timestamp).toISOString(), level: LEVEL_NAMES[level], context: options.context };
     const text = this.stringifyJsonLogObject({ ...head, ...fields, pid: undefined });
     // What Nest cannot serialize it inspects, and that is no JSON.
     logWriter.write(text.startsWith('{"') ? text : JSON.stringify({ ...head, message: text }));
@@ -118,8 +106,8 @@ export class ServiceLogger extends ConsoleLogger {
     for (const [key, { last, suppressed }] of ended) {
       if (last === undefined) continue;
       this.kinds.set(key, { count: 1, suppressed: 0 });
-      const [messages, context, level, stream, stack, fields] = last;
-      this.print(messages, context, level, stream, stack, suppressed > 0 ? { ...fields, suppressed } : fields);
+      if (suppressed > 0) last[5] = { ...last[5], suppressed };
+      this.print(...last);
     }
   };
 }
@@ -128,8 +116,4 @@ function kindOf([[message], context, level, , stack, fields]: Line): string {
   const [cause] = String(stack).split('\n', 1);
   const parts = [level, context, message, cause].map((part) => String(part).slice(0, MAX_PART_LENGTH));
   return `${parts.join(' ').replace(VARIABLE_PARTS, '')} ${String(fields?.error)}`;
-}
-
-function nameOf(level: LogLevel): string {
-  return LEVEL_NAMES[level] ?? level;
 }

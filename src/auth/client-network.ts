@@ -7,7 +7,6 @@ const UNKNOWN = 'unknown';
 /** Some proxies add the port of the client. */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+))(?::\d+)?$/;
 const IPV4_MAPPED = /^::ffff:(?<v4>[\d.]+)$/;
-const IPV4_WITHIN = /\d+(?:\.\d+){3}$/;
 
 /**
  * The address of the client; undefined where it is not known. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of
@@ -30,24 +29,15 @@ function addressOf(text: unknown): string | undefined {
 
 /** What a request is counted by: the IPv4 address of its client, or the /64 of its IPv6 address, as that is what one client has at least. */
 export function clientNetwork(request: PlatformRequest): string {
-  const address = clientAddress(request);
-  if (address === undefined) return UNKNOWN;
-  return isIP(address) === 4 ? address : networkOfIPv6(address);
-}
-
-function networkOfIPv6(text: string): string {
+  const text = clientAddress(request);
+  if (text === undefined) return UNKNOWN;
+  if (isIP(text) === 4) return text;
   // Without its zone, which SocketAddress does not take, and in the one spelling of RFC 5952.
   const [zoneless = ''] = text.split('%', 1);
   const { address } = new SocketAddress({ address: zoneless, family: 'ipv6' });
   const mapped = IPV4_MAPPED.exec(address)?.groups?.v4;
   if (mapped !== undefined) return mapped;
-  const [head, tail] = address.replace(IPV4_WITHIN, '0:0').split('::', 2).map(groupsOf);
-  const left = head ?? [];
-  const right = tail ?? [];
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
-}
-
-function groupsOf(part: string): string[] {
-  return part === '' ? [] : part.split(':');
+  const [left = [], right = []] = address.split('::', 2).map((part) => part.split(':').filter(Boolean));
+  while (left.length + right.length < 8) left.push('0');
+  return `${[...left, ...right].slice(0, 4).join(':')}::/64`;
 }

@@ -1,4 +1,5 @@
-const MAX_WAITING_BYTES = 4_194_304;
+/** In characters, as Node.js counts what waits; nearly all take one byte. */
+const MAX_WAITING_LENGTH = 4_194_304;
 
 /**
  * Writes lines to standard output without waiting for its reader: Node.js keeps what a pipe does not take. The lines of one turn of the
@@ -9,32 +10,26 @@ class LogWriter {
   dropped = 0;
   /** How many of them lines have mentioned. */
   private mentioned = 0;
-  /** The lines of this turn, how many, and their size. */
+  /** The lines of this turn, and how many. */
   private text = '';
   private lines = 0;
-  private bytes = 0;
-  private isListening = false;
-  private isExiting = false;
+  private isExiting: boolean | undefined;
 
   /** @param isJson whether the line is a JSON object, which then has the number of dropped lines as a field */
   write(line: string, isJson = true): void {
-    const dropped = this.dropped - this.mentioned;
-    let text = `${line}\n`;
-    if (dropped > 0)
-      text = isJson ? `${line.slice(0, -1)},"dropped":${dropped}}\n` : `${line} { dropped: ${dropped} }\n`;
-    const bytes = Buffer.byteLength(text);
-    if (process.stdout.writableLength + this.bytes + bytes > MAX_WAITING_BYTES) {
+    if (process.stdout.writableLength + this.text.length + line.length >= MAX_WAITING_LENGTH) {
       this.dropped += 1;
       return;
     }
+    const dropped = this.dropped - this.mentioned;
     this.mentioned = this.dropped;
-    this.text += text;
-    this.bytes += bytes;
+    if (dropped === 0) this.text += `${line}\n`;
+    else this.text += isJson ? `${line.slice(0, -1)},"dropped":${dropped}}\n` : `${line} { dropped: ${dropped} }\n`;
     this.lines += 1;
     if (this.isExiting) this.flush();
     else if (this.lines === 1) setImmediate(this.flush);
-    if (this.isListening) return;
-    this.isListening = true;
+    if (this.isExiting !== undefined) return;
+    this.isExiting = false;
     // After it no turn follows. Other listeners may still write.
     process.once('exit', () => {
       this.isExiting = true;
@@ -48,7 +43,6 @@ class LogWriter {
     if (lines === 0) return;
     this.text = '';
     this.lines = 0;
-    this.bytes = 0;
     // Without a listener the end of the reader would be the end of the process.
     if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
     process.stdout.write(text, (error) => {
