@@ -129,10 +129,6 @@ describe('An endpoint for traces', () => {
       /OTEL_EXPORTER_OTLP_PROTOCOL: is "grpc", should be http\/protobuf/,
     ],
     [
-      { [ENDPOINT]: 'http://a', OTEL_TRACES_EXPORTER: 'zipkin' },
-      /OTEL_TRACES_EXPORTER: is "zipkin", should be otlp or none/,
-    ],
-    [
       { [ENDPOINT]: 'http://a', NODE_OPTIONS, HIDDEN: '@opentelemetry/sdk' },
       /OTEL_EXPORTER_OTLP_ENDPOINT: .*npm install @opentelemetry/,
     ],
