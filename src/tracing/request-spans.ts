@@ -9,11 +9,12 @@ const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
 /** Failures from here on are those of the service and its database. */
 const MIN_SERVICE_ERROR = 50000;
 
+const SPAN = Symbol('recorded span');
+type Recorded = ServerResponse & { [SPAN]?: Span };
+
 /** One span for each request, in the trace that its `traceparent` names. */
 export class RequestSpans implements RequestObserver {
   private readonly tracer = trace.getTracer('plant-store');
-  /** Those that are recorded. */
-  private readonly spans = new WeakMap<ServerResponse, Span>();
 
   /** @param route the one path that names a span: clients may ask for any other */
   constructor(private readonly route: string) {}
@@ -28,11 +29,11 @@ export class RequestSpans implements RequestObserver {
     setSpan(response, span.spanContext());
     // Most are not, where a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
-    this.spans.set(response, span);
+    (response as Recorded)[SPAN] = span;
     // Express' own, which go by the trusted proxies.
     const { ip, protocol } = request as { ip?: string; protocol?: string };
     const { address, port } = HOST.exec(headers.host ?? '')?.groups ?? {};
-    const attributes = {
+    span.setAttributes({
       'http.request.method': known ?? '_OTHER',
       'http.route': isRoute ? this.route : undefined,
       // A target of any other form may hold a password.
@@ -43,12 +44,11 @@ export class RequestSpans implements RequestObserver {
       'server.port': port && Number(port),
       'network.protocol.version': httpVersion,
       'user_agent.original': headers['user-agent'],
-    };
-    span.setAttributes(attributes);
+    });
   }
 
   answered({ response, error, plantId }: Answer): void {
-    const span = this.spans.get(response);
+    const span = (response as Recorded)[SPAN];
     if (span === undefined) return;
     span.setAttribute('http.response.status_code', response.statusCode);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));
