@@ -38,10 +38,10 @@ export async function startTracing(
     const right = "http/protobuf (the collector's port 4318), or left out";
     refuse(`${protocol}: is ${quote(env[protocol])}, should be ${right}`);
   }
-  const { TracingSdk } = await import('../tracing/sdk.js').catch((cause: unknown) => {
+  const { startSdk } = await import('../tracing/sdk.js').catch((cause: unknown) => {
     if (!String((cause as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw cause;
     const advice = `run "npm install ${PACKAGES.join(' ')}", or leave it out`;
     return refuse(`${name}: is set, but a package for traces is missing: ${advice}`, cause);
   });
-  return new TracingSdk(new URL(url).host, `${basePath}/plants`, shutdownTimeout, logger);
+  return startSdk(new URL(url).host, `${basePath}/plants`, shutdownTimeout, logger);
 }
