@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
-import { type DatabaseServer, parseDatabaseUrl } from './database-url.js';
+import { parseDatabaseUrl } from './database-url.js';
 import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
@@ -33,7 +33,6 @@ type Session = Readonly<{ processID: number; connection: { stream: Duplex } }>;
  */
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
-  readonly address: DatabaseServer;
   readonly keepsStatements: boolean;
   readonly timeout: number;
   inUse = 0;
@@ -53,7 +52,7 @@ export class ConnectionPool extends pg.Pool {
     size = DEFAULT_POOL_SIZE,
     timeout = DEFAULT_TIMEOUT,
   }: UrlDatabaseOptions) {
-    const { connectionString, schema, keepsStatements, isPooled, address } = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, keepsStatements, isPooled } = parseDatabaseUrl(url, password, ownSchema);
     super({
       connectionString,
       max: size,
@@ -65,7 +64,6 @@ export class ConnectionPool extends pg.Pool {
       application_name: 'plant-store',
     });
     this.schema = schema;
-    this.address = address;
     this.keepsStatements = keepsStatements;
     this.timeout = timeout;
     this.on('connect', ignoreErrors);

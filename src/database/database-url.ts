@@ -3,13 +3,6 @@ import pg from 'pg';
 /** The schema that PostgreSQL makes in every database. */
 export const DEFAULT_SCHEMA = 'public';
 
-/** Where a database is. */
-export interface DatabaseServer {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-}
-
 /** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. */
@@ -21,7 +14,6 @@ export interface DatabaseUrl {
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
   readonly isPooled: boolean;
-  readonly address: DatabaseServer;
   /** For people: database, host, port and user, never the password. */
   readonly description: string;
 }
@@ -75,7 +67,6 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
     user,
     keepsStatements,
     isPooled,
-    address: { host, port: Number(port), database },
     description: `${database} at ${host}:${port}${user && ` as ${user}`}`,
   };
 }

@@ -3,7 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { Histogram } from '../util/histogram.js';
 import { ConnectionPool } from './connection-pool.js';
-import { type DatabaseServer, DEFAULT_SCHEMA } from './database-url.js';
+import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
 import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
@@ -76,11 +76,6 @@ export class Database {
   /** Undefined where connections are borrowed from the host. */
   get pool(): PoolStatistics | undefined {
     return this.ownPool;
-  }
-
-  /** Where it is, if the connections are the store's own. */
-  get address(): DatabaseServer | undefined {
-    return this.ownPool?.address;
   }
 
   /** For a Prisma client. */

@@ -39,14 +39,21 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
 const REQUEST_ID = Symbol('request id');
 const ERROR_NUMBER = Symbol('error number');
 const PLANT_ID = Symbol('plant id');
-const TRACE_ID = Symbol('trace id');
+const SPAN = Symbol('span');
+
+/** A span as others name it. Not OpenTelemetry's own type: an application that has none reads these declarations too. */
+export interface SpanReference {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+}
 
 /** What a response keeps for those who observe requests. Symbols, since its other keys are the platform's. */
 interface Annotated {
   [REQUEST_ID]?: string | undefined;
   [ERROR_NUMBER]?: number;
   [PLANT_ID]?: bigint;
-  [TRACE_ID]?: string;
+  [SPAN]?: SpanReference;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
@@ -87,14 +94,19 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da
 
 /** The id of the trace that a request belongs to: of our own span, or else the client's. */
 export function traceIdOf(response: ServerResponse): string | undefined {
-  const { [TRACE_ID]: own } = response as Annotated;
+  const own = spanOf(response)?.traceId;
   const { traceparent } = response.req.headers;
   if (own !== undefined || typeof traceparent !== 'string') return own;
   return TRACEPARENT.exec(traceparent)?.groups?.id;
 }
 
-export function setTraceId(response: ServerResponse, id: string): void {
-  (response as Annotated)[TRACE_ID] = id;
+/** Our own span of a request; none where nobody traces, and in a host, which has its own. */
+export function spanOf(reply: PlatformResponse): SpanReference | undefined {
+  return (nodeResponse(reply) as Annotated)[SPAN];
+}
+
+export function setSpan(response: ServerResponse, span: SpanReference): void {
+  (response as Annotated)[SPAN] = span;
 }
 
 /** No answer is for a cache, or to be taken for anything but JSON. */

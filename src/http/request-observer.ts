@@ -18,8 +18,8 @@ export interface Answer {
 
 /** What the public listener calls for each request: metrics, the access log and traces. It must not throw. */
 export interface RequestObserver {
-  /** Goes on with the request by calling `proceed`, once and at once; what that begins is in the context of the caller. */
-  begin?: (request: IncomingMessage, response: ServerResponse, proceed: () => void) => void;
+  /** The headers of a request were read; nothing is done with it yet. */
+  begin?: (request: IncomingMessage, response: ServerResponse) => void;
   /** An answer is sent now. A request whose connection broke before is answered all the same, to nobody. */
   answered?: (answer: Answer) => void;
 }

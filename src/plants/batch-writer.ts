@@ -113,7 +113,7 @@ export class BatchWriter implements OnModuleInit {
     const sentAt = performance.now();
     let stored: Set<string>;
     try {
-      stored = new Set(await this.traced('INSERT', batch, () => this.statements.insert(plants, writeId)));
+      stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId)));
     } finally {
       this.statistics.statementSeconds.observeSince(sentAt);
       this.statistics.inFlight -= batch.length;
@@ -150,7 +150,7 @@ export class BatchWriter implements OnModuleInit {
     let plants: Map<bigint, StoredPlant>;
     try {
       const ids = unclear.map(({ plant }) => plant.id);
-      plants = await this.traced('SELECT', unclear, () => this.statements.findExisting(ids));
+      plants = await traceStatement('SELECT', unclear, () => this.statements.findExisting(ids));
     } catch (cause) {
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
       return this.repeat(unclear, error, (again) => this.resolveConflicts(again));
@@ -166,15 +166,6 @@ export class BatchWriter implements OnModuleInit {
         pending.succeed({ stored: false, existingPlant });
       }
     }
-  }
-
-  private traced<T>(
-    operation: 'INSERT' | 'SELECT',
-    creates: readonly PendingCreate[],
-    run: () => Promise<T>,
-  ): Promise<T> {
-    const { schema, address } = this.database;
-    return traceStatement({ operation, creates, schema, address }, run);
   }
 
   /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */

@@ -31,8 +31,10 @@ import {
   type PlatformResponse,
   sendJson,
   setPlantId,
+  spanOf,
 } from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
+import { withSpan } from '../tracing/statement-spans.js';
 import { idempotencyKey } from './idempotency-key.js';
 import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { describeCreatePlant } from './plants.openapi.js';
@@ -72,10 +74,10 @@ export abstract class PlantsController {
     const key = idempotencyKey(request);
     const newPlant = parseNewPlant(body);
     setPlantId(response, newPlant.id);
-    const plant = await this.plants.create(newPlant, {
-      idempotencyKey: key,
-      creator: this.settings.createdBy(request),
-    });
+    const creator = this.settings.createdBy(request);
+    const plant = await withSpan(spanOf(response), () =>
+      this.plants.create(newPlant, { idempotencyKey: key, creator }),
+    );
     sendJson(response, HttpStatus.OK, plant);
   }
 }

@@ -1,6 +1,6 @@
-import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTraceId } from '../http/platform.js';
+import { setSpan } from '../http/platform.js';
 import type { Answer, RequestObserver } from '../http/request-observer.js';
 
 /** Those of the semantic conventions; a client may send any word. */
@@ -9,44 +9,46 @@ const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
 /** Failures from here on are those of the service and its database. */
 const MIN_SERVICE_ERROR = 50000;
 
+const SPAN = Symbol('recorded span');
+type Recorded = ServerResponse & { [SPAN]?: Span };
+
 /** One span for each request, in the trace that its `traceparent` names. */
 export class RequestSpans implements RequestObserver {
   private readonly tracer = trace.getTracer('plant-store');
-  private readonly spans = new WeakMap<ServerResponse, Span>();
 
   /** @param route the one path that names a span: clients may ask for any other */
   constructor(private readonly route: string) {}
 
-  begin(request: IncomingMessage, response: ServerResponse, proceed: () => void): void {
+  begin(request: IncomingMessage, response: ServerResponse): void {
     const { headers, httpVersion, method = '', url = '' } = request;
+    const parent = headers.traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);
+    const known = METHODS.has(method) ? method : undefined;
+    const isRoute = url === this.route || url.startsWith(`${this.route}?`);
+    const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
+    const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+    setSpan(response, span.spanContext());
+    // Most are not, where a sampler decides: nothing more is done for them.
+    if (!span.isRecording()) return;
+    (response as Recorded)[SPAN] = span;
     // Express' own, which go by the trusted proxies.
     const { ip, protocol } = request as { ip?: string; protocol?: string };
     const { address, port } = HOST.exec(headers.host ?? '')?.groups ?? {};
-    const isKnown = METHODS.has(method);
-    // A target of any other form may hold a password.
-    const path = url.startsWith('/') ? url.split('?', 1)[0] : undefined;
-    const route = path === this.route ? path : undefined;
-    const attributes = {
-      'http.request.method': isKnown ? method : '_OTHER',
-      'http.route': route,
-      'url.path': path,
+    span.setAttributes({
+      'http.request.method': known ?? '_OTHER',
+      'http.route': isRoute ? this.route : undefined,
+      // A target of any other form may hold a password.
+      'url.path': url.startsWith('/') ? url.split('?', 1)[0] : undefined,
       'url.scheme': protocol,
       'client.address': ip,
       'server.address': address,
       'server.port': port && Number(port),
       'network.protocol.version': httpVersion,
       'user_agent.original': headers['user-agent'],
-    };
-    const parent = propagation.extract(ROOT_CONTEXT, headers);
-    const name = [isKnown ? method : 'HTTP', route].join(' ').trimEnd();
-    const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
-    this.spans.set(response, span);
-    setTraceId(response, span.spanContext().traceId);
-    context.with(trace.setSpan(parent, span), proceed);
+    });
   }
 
   answered({ response, error, plantId }: Answer): void {
-    const span = this.spans.get(response);
+    const span = (response as Recorded)[SPAN];
     if (span === undefined) return;
     span.setAttribute('http.response.status_code', response.statusCode);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));

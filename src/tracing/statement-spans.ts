@@ -1,13 +1,5 @@
-import { Logger } from '@nestjs/common';
 import { sqlStateOf } from '../database/database.errors.js';
-import { reasonOf } from '../util/text.js';
-
-/** A span as others name it. Not OpenTelemetry's own type: an application that has none reads these declarations too. */
-export interface SpanReference {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly traceFlags: number;
-}
+import type { SpanReference } from '../http/platform.js';
 
 /** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
@@ -15,6 +7,7 @@ const SAMPLED = 1;
 
 let api: typeof import('@opentelemetry/api') | undefined;
 let loading: Promise<void> | undefined;
+let current: SpanReference | undefined;
 
 /** Loads OpenTelemetry's API if an SDK traces this process, and nothing otherwise. It is an optional peer. */
 export function loadTracing(): Promise<void> | undefined {
@@ -23,32 +16,37 @@ export function loadTracing(): Promise<void> | undefined {
     (loaded) => {
       api = loaded;
     },
-    (error: unknown) => {
-      if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) return;
-      new Logger('Tracing').warn(`Statements are not traced: @opentelemetry/api failed to load (${reasonOf(error)})`);
-    },
+    () => undefined,
   ));
 }
 
-/** The span that a create belongs to, if it is sampled. */
+/**
+ * Runs what creates a plant for a request with this span. It is known until the first await only: from there on, only a context
+ * manager could tell whose turn it is, and that costs more than all the spans.
+ */
+export function withSpan<T>(span: SpanReference | undefined, run: () => T): T {
+  current = span;
+  try {
+    return run();
+  } finally {
+    current = undefined;
+  }
+}
+
+/** The span that a create belongs to, if it is sampled: of our own request, or the one that is active in the host. */
 export function activeSpan(): SpanReference | undefined {
   // An SDK may come after the store.
   if (api === undefined) void loadTracing();
-  const span = api?.trace.getSpanContext(api.context.active());
+  const span = current ?? api?.trace.getSpanContext(api.context.active());
   return span !== undefined && (span.traceFlags & SAMPLED) !== 0 ? span : undefined;
 }
 
-/** A statement on the table of plants, for creates that may have spans. */
-export interface Statement {
-  readonly operation: 'INSERT' | 'SELECT';
-  readonly creates: readonly { readonly span: SpanReference | undefined }[];
-  readonly schema: string;
-  readonly address: { readonly host: string; readonly port: number; readonly database: string } | undefined;
-}
-
-/** Runs a statement within a span of its own, with links to those of its creates. There is none where none of them has one. */
-export async function traceStatement<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
-  const { operation, creates, schema, address } = statement;
+/** Runs a statement on the table of plants within a span, with links to those of its creates. There is none where none of them has one. */
+export async function traceStatement<T>(
+  operation: 'INSERT' | 'SELECT',
+  creates: readonly { readonly span: SpanReference | undefined }[],
+  run: () => Promise<T>,
+): Promise<T> {
   // Only now are they gathered, so that nothing is where nobody traces.
   const spans = api && new Set(creates.flatMap(({ span }) => span ?? []));
   if (!api || !spans?.size) return run();
@@ -62,9 +60,6 @@ export async function traceStatement<T>(statement: Statement, run: () => Promise
       'db.operation.name': operation,
       'db.operation.batch.size': creates.length > 1 ? creates.length : undefined,
       'db.collection.name': 'plants',
-      'db.namespace': address && `${address.database}|${schema}`,
-      'server.address': address?.host,
-      'server.port': address?.port,
     },
   });
   try {

@@ -1,12 +1,6 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
-import {
-  IncomingMessage,
-  type OutgoingHttpHeader,
-  type OutgoingHttpHeaders,
-  type RequestListener,
-  ServerResponse,
-} from 'node:http';
+import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { REQUEST_ID_HEADER, requestIdOf } from '../platform.js';
 import { describeAnswer, type RequestObserver } from '../request-observer.js';
 import { AcceptFirst } from './accept-first.js';
@@ -31,7 +25,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const acceptFirst = new AcceptFirst(observed(app, this.observers));
+    const acceptFirst = new AcceptFirst((request, response) => {
+      for (const observer of this.observers) observer.begin?.(request, response);
+      app(request, response);
+    });
     const classes = expressClasses(app, (response, arrivedAt) => {
       const answer = describeAnswer(response, arrivedAt);
       for (const observer of this.observers) observer.answered?.(answer);
@@ -47,18 +44,6 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.beforeClose();
     await this.gracefulClose?.close();
   }
-}
-
-/** The same listener, within what the observers have to do first. */
-function observed(listener: RequestListener, observers: readonly RequestObserver[]): RequestListener {
-  return observers.reduceRight<RequestListener>((inner, observer) => {
-    if (observer.begin === undefined) return inner;
-    return (request, response) => {
-      observer.begin?.(request, response, () => {
-        inner(request, response);
-      });
-    };
-  }, listener);
 }
 
 const ARRIVED_AT = Symbol('arrived at');
