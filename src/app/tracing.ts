@@ -6,7 +6,8 @@ import type { Environment } from './config.js';
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
-const PACKAGES = ['api', 'resources', 'sdk-trace-node', 'exporter-trace-otlp-proto'].map(
+/** The next major versions need a newer Node.js than the service does. */
+const PACKAGES = ['api@1.9', 'resources@2', 'sdk-trace-node@2', 'exporter-trace-otlp-proto@0.223'].map(
   (name) => `@opentelemetry/${name}`,
 );
 
