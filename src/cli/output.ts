@@ -4,24 +4,12 @@ import { MigrationError } from '../database/migrations/migration-status.js';
 import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { escapeControls, reasonOf } from '../util/text.js';
 
-/** There is no result of a command, or it could not be printed. The message says what the command has done, or why. */
+/** There is no result of a command, or a bad one, or it could not be printed. The message says what the command has done, or why. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
-/** A command that looks for faults has found some, and printed them. */
-export class FaultsFoundError extends Error {
-  override readonly name = 'FaultsFoundError';
-}
-
-const EXPLAINED = [
-  ConfigurationError,
-  EmbeddedPostgresError,
-  MigrationError,
-  TokenAdministrationError,
-  OutputError,
-  FaultsFoundError,
-];
+const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
 
 /** Whether the message explains the failure, so that the stack would add nothing. */
 export function isExplained(error: unknown): boolean {

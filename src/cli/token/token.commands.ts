@@ -57,7 +57,10 @@ export async function listTokens({ json, schema }: ListOptions): Promise<void> {
   if (records.length === 0) {
     console.error('There are no access tokens yet. Create one: plant-store token create NAME');
   }
-  for (const line of endingSoon(records).map(escapeControls)) console.error(line);
+  for (const { id, name, expiresAt } of endingSoon(records)) {
+    const line = `The access token ${name} with the id ${id} ends soon, at ${utc(expiresAt)}, and has no successor.`;
+    console.error(escapeControls(`${line} Make one: plant-store token rotate ${name}`));
+  }
 }
 
 /** `plant-store token revoke`: ends tokens at once. */
