@@ -57,9 +57,9 @@ export async function print(text: string): Promise<boolean> {
 const GAP = '   ';
 
 /** A table for people. What is in the database may have control characters: none reaches the terminal. */
-export function table(header: readonly string[], cells: readonly (readonly string[])[]): string {
-  const rows = [header, ...cells].map((row) => row.map(escapeControls));
-  const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const pad = (cell: string, column: number): string => cell.padEnd(widths[column] ?? 0);
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(escapeControls));
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string => cell.padEnd(widths?.[column] ?? 0);
   return rows.map((row) => row.map(pad).join(GAP).trimEnd()).join('\n');
 }

@@ -166,7 +166,7 @@ function plantTable(plants: readonly ShownPlant[]): string {
   const shorten = (text: string): string =>
     text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1).toWellFormed()}…` : text;
   const cells = plants.map((plant) => [plant.id, ...FIELDS.map((field) => shorten(plant[field] ?? '-'))]);
-  return table(header, cells);
+  return table([header, ...cells]);
 }
 
 function parseId(name: string, text: string): string {

@@ -54,7 +54,7 @@ const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STAT
 
 /** A table for people; times are in UTC. */
 export function tokenTable(records: readonly TokenRecord[]): string {
-  return table(HEADER, records.map(cellsOf));
+  return table([HEADER, ...records.map(cellsOf)]);
 }
 
 function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
