@@ -102,11 +102,9 @@ export function findVariable({ name, secret }: VariableDescription, variables: N
   return { name, text: secret ? text : text.trim() };
 }
 
-const wordsOf = (name: string): string[] => name.toUpperCase().split('_').filter(Boolean);
-
 /** Whether each word is the other's, but for a slip. More would take DATABASE_PORT, which is another program's, for DATABASE_URL. */
 function isMisspelled(given: string, name: string): boolean {
-  const [words, meant] = [wordsOf(given), wordsOf(name)];
+  const [words = [], meant = []] = [given, name].map((text) => text.toUpperCase().split('_').filter(Boolean));
   if (words.join('') === meant.join('')) return true;
   return words.length === meant.length && words.every((word, index) => findNearest(word, [meant[index] ?? '']));
 }
@@ -117,20 +115,16 @@ function isMisspelled(given: string, name: string): boolean {
  */
 export function findNearMisses(known: readonly VariableDescription[], variables: NodeJS.ProcessEnv): string[] {
   const names = known.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
-  const candidates = names.filter((name) => name.includes('_'));
   return Object.keys(variables).flatMap((given) => {
     // On Windows a name in other letters is the variable itself.
-    if (!variables[given] || names.some((name) => name === given || (variables[name] && name === given.toUpperCase())))
-      return [];
+    const isOne = names.some((name) => name === given || (variables[name] && name === given.toUpperCase()));
+    if (!variables[given] || isOne) return [];
     const own = names.find((name) => given === `${name}_FILE`);
     if (own !== undefined) return `${given}: has no effect, as only secrets are read from files; should be ${own}`;
-    const meant = findNearest(
-      given,
-      candidates.filter((name) => isMisspelled(given, name)),
-    );
-    return meant === undefined
-      ? []
-      : `${given}: is no variable of the service and has no effect, should be ${meant} if that is meant`;
+    const candidates = names.filter((name) => name.includes('_') && isMisspelled(given, name));
+    const meant = findNearest(given, candidates);
+    if (meant === undefined) return [];
+    return `${given}: is no variable of the service and has no effect, should be ${meant} if that is meant`;
   });
 }
 

@@ -12,8 +12,6 @@ import {
   InvalidTokenError,
   MalformedAuthorizationError,
   MissingCredentialError,
-  TooManyWrongTokensError,
-  UnknownTokenRefusedError,
 } from './auth.errors.js';
 import { AuthModuleOptionsError } from './auth.options.js';
 import { describeFound } from '../util/options.js';
@@ -162,10 +160,8 @@ export class BearerAuthGuard extends PassportGuard {
 
 /** Undefined where the failure is none of the token. */
 function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
-  if (failure instanceof InvalidTokenError) return wrongTokenReasonOf(request);
-  if (failure instanceof MalformedAuthorizationError) return 'malformed';
-  const isLimited = failure instanceof TooManyWrongTokensError || failure instanceof UnknownTokenRefusedError;
-  return isLimited ? 'limited' : undefined;
+  const reasons = { 40101: wrongTokenReasonOf(request), 40102: 'malformed', 42900: 'limited' } as const;
+  return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;
 }
 
 function bearerToken(request: IncomingMessage): string {

@@ -2,7 +2,8 @@ import { packageVersion } from '../util/package-files.cjs';
 import type { Command, CommandGroup } from './parser.js';
 
 const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();
-const SCHEMA = { schema: { type: 'string' } } as const;
+const TEXT = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
 
 const SERVE: Command = {
   usage: `plant-store serve    run the service
@@ -22,7 +23,7 @@ With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and 
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
 
 It may be run many times, and from many places at once.`,
-  options: SCHEMA,
+  options: { schema: TEXT },
   load: async () => (await import('./migrate.js')).migrate,
 };
 
@@ -38,97 +39,60 @@ Checks the configuration, the database, access tokens, ports, descriptors, files
 do about warnings and faults. It changes nothing. The exit code is 1 if there is a fault.
 
   --json    an array of objects: check, state (ok, warning or fault), found, advice`,
-  options: { json: { type: 'boolean' } },
+  options: { json: FLAG },
   load: async () => (await import('./doctor/doctor.js')).doctor,
 };
 
-const CREATE: Command = {
-  usage: `plant-store token create NAME [--expires WHEN] [--scope SCOPE ...] [--schema NAME]
+const loadTokens = (): Promise<typeof import('./token/token.commands.js')> => import('./token/token.commands.js');
+const loadPlants = (): Promise<typeof import('./plants/plants.commands.js')> => import('./plants/plants.commands.js');
 
-Makes an access token and prints it, alone, to standard output. It is shown this once: only its digest is stored.
-
-  NAME              or --name NAME: 1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not
-                    static, jwt or other. One valid token has it at a time
-  --expires WHEN    90d unless given. A time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most.
-                    A date such as 2030-12-31, the end of which it is, or a date-time such as
-                    2030-12-31T18:00Z; in UTC unless it says otherwise. Or: never
-  --scope SCOPE     plants:create unless given, the only scope of the store; may be repeated. A scope of an
-                    application that has the store in it needs a prefix of its own, as orders:read has
-  --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
-  options: {
-    name: { type: 'string' },
-    expires: { type: 'string' },
-    scope: { type: 'string', multiple: true },
-    ...SCHEMA,
-  },
-  operands: ['[NAME]'],
-  load: async () => (await import('./token/token.commands.js')).createToken,
-};
-
-const LIST: Command = {
-  usage: `plant-store token list [--json] [--schema NAME]
-
-Lists all access tokens, also those that have expired or were revoked; never the tokens themselves. Times are in UTC.
-Warns, on standard error, of tokens that end within 14 days and were not rotated.
-
-  --json           an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state
-  --schema NAME    the PostgreSQL schema of the store, instead of the URL's`,
-  options: { json: { type: 'boolean' }, ...SCHEMA },
-  load: async () => (await import('./token/token.commands.js')).listTokens,
-};
-
-const REVOKE: Command = {
-  usage: `plant-store token revoke NAME|ID [--schema NAME]
-
-Ends all valid access tokens of that name, or the one with that id, at once: running services refuse them within
-2 seconds. Tokens that have already ended are no failure; a name or id that never existed is.
-
-  --schema NAME    the PostgreSQL schema of the store, instead of the URL's`,
-  options: SCHEMA,
-  operands: ['NAME or ID'],
-  load: async () => (await import('./token/token.commands.js')).revokeTokens,
-};
-
-const ROTATE: Command = {
-  usage: `plant-store token rotate NAME [--overlap TIME] [--expires WHEN] [--schema NAME]
-
-Makes another access token of the same name and scopes, and prints it, alone, to standard output. The old one stays
-valid for the overlap, so that it can be replaced where it is used.
-
-  --overlap TIME    1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
-  --expires WHEN    as with create; unless given, as long from now as the life of the old one was
-  --schema NAME     the PostgreSQL schema of the store, instead of the URL's`,
-  options: { overlap: { type: 'string' }, expires: { type: 'string' }, ...SCHEMA },
-  operands: ['NAME'],
-  load: async () => (await import('./token/token.commands.js')).rotateToken,
-};
-
-const PRUNE: Command = {
-  usage: `plant-store token prune [--ended-before TIME] [--schema NAME]
-
-Removes the access tokens that expired, or were revoked, long ago, and prints which. A valid one is never removed.
-Plants keep the name of their creator.
-
-  --ended-before TIME    how long ago they ended at least: 90d unless given; such as 30m, 12h, 2w or 1y
-  --schema NAME          the PostgreSQL schema of the store, instead of the URL's`,
-  options: { 'ended-before': { type: 'string' }, ...SCHEMA },
-  load: async () => (await import('./token/token.commands.js')).pruneTokens,
-};
+/** A command that the usage of its group explains. */
+function grouped(load: Command['load'], options: Command['options'] = {}, ...operands: string[]): Command {
+  return { options: { ...options, schema: TEXT }, operands, load };
+}
 
 const TOKEN: CommandGroup = {
   usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
 
   plant-store token create NAME [--expires WHEN] [--scope SCOPE ...]
+      makes a token and prints it, alone, to standard output, this once: only its digest is stored
   plant-store token list [--json]
+      all tokens, also ended ones, but not what clients send; warns of those that end within 14 days and have no successor
   plant-store token revoke NAME|ID
+      ends all valid tokens of that name, or the one with that id: running services refuse them within 2 seconds
   plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
+      makes another of the same name and scopes, and prints it; the old one stays valid for the overlap
   plant-store token prune [--ended-before TIME]
+      removes those that ended long ago, and prints which; plants keep the name of their creator
 
-  --help after one of them explains it`,
-  commands: { create: CREATE, list: LIST, revoke: REVOKE, rotate: ROTATE, prune: PRUNE },
+  NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static,
+                         jwt or other; one valid token has it at a time. create also takes it as --name NAME
+  --expires WHEN         a time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most; a date such as 2030-12-31,
+                         the end of which it is; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
+                         or never. Unless given, 90d with create, and with rotate as long as the life of the old one
+  --scope SCOPE          plants:create unless given, the only scope of the store; may be repeated. A scope of an
+                         application that has the store in it needs a prefix of its own, as orders:read has
+  --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
+  --ended-before TIME    how long ago they ended at least: 90d unless given
+  --json                 an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state
+  --schema NAME          the PostgreSQL schema of the store, instead of the URL's
+
+All times are in UTC. To revoke what has already ended is no failure; a name or id that never existed is.`,
+  commands: {
+    create: grouped(
+      async () => (await loadTokens()).createToken,
+      { name: TEXT, expires: TEXT, scope: { ...TEXT, multiple: true } },
+      '[NAME]',
+    ),
+    list: grouped(async () => (await loadTokens()).listTokens, { json: FLAG }),
+    revoke: grouped(async () => (await loadTokens()).revokeTokens, {}, 'NAME or ID'),
+    rotate: grouped(async () => (await loadTokens()).rotateToken, { overlap: TEXT, expires: TEXT }, 'NAME'),
+    prune: grouped(async () => (await loadTokens()).pruneTokens, { 'ended-before': TEXT }),
+  },
 };
 
-const PLANTS_USAGE = `plant-store plants: reads the plants in the database (DATABASE_URL), as a role that may do no more
+const PLANTS: CommandGroup = {
+  usage: `plant-store plants: reads the plants in the database (DATABASE_URL), as a role that may do no more
 
   plant-store plants list [--limit N] [--after ID] [--json]    some plants, in the order of their ids
   plant-store plants get ID                                    one plant; exits with 1 if there is none with that id
@@ -142,29 +106,12 @@ const PLANTS_USAGE = `plant-store plants: reads the plants in the database (DATA
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
 
 In JSON a plant has id, name, tag, createdAt and createdBy, without what it lacks. The id is exact: read it as an
-integer of 64 bits. An export says on standard error, where that is a terminal, how far it is.`;
-const loadPlants = (): Promise<typeof import('./plants/plants.commands.js')> => import('./plants/plants.commands.js');
-const TEXT = { type: 'string' } as const;
-
-const PLANTS: CommandGroup = {
-  usage: PLANTS_USAGE,
+integer of 64 bits. An export says on standard error, where that is a terminal, how far it is.`,
   commands: {
-    list: {
-      usage: PLANTS_USAGE,
-      options: { limit: TEXT, after: TEXT, json: { type: 'boolean' }, ...SCHEMA },
-      load: async () => (await loadPlants()).listPlants,
-    },
-    get: { usage: PLANTS_USAGE, options: SCHEMA, operands: ['ID'], load: async () => (await loadPlants()).getPlant },
-    count: {
-      usage: PLANTS_USAGE,
-      options: { estimate: { type: 'boolean' }, ...SCHEMA },
-      load: async () => (await loadPlants()).countPlants,
-    },
-    export: {
-      usage: PLANTS_USAGE,
-      options: { after: TEXT, ...SCHEMA },
-      load: async () => (await loadPlants()).exportPlants,
-    },
+    list: grouped(async () => (await loadPlants()).listPlants, { limit: TEXT, after: TEXT, json: FLAG }),
+    get: grouped(async () => (await loadPlants()).getPlant, {}, 'ID'),
+    count: grouped(async () => (await loadPlants()).countPlants, { estimate: FLAG }),
+    export: grouped(async () => (await loadPlants()).exportPlants, { after: TEXT }),
   },
 };
 

@@ -2,7 +2,8 @@ import { constants } from 'node:os';
 import type pg from 'pg';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
+import type { Query } from '../database/database.js';
 import { schemaFaults } from '../database/database.options.js';
 import { withConnection } from '../database/migrations/connection.js';
 import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
@@ -26,59 +27,54 @@ export interface DatabaseAddress {
   readonly timeout?: number | undefined;
 }
 
-/** Calls `work` with the database of the service that the environment configures: the embedded one if it names none. */
-export async function withServiceDatabase<T>(
-  schema: string | undefined,
-  work: (address: DatabaseAddress) => Promise<T>,
-): Promise<T> {
+export interface OpenDatabase {
+  readonly client: pg.Client;
+  readonly query: Query;
+  readonly database: DatabaseUrl;
+  /** The schema and its database, for people. */
+  readonly place: string;
+  /** Rejects with a MigrationError unless the schema has the tables of this build, and the role has these rights. */
+  readonly assertTables: (rights?: Rights) => Promise<void>;
+}
+
+type Work<T> = (open: OpenDatabase) => Promise<T>;
+
+/** Runs `work` on a connection to the database of the service that the environment configures: the embedded one if it names none. */
+export async function withServiceDatabase<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
   const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
   const faults = schemaFaults('--schema', schema);
   if (faults.length > 0) throw new ConfigurationError(faults);
-  if (databaseUrl !== undefined) return work({ url: databaseUrl, password, schema });
+  if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema, timeout }, work);
   const { url, stop } = await useLocalDatabase();
   // What takes long may be interrupted, and must not leave a server behind.
   const end = (signal: NodeJS.Signals): void => {
     void stop().finally(() => process.exit(128 + constants.signals[signal]));
   };
   process.once('SIGINT', end).once('SIGTERM', end);
-  try {
-    return await work({ url, schema });
-  } finally {
-    await stop();
-  }
-}
-
-interface OpenDatabase {
-  readonly client: pg.Client;
-  readonly schema: string;
-  /** Rejects with a MigrationError unless the schema has the tables of this build, and the role has these rights. */
-  readonly assertTables: (rights?: Rights) => Promise<void>;
+  return withDatabase({ url, schema, timeout }, work).finally(stop);
 }
 
 /** Runs `work` on a connection to a database. @throws MigrationError if it can't be reached, or refuses a statement */
-export async function withDatabase<T>(
-  { url, password, schema, signal, timeout = STATEMENT_TIMEOUT_MS }: DatabaseAddress,
-  work: (database: OpenDatabase) => Promise<T>,
-): Promise<T> {
-  const database = parseDatabaseUrl(url, password, schema);
-  const place = `schema ${database.schema} of database ${database.description}`;
+export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): Promise<T> {
+  const { url, password, schema: given, signal, timeout = STATEMENT_TIMEOUT_MS } = address;
+  const database = parseDatabaseUrl(url, password, given);
+  const { schema, description } = database;
+  const place = `schema ${schema} of database ${description}`;
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
-  return withConnection(
-    database,
-    async (client) => {
-      const query = async <Row>(sql: string, values?: unknown[]): Promise<Row[]> =>
-        (await client.query(sql, values)).rows as Row[];
-      try {
-        return await work({
-          client,
-          schema: database.schema,
-          assertTables: (rights) => assertTables(query, { schema: database.schema, place }, migrations, rights),
-        });
-      } catch (error) {
-        if (isExplained(error)) throw error;
-        throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
-      }
-    },
-    { timeout, signal },
-  );
+  const connected = async (client: pg.Client): Promise<T> => {
+    const query: Query = async (sql, values) => (await client.query(sql, values)).rows as never;
+    try {
+      return await work({
+        client,
+        query,
+        database,
+        place,
+        assertTables: (rights) => assertTables(query, { schema, place }, migrations, rights),
+      });
+    } catch (error) {
+      if (isExplained(error)) throw error;
+      throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return withConnection(database, connected, { timeout, signal });
 }

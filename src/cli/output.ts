@@ -4,24 +4,12 @@ import { MigrationError } from '../database/migrations/migration-status.js';
 import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { escapeControls, reasonOf } from '../util/text.js';
 
-/** There is no result of a command, or it could not be printed. The message says what the command has done, or why. */
+/** There is no result of a command, or a bad one, or it could not be printed. The message says what the command has done, or why. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
-/** A command that looks for faults has found some, and printed them. */
-export class FaultsFoundError extends Error {
-  override readonly name = 'FaultsFoundError';
-}
-
-const EXPLAINED = [
-  ConfigurationError,
-  EmbeddedPostgresError,
-  MigrationError,
-  TokenAdministrationError,
-  OutputError,
-  FaultsFoundError,
-];
+const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
 
 /** Whether the message explains the failure, so that the stack would add nothing. */
 export function isExplained(error: unknown): boolean {
@@ -69,9 +57,9 @@ export async function print(text: string): Promise<boolean> {
 const GAP = '   ';
 
 /** A table for people. What is in the database may have control characters: none reaches the terminal. */
-export function table(header: readonly string[], cells: readonly (readonly string[])[]): string {
-  const rows = [header, ...cells].map((row) => row.map(escapeControls));
-  const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const pad = (cell: string, column: number): string => cell.padEnd(widths[column] ?? 0);
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(escapeControls));
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string => cell.padEnd(widths?.[column] ?? 0);
   return rows.map((row) => row.map(pad).join(GAP).trimEnd()).join('\n');
 }

@@ -6,8 +6,8 @@ import { quote } from '../util/text.js';
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 interface Help {
-  /** What `--help` prints, and what follows a message that the command line is wrong. */
-  readonly usage: string;
+  /** What `--help` prints, and what follows a message that the command line is wrong; that of its group unless given. */
+  readonly usage?: string | undefined;
   /** What only `--help` prints, after the usage. */
   readonly appendix?: () => Promise<string>;
 }
@@ -51,7 +51,7 @@ export async function call(command: Command | CommandGroup, args: readonly strin
   try {
     await ('commands' in command ? callSubcommand(command, args, path) : callCommand(command, args, path));
   } catch (error) {
-    if (error instanceof UsageError) error.usage ||= command.usage;
+    if (error instanceof UsageError) error.usage ||= command.usage ?? '';
     throw error;
   }
 }
@@ -73,7 +73,7 @@ async function callSubcommand(group: CommandGroup, args: readonly string[], path
       `there is no command ${didYouMean(named, nearest && [path, nearest].filter(Boolean).join(' '))}`,
     );
   }
-  await call(next, rest, named);
+  await call({ usage: group.usage, ...next }, rest, named);
 }
 
 async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
@@ -92,7 +92,7 @@ async function callCommand(command: Command, args: readonly string[], path: stri
   await run(rest as never, ...operands);
 }
 
-async function helpOf({ usage, appendix }: Help): Promise<string> {
+async function helpOf({ usage = '', appendix }: Help): Promise<string> {
   return appendix === undefined ? usage : `${usage}\n\n${await appendix()}`;
 }
 

@@ -6,7 +6,7 @@ import { logWriter } from '../util/log-writer.js';
 import { reasonOf } from '../util/text.js';
 import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
-import { describeFailure } from './output.js';
+import { describeFailure, table } from './output.js';
 
 /** Time that a stop gives the query for valid access tokens. */
 const HINT_TIMEOUT_MS = 1000;
@@ -135,17 +135,11 @@ async function hintAtFirstToken(database: HintDatabase, logger: Logger, signal: 
 /** The environment variables of the service, one a line, with their defaults. */
 export function describeEnvironment(): string {
   const variables = describeVariables(Environment);
-  const widthOf = (texts: string[]): number => Math.max(...texts.map((text) => text.length));
-  const nameWidth = widthOf(variables.map(({ name }) => name));
-  const defaultWidth = widthOf(variables.map((variable) => variable.default));
+  const rows = variables.map(({ name, default: initial, about }) => ['', name, initial, about]);
   const secrets = variables.filter(({ secret }) => secret).map(({ name }) => `${name}_FILE`);
-  return [
-    'Environment variables, with their defaults:',
-    '',
-    ...variables.map(
-      (variable) => `  ${variable.name.padEnd(nameWidth)}  ${variable.default.padEnd(defaultWidth)}  ${variable.about}`,
-    ),
-    '',
-    `A secret may be in a file, which one of these names: ${secrets.join(', ')}`,
-  ].join('\n');
+  return `Environment variables, with their defaults:
+
+${table(rows)}
+
+A secret may be in a file, which one of these names: ${secrets.join(', ')}`;
 }

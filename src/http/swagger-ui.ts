@@ -93,12 +93,8 @@ function errorsPage(): string {
     const cells = [error, meaning, retry].map((text) => `<td>${text.replace(/`([^`]+)`/g, '<code>$1</code>')}</td>`);
     return `<tr id="${error}">${cells.join('')}</tr>`;
   });
-  return `<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="${PAGE}/favicon-32x32.png">
-<title>Plant Store: errors</title>
+  return `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Plant Store: errors</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="${PAGE}/favicon-32x32.png">
 <style>
   body { font: 15px/1.5 sans-serif; color: #3b4151; max-width: 60em; margin: 2em auto; padding: 0 1em }
   td, th { text-align: left; vertical-align: top; padding: 4px 12px 4px 0; border-bottom: 1px solid #d8dde7 }
@@ -106,12 +102,9 @@ function errorsPage(): string {
 <h1>Errors of the Plant Store</h1>
 <p>The body of every failure is <code>{"error": number, "message": text}</code>. The message says what was wrong and what would be right.
 The first three digits of the number are the status that plain HTTP would have used.</p>
-<table>
-<tr><th>error</th><th>meaning</th><th>Retryable?</th></tr>
+<table><tr><th>error</th><th>meaning</th><th>Retryable?</th></tr>
 ${rows.join('\n')}
-</table>
-<p><a href="${PAGE}">API documentation</a></p>
-</html>
+</table><p><a href="${PAGE}">API documentation</a></p></html>
 `;
 }
 

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Server } from 'node:http';
+import { promisify } from 'node:util';
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import type { Answer, RequestObserver } from '../http/request-observer.js';
 import { Histogram } from '../util/histogram.js';
@@ -42,21 +43,13 @@ export class ClientStatistics implements RequestObserver {
     this.server = server;
     server.on('drop', () => {
       this.refusedConnections += 1;
-      const { maxConnections } = this;
-      this.logger.warn(
-        `A client connection was refused: ${maxConnections} are open, as many as MAX_CONNECTIONS allows`,
-      );
+      const open = `${this.maxConnections} are open, as many as MAX_CONNECTIONS allows`;
+      this.logger.warn(`A client connection was refused: ${open}`);
     });
   }
 
   /** How many client connections are open. */
-  countConnections(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      if (this.server === undefined) resolve(0);
-      this.server?.getConnections((error, count) => {
-        if (error) reject(error);
-        else resolve(count);
-      });
-    });
+  async countConnections(): Promise<number> {
+    return this.server === undefined ? 0 : promisify(this.server.getConnections.bind(this.server))();
   }
 }

@@ -58,7 +58,7 @@ describe(ManagementServer.name, () => {
       clients: new ClientStatistics(),
     };
     const configuration = { PORT: { value: '3000', source: 'default' } };
-    server = new ManagementServer({ host: '127.0.0.1', port: 0, names: ['api'] }, readiness, sources, configuration);
+    server = new ManagementServer({ host: '127.0.0.1', port: 0, names: ['api'] }, sources, configuration);
     await server.onApplicationBootstrap();
     port = server.address()?.port ?? 0;
   });

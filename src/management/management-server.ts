@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,17 +8,10 @@ import type { Registry } from 'prom-client';
 import { PACKAGE_FILE, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 import type { MetricsSources } from './metrics.js';
-import { Readiness } from './readiness.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Beyond as many, the newest is closed at once: probes need few, and the others leave descriptors to clients. */
 export const MAX_MANAGEMENT_CONNECTIONS = 64;
-
-/** Injection token of the address of the management listener. */
-export const MANAGEMENT_ADDRESS = Symbol('MANAGEMENT_ADDRESS');
-
-/** Injection token of what the metrics are read from. */
-export const METRICS_SOURCES = Symbol('METRICS_SOURCES');
 
 export interface ListenerAddress {
   readonly host: string;
@@ -28,10 +21,7 @@ export interface ListenerAddress {
   readonly names?: readonly string[];
 }
 
-/** Injection token of the configuration that `/info` shows. */
-export const SHOWN_CONFIGURATION = Symbol('SHOWN_CONFIGURATION');
-
-/** By variable, and without secrets. */
+/** What `/info` shows of the configuration: by variable, and without secrets. */
 export type ShownConfiguration = Readonly<Record<string, { readonly value: string; readonly source: string }>>;
 
 /** The management listener could not be opened; its `cause` is the error of `listen`. */
@@ -47,7 +37,6 @@ interface Answer {
 }
 
 /** The management listener: a plain server, so that it answers even if the public one does not. */
-@Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
   private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -55,7 +44,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   });
 
   private readonly routes = new Map<string, () => Answer | Promise<Answer>>([
-    ['/livez', () => this.answerLiveness()],
+    ['/livez', () => ({ status: 200, body: { status: 'ok' } })],
     ['/readyz', () => this.answerReadiness()],
     ['/metrics', () => this.answerMetrics()],
     ['/info', () => this.answerInfo()],
@@ -64,10 +53,9 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   private metrics: Promise<Registry> | undefined;
 
   constructor(
-    @Inject(MANAGEMENT_ADDRESS) private readonly listener: ListenerAddress,
-    private readonly readiness: Readiness,
-    @Inject(METRICS_SOURCES) private readonly sources: MetricsSources,
-    @Inject(SHOWN_CONFIGURATION) private readonly configuration: ShownConfiguration,
+    private readonly listener: ListenerAddress,
+    private readonly sources: MetricsSources,
+    private readonly configuration: ShownConfiguration,
   ) {}
 
   /** Where the listener is bound; undefined while it is closed. */
@@ -139,12 +127,8 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     return ['localhost', host, ...names].some((known) => known.toLowerCase() === name);
   }
 
-  private answerLiveness(): Answer {
-    return { status: 200, body: { status: 'ok' } };
-  }
-
   private async answerReadiness(): Promise<Answer> {
-    const reason = await this.readiness.findObstacle();
+    const reason = await this.sources.readiness.findObstacle();
     return reason === undefined
       ? { status: 200, body: { status: 'ok' } }
       : { status: 503, body: { status: 'unavailable', reason } };

@@ -3,15 +3,7 @@ import { CredentialLimits } from '../auth/rate-limits.js';
 import { Database } from '../database/database.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import type { ClientStatistics } from './client-statistics.js';
-import {
-  type ListenerAddress,
-  MANAGEMENT_ADDRESS,
-  ManagementServer,
-  METRICS_SOURCES,
-  SHOWN_CONFIGURATION,
-  type ShownConfiguration,
-} from './management-server.js';
-import type { MetricsSources } from './metrics.js';
+import { type ListenerAddress, ManagementServer, type ShownConfiguration } from './management-server.js';
 import { Readiness } from './readiness.js';
 
 /** What is reported about. */
@@ -32,20 +24,17 @@ export class ManagementModule {
       module: ManagementModule,
       imports: [store, auth],
       providers: [
-        { provide: MANAGEMENT_ADDRESS, useValue: address },
-        { provide: SHOWN_CONFIGURATION, useValue: configuration },
+        Readiness,
         {
-          provide: METRICS_SOURCES,
+          provide: ManagementServer,
           useFactory: (
+            readiness: Readiness,
             plants: PlantsStatistics,
             { pool }: Database,
             { wrongTokensBy }: CredentialLimits,
-            readiness: Readiness,
-          ): MetricsSources => ({ plants, pool, wrongTokensBy, readiness, clients }),
-          inject: [PlantsStatistics, Database, CredentialLimits, Readiness],
+          ) => new ManagementServer(address, { plants, pool, wrongTokensBy, readiness, clients }, configuration),
+          inject: [Readiness, PlantsStatistics, Database, CredentialLimits],
         },
-        ManagementServer,
-        Readiness,
       ],
       // Nest starts global modules first and shuts them down last, so that liveness is answered from start to end.
       global: true,

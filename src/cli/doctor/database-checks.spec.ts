@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { checkServer, type DatabaseUse } from './database-checks.js';
+import { checkServer } from './database-checks.js';
 
 const SERVER = {
   version: '17.2',
@@ -12,18 +12,15 @@ const SERVER = {
   room: 97,
   now: 1_000_500,
 };
-const USE: DatabaseUse = {
-  database: parseDatabaseUrl('postgresql://plants@db/plants'),
-  connections: 11,
-  otherTokens: '',
-};
-const POOLED: DatabaseUse = { ...USE, database: parseDatabaseUrl('postgresql://plants@db/plants?pgbouncer=true') };
+const DATABASE = parseDatabaseUrl('postgresql://plants@db/plants');
+const POOLED = parseDatabaseUrl('postgresql://plants@db/plants?pgbouncer=true');
+const CONNECTIONS = 11;
 /** A round trip of a second, in the midst of which the server has told its time. */
 const TIMES = [1_000_000, 1_001_000] as const;
 
 describe(checkServer.name, () => {
   it('should find nothing wrong with a server that is well', () => {
-    const findings = checkServer(SERVER, USE, TIMES);
+    const findings = checkServer(SERVER, DATABASE, CONNECTIONS, TIMES);
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(findings.find(({ check }) => check === 'clock')?.found).toBe(
       '0 ms ahead of this machine, give or take 500 ms',
@@ -39,24 +36,24 @@ describe(checkServer.name, () => {
     ['clock', 'warning', { now: 1_000_500 + 2501 }],
     ['clock', 'warning', { now: 1_000_500 - 2501 }],
   ])('should report the %s as a %s where it has %j', (check, state, others) => {
-    const findings = checkServer({ ...SERVER, ...others }, USE, TIMES);
+    const findings = checkServer({ ...SERVER, ...others }, DATABASE, CONNECTIONS, TIMES);
     expect(findings.filter((one) => one.state !== 'ok')).toEqual([
       { check, state, found: expect.any(String) as unknown, advice: expect.stringMatching(/\.$/) as unknown },
     ]);
   });
 
   it.each([
-    ['an engine without some settings', { fsync: null, fullPageWrites: null, synchronousCommit: null }, USE],
-    ['a clock that may be right, as the answer took long', { now: 1_000_500 + 2500 }, USE],
+    ['an engine without some settings', { fsync: null, fullPageWrites: null, synchronousCommit: null }, DATABASE],
+    ['a clock that may be right, as the answer took long', { now: 1_000_500 + 2500 }, DATABASE],
     ['few sessions behind a pooler, which shares them', { room: 5 }, POOLED],
-    ['commits that do not wait, as each create waits by itself', { synchronousCommit: 'off' }, USE],
-  ])('should not complain of %s', (_, others, use) => {
-    const findings = checkServer({ ...SERVER, ...others }, use, TIMES);
+    ['commits that do not wait, as each create waits by itself', { synchronousCommit: 'off' }, DATABASE],
+  ])('should not complain of %s', (_, others, database) => {
+    const findings = checkServer({ ...SERVER, ...others }, database, CONNECTIONS, TIMES);
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
   });
 
   it('should say what a create waits for where the server does not by default', () => {
-    const findings = checkServer({ ...SERVER, synchronousCommit: 'off' }, USE, TIMES);
+    const findings = checkServer({ ...SERVER, synchronousCommit: 'off' }, DATABASE, CONNECTIONS, TIMES);
     expect(findings.find(({ check }) => check === 'synchronous_commit')?.found).toBe('off, but on for each create');
   });
 });

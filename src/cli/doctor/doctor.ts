@@ -9,14 +9,14 @@ import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
 import { hasLocalDatabase, LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
-import { FaultsFoundError, print } from '../output.js';
-import { checkDatabase, type Finding, finding } from './database-checks.js';
+import { OutputError, print } from '../output.js';
+import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 
 const INFO_TIMEOUT_MS = 1000;
 /** Addresses of this machine alone, and folders of Unix sockets. */
 const LOCAL = /^(localhost|127(\.\d+){3}|\[?::1\]?|\/.*)$/i;
 
-type Check = (environment: Environment) => Finding[] | Promise<Finding[]>;
+type Check = (environment: Environment) => Finding | Finding[] | Promise<Finding | Finding[]>;
 
 /** Each check with the variables that it needs. */
 const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]])[] = [
@@ -28,38 +28,30 @@ const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]]
   ['database', checkStorage, 'DATABASE_URL', 'DATABASE_PASSWORD', 'DATABASE_POOL_SIZE'],
 ];
 
-/** `plant-store doctor`: looks for what is wrong, and changes nothing. @throws FaultsFoundError */
+/** `plant-store doctor`: looks for what is wrong, and changes nothing. @throws OutputError */
 export async function doctor({ json }: { json?: boolean }): Promise<void> {
   const environment = readEnvironment(process.env);
   const { settings, nearMisses } = environment;
-  const findings = [
-    ...settings.map(({ name, value, source, fault }) =>
-      fault === undefined
-        ? finding(name, `${value || '-'} (${source})`)
-        : finding(name, fault, ['fault', 'Correct this variable.']),
-    ),
-    ...nearMisses.map((line) => finding('variables', line, ['warning', 'Correct or remove this variable.'])),
-  ];
-  const faulty = settings.flatMap(({ name, fault }) => (fault === undefined ? [] : name));
+  const findings = settings.map(({ name, value, source, fault }) =>
+    finding(name, fault ?? `${value || '-'} (${source})`, fault !== undefined, ['fault', 'Correct this variable.']),
+  );
+  findings.push(...nearMisses.map((line) => finding('variables', line, true)));
+  const faulty = settings.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
   for (const [check, run, ...needs] of CHECKS) {
     const wrong = needs.filter((name) => faulty.includes(name)).join(', ');
-    const notChecked = [
-      finding(check, 'not checked', ['warning', `Correct ${wrong}, and call plant-store doctor again.`]),
-    ];
-    findings.push(...(wrong === '' ? await attempt(check, () => run(environment)) : notChecked));
+    const advice = `Correct ${wrong}, and call plant-store doctor again.`;
+    try {
+      findings.push(
+        ...[wrong === '' ? await run(environment) : finding(check, 'not checked', true, ['warning', advice])].flat(),
+      );
+    } catch (error) {
+      findings.push(finding(check, reasonOf(error), true, AS_IT_SAYS));
+    }
   }
   const text = json === true ? JSON.stringify(findings, undefined, 2) : table(findings);
   await print(withoutTokens(escapeControlsInLines(text)));
   const faults = findings.filter(({ state }) => state === 'fault').length;
-  if (faults > 0) throw new FaultsFoundError(`the doctor has found ${faults} fault${faults > 1 ? 's' : ''}`);
-}
-
-async function attempt(check: string, run: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
-  try {
-    return await run();
-  } catch (error) {
-    return [finding(check, reasonOf(error), ['fault', 'Do what it says, and call plant-store doctor again.'])];
-  }
+  if (faults > 0) throw new OutputError(`the doctor has found ${faults} fault${faults > 1 ? 's' : ''}`);
 }
 
 function table(findings: readonly Finding[]): string {
@@ -69,30 +61,28 @@ function table(findings: readonly Finding[]): string {
   return findings.map(lineOf).join('\n');
 }
 
-async function checkPorts({ host, port, managementHost, managementPort }: Environment): Promise<Finding[]> {
+async function checkPorts(environment: Environment): Promise<Finding[]> {
+  const { host, port, managementHost, managementPort } = environment;
   const running = await findRunning(managementHost, managementPort);
-  const findings = [
-    { names: { host: 'HOST', port: 'PORT' }, address: { host, port } },
-    {
-      names: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
-      address: { host: managementHost, port: managementPort },
-    },
-  ].map(async ({ names, address }) => {
-    const check = `${names.port} is free`;
+  const check = async (hostName: string, portName: string, address: { host: string; port: number }) => {
     const server = createServer();
     try {
       await once(server.listen(address), 'listening');
-      return finding(check, 'yes');
+      return finding(`${portName} is free`, 'yes');
     } catch (error) {
-      const isRunning = running?.configuration?.[names.port]?.value === String(address.port);
-      if (isRunning) return finding(check, `no, plant store ${String(running.version)} is running`);
-      const [, reason = reasonOf(error)] = listenError(error, names, address).message.split('\n');
-      return finding(check, reason, ['fault', 'End the other program, or correct the variable.']);
+      const isRunning = running?.configuration?.[portName]?.value === String(address.port);
+      if (isRunning) return finding(`${portName} is free`, `no, plant store ${String(running.version)} is running`);
+      const { message } = listenError(error, { host: hostName, port: portName }, address);
+      const advice = 'End the other program, or correct the variable.';
+      return finding(`${portName} is free`, message.split('\n')[1] ?? message, true, ['fault', advice]);
     } finally {
       server.close();
     }
-  });
-  return Promise.all(findings);
+  };
+  return Promise.all([
+    check('HOST', 'PORT', { host, port }),
+    check('MANAGEMENT_HOST', 'MANAGEMENT_PORT', { host: managementHost, port: managementPort }),
+  ]);
 }
 
 interface RunningService {
@@ -110,43 +100,29 @@ async function findRunning(host: string, port: number): Promise<RunningService |
   }
 }
 
-function checkDescriptors(environment: Environment): Finding[] {
+function checkDescriptors(environment: Environment): Finding {
   const { limit, warning } = connectionLimit(environment);
-  const found = warning ?? `enough for ${limit} connections of clients`;
-  return [
-    finding('descriptors', found, warning !== undefined && ['warning', 'Raise ulimit -n, or lower MAX_CONNECTIONS.']),
-  ];
+  return finding('descriptors', warning ?? `enough for ${limit} connections of clients`, warning !== undefined);
 }
 
-async function checkSecretFiles({ settings }: Environment): Promise<Finding[]> {
-  const variables = settings.flatMap(({ name, source }) => (source.startsWith(`${name}_FILE`) ? `${name}_FILE` : []));
-  const given = variables.map((name) => String(process.env[name]).trim());
+async function checkSecretFiles({ settings }: Environment): Promise<Finding> {
+  const given = settings
+    .filter(({ name, source }) => source.startsWith(`${name}_FILE`))
+    .map(({ name }) => String(process.env[`${name}_FILE`]).trim());
   const open: string[] = [];
   for (const path of [...given, '.env', join(LOCAL_DIRECTORY, 'access-token')]) {
     const mode = (await stat(path).catch(() => undefined))?.mode ?? 0;
     // Windows has no such modes.
     if ((mode & 0o077) !== 0 && process.platform !== 'win32') open.push(`${path} (mode ${(mode & 0o777).toString(8)})`);
   }
-  const advice = 'chmod 600, and let the user of the service own them.';
-  if (open.length === 0) return [finding('secret files', 'none is open to other users')];
-  return [finding('secret files', `open to other users: ${open.join(', ')}`, ['warning', advice])];
+  const found = open.length > 0 ? `open to other users: ${open.join(', ')}` : 'none is open to other users';
+  return finding('secret files', found, open.length > 0);
 }
 
-function checkClientTls({ host, trustProxy }: Environment): Finding[] {
-  const isBehindProxy = trustProxy !== 0 && String(trustProxy) !== '';
-  const isOpen = !LOCAL.test(host) && !isBehindProxy;
-  const found = isOpen
-    ? `none, and ${host} is open to other machines`
-    : isBehindProxy
-      ? 'a proxy (TRUST_PROXY)'
-      : `not needed on ${host}`;
-  return [
-    finding(
-      'TLS of clients',
-      found,
-      isOpen && ['warning', 'Put a proxy that speaks TLS in front, and set TRUST_PROXY.'],
-    ),
-  ];
+function checkClientTls({ host, trustProxy }: Environment): Finding {
+  if (trustProxy !== 0 && String(trustProxy) !== '') return finding('TLS of clients', 'a proxy (TRUST_PROXY)');
+  if (LOCAL.test(host)) return finding('TLS of clients', `not needed on ${host}`);
+  return finding('TLS of clients', `none, and ${host} is open to other machines`, true);
 }
 
 function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Finding[] {
@@ -154,25 +130,18 @@ function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Findi
   const { hostname, searchParams } = new URL(parseDatabaseUrl(databaseUrl, databasePassword).connectionString);
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   const mode = searchParams.get('sslmode') ?? process.env.PGSSLMODE ?? 'disable';
-  const isOpen = mode === 'disable' && !LOCAL.test(host);
-  const advice = 'It is another machine: add sslmode=verify-full to DATABASE_URL.';
-  return [finding('TLS of the database', `sslmode=${mode} to ${host}`, isOpen && ['warning', advice])];
+  return [finding('TLS of the database', `sslmode=${mode} to ${host}`, mode === 'disable' && !LOCAL.test(host))];
 }
 
-async function checkStorage(environment: Environment): Promise<Finding[]> {
+async function checkStorage(environment: Environment): Promise<Finding | Finding[]> {
   const { databaseUrl, databasePassword, databasePoolSize, accessTokens, jwtIssuer, production } = environment;
   const others = [];
   if (accessTokens.length > 0) others.push(`${accessTokens.length} static ones`);
   if (jwtIssuer !== undefined) others.push(`those of ${jwtIssuer}`);
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
   const use = { connections: databasePoolSize + 1, otherTokens: others.join(', ') };
-  if (databaseUrl !== undefined)
-    return checkDatabase({ ...use, database: parseDatabaseUrl(databaseUrl, databasePassword) });
-  if (!(await hasLocalDatabase())) return [finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`)];
+  if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
+  if (!(await hasLocalDatabase())) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
   const { url, stop } = await useLocalDatabase();
-  try {
-    return await checkDatabase({ ...use, database: parseDatabaseUrl(url) });
-  } finally {
-    await stop();
-  }
+  return checkDatabase({ url }, use).finally(stop);
 }

@@ -1,9 +1,11 @@
 import pg from 'pg';
+import { sqlStateOf } from '../../database/database.errors.js';
+import type { Query } from '../../database/database.js';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/int64.js';
 import { FIELD_NAMES } from '../../plants/new-plant.js';
 import { columnOf } from '../../plants/plant-sql.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
-import { withDatabase, withServiceDatabase } from '../database.js';
+import { type OpenDatabase, withServiceDatabase } from '../database.js';
 import { OutputError, print, table } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
@@ -30,38 +32,33 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 /** A plant as text, its id digit by digit. */
 type ShownPlant = { readonly id: string } & Readonly<Record<(typeof FIELDS)[number], string | null>>;
-type Select = <Row extends pg.QueryResultRow>(sql: string, values?: unknown[]) => Promise<Row[]>;
 
 /** Of PostgreSQL: a table, a column, a schema or a right is missing. */
 const MISSING = ['42P01', '42703', '3F000', '42501'];
 
+type Work<T> = (query: Query, table: string) => Promise<T>;
+
 /** Calls `work` with a way to read, and the name of the table. */
-function readPlants<T>(
-  schema: string | undefined,
-  work: (select: Select, table: string) => Promise<T>,
-  timeout?: number,
-): Promise<T> {
-  return withServiceDatabase(schema, (address) =>
-    withDatabase({ ...address, timeout }, async ({ client, schema, assertTables }) => {
-      await client.query(BEGIN);
-      try {
-        const select: Select = async (sql, values) => (await client.query(sql, values)).rows as never;
-        return await work(select, `${pg.escapeIdentifier(schema)}.plants`);
-      } catch (error) {
-        if (error instanceof pg.DatabaseError && MISSING.includes(error.code ?? '')) {
-          await client.query('ROLLBACK');
-          await assertTables({ plants: ['SELECT'] });
-        }
-        throw error;
+function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
+  const read = async ({ client, query, database, assertTables }: OpenDatabase): Promise<T> => {
+    await client.query(BEGIN);
+    try {
+      return await work(query, `${pg.escapeIdentifier(database.schema)}.plants`);
+    } catch (error) {
+      if (MISSING.includes(sqlStateOf(error) ?? '')) {
+        await client.query('ROLLBACK');
+        await assertTables({ plants: ['SELECT'] });
       }
-    }),
-  );
+      throw error;
+    }
+  };
+  return withServiceDatabase(schema, read, timeout);
 }
 
 /** The plants with the next ids: as many as the limit or fewer, but none only where there are no more. */
-function selectPage(select: Select, table: string, limit: number, after?: string): Promise<ShownPlant[]> {
+function selectPage(query: Query, table: string, limit: number, after?: string): Promise<ShownPlant[]> {
   const where = after === undefined ? '' : 'WHERE id > $3';
-  return select(
+  return query(
     `SELECT id::text, ${SHOWN}
      FROM (
        SELECT *, sum(${BYTES}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
@@ -69,7 +66,7 @@ function selectPage(select: Select, table: string, limit: number, after?: string
      ) AS page
      WHERE COALESCE(bytes_before, 0) < $2
      ORDER BY page.id`,
-    [limit, MAX_PAGE_BYTES, ...(after === undefined ? [] : [after])],
+    [String(limit), String(MAX_PAGE_BYTES), ...(after === undefined ? [] : [after])],
   );
 }
 
@@ -86,21 +83,21 @@ export async function listPlants({ limit = DEFAULT_LIMIT, after, json, schema }:
   if (!/^[1-9]\d*$/.test(limit) || Number(limit) > MAX_LIMIT)
     throw new UsageError(`--limit is ${quoteArgument(limit)}, should be a number from 1 to ${MAX_LIMIT}`);
   const start = after === undefined ? undefined : parseId('--after', after);
-  const { plants, last, more } = await readPlants(schema, async (select, name) => {
-    const plants = await selectPage(select, name, Number(limit), start);
+  const [plants, more] = await readPlants(schema, async (query, table) => {
+    const plants = await selectPage(query, table, Number(limit), start);
     const last = plants.at(-1)?.id;
-    return { plants, last, more: last === undefined ? [] : await selectPage(select, name, 1, last) };
+    return [plants, last === undefined ? [] : await selectPage(query, table, 1, last)];
   });
   const lines = plants.map((plant) => `\n  ${toJson(plant)}`).join(',');
   await print(json === true ? `[${lines}${lines && '\n'}]` : plantTable(plants));
-  if (more.length > 0) console.error(`There are more plants: plant-store plants list --after=${last}`);
+  if (more.length > 0) console.error(`There are more plants: plant-store plants list --after=${plants.at(-1)?.id}`);
 }
 
 /** `plant-store plants get`: one plant. */
 export async function getPlant({ schema }: PlantOptions, text: string): Promise<void> {
   const id = parseId('ID', text);
-  const [plant] = await readPlants(schema, (select, name) =>
-    select<ShownPlant>(`SELECT id::text, ${SHOWN} FROM ${name} WHERE id = $1`, [id]),
+  const [plant] = await readPlants(schema, (query, table) =>
+    query<ShownPlant>(`SELECT id::text, ${SHOWN} FROM ${table} WHERE id = $1`, [id]),
   );
   if (plant === undefined) throw new OutputError(`there is no plant with the id ${id}`);
   await print(toJson(plant));
@@ -108,21 +105,16 @@ export async function getPlant({ schema }: PlantOptions, text: string): Promise<
 
 /** `plant-store plants count`: how many plants there are, or about how many. */
 export async function countPlants({ estimate = false, schema }: PlantOptions): Promise<void> {
-  const [row] = await readPlants(
-    schema,
-    (select, name) =>
-      estimate
-        ? select('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [name])
-        : select(`SELECT count(*)::text FROM ${name}`),
-    // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
-    estimate ? undefined : 0,
-  );
-  if (row?.count !== '-1') await print(String(row?.count));
-  else {
-    throw new OutputError(
-      'there is no estimate, as PostgreSQL has not analyzed the table yet: run ANALYZE plants, or count without --estimate',
-    );
-  }
+  const count = (query: Query, table: string): Promise<{ count: string }[]> =>
+    estimate
+      ? query('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [table])
+      : query(`SELECT count(*)::text FROM ${table}`);
+  // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
+  const [row] = await readPlants(schema, count, estimate ? undefined : 0);
+  const advice = 'run ANALYZE plants, or count without --estimate';
+  if (row?.count === '-1')
+    throw new OutputError(`there is no estimate, as PostgreSQL has not analyzed the table yet: ${advice}`);
+  await print(String(row?.count));
 }
 
 /** `plant-store plants export`: all plants of one moment, a line of JSON for each. */
@@ -130,9 +122,9 @@ export async function exportPlants({ after, schema }: PlantOptions): Promise<voi
   let last = after === undefined ? undefined : parseId('--after', after);
   let written = 0;
   const showProgress = progress();
-  const exportAll = async (select: Select, name: string): Promise<void> => {
+  const exportAll = async (query: Query, table: string): Promise<void> => {
     for (;;) {
-      const page = await selectPage(select, name, EXPORT_LIMIT, last).catch((error: unknown) => {
+      const page = await selectPage(query, table, EXPORT_LIMIT, last).catch((error: unknown) => {
         if (written === 0) throw error;
         const done = `${written} plants were written. To export the rest: plant-store plants export --after=${last}`;
         throw new Error(`${reasonOf(error)}. ${done}`, { cause: error });
@@ -173,10 +165,8 @@ function plantTable(plants: readonly ShownPlant[]): string {
   const header = ['ID', ...FIELDS.map((field) => field.replace(/(?=[A-Z])/, ' ').toUpperCase())];
   const shorten = (text: string): string =>
     text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1).toWellFormed()}…` : text;
-  return table(
-    header,
-    plants.map((plant) => [plant.id, ...FIELDS.map((field) => shorten(plant[field] ?? '-'))]),
-  );
+  const cells = plants.map((plant) => [plant.id, ...FIELDS.map((field) => shorten(plant[field] ?? '-'))]);
+  return table([header, ...cells]);
 }
 
 function parseId(name: string, text: string): string {

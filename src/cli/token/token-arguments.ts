@@ -32,18 +32,11 @@ export function durationSeconds(option: string, text: string): number | undefine
   return seconds;
 }
 
-/** Parses the value of `--ended-before` to seconds. */
-export function parseAge(text: string): number {
-  const seconds = durationSeconds('--ended-before', text);
+/** Parses a time to seconds. @param examples what the option may be */
+export function parseTime(option: string, text: string, examples: string): number {
+  const seconds = durationSeconds(option, text);
   if (seconds !== undefined) return seconds;
-  throw new UsageError(`--ended-before is ${quoteArgument(text)}, should be a time such as 30m, 12h, 90d, 2w or 1y`);
-}
-
-/** Parses the value of `--overlap` to seconds. */
-export function parseOverlap(text: string): number {
-  const seconds = text === '0' ? 0 : durationSeconds('--overlap', text);
-  if (seconds !== undefined) return seconds;
-  throw new UsageError(`--overlap is ${quoteArgument(text)}, should be a time such as 30m, 12h or 2d, or 0`);
+  throw new UsageError(`${option} is ${quoteArgument(text)}, should be a time such as ${examples}`);
 }
 
 /** Parses the value of `--expires`. */

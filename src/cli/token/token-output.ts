@@ -1,5 +1,6 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
+import { DAY_MS } from '../../util/options.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
@@ -53,7 +54,7 @@ const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STAT
 
 /** A table for people; times are in UTC. */
 export function tokenTable(records: readonly TokenRecord[]): string {
-  return table(HEADER, records.map(cellsOf));
+  return table([HEADER, ...records.map(cellsOf)]);
 }
 
 function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
@@ -68,24 +69,14 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: 
   ];
 }
 
-const SOON_MS = 14 * 86_400_000;
+const SOON_MS = 14 * DAY_MS;
 
-/** A line for each name whose last valid token ends soon: one that was rotated has a successor. */
-export function endingSoon(records: readonly TokenRecord[]): string[] {
-  const end = ({ expiresAt }: TokenRecord): number => expiresAt?.getTime() ?? Infinity;
-  const last = new Map<string, TokenRecord>();
-  for (const record of records) {
-    const other = last.get(record.name);
-    if (record.state === 'valid' && (other === undefined || end(record) >= end(other))) last.set(record.name, record);
-  }
-  return [...last.values()].flatMap((record) =>
-    record.expiresAt === null || end(record) > Date.now() + SOON_MS
-      ? []
-      : [
-          `The access token ${record.name} with the id ${record.id} ends soon, at ${utc(record.expiresAt)}, and has no ` +
-            `successor. Make one: plant-store token rotate ${record.name}`,
-        ],
-  );
+/** Of each name the last valid token, if that ends soon: one that was rotated has a successor. */
+export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { expiresAt: Date })[] {
+  const endOf = ({ expiresAt }: TokenRecord): number => expiresAt?.getTime() ?? Infinity;
+  const valid = records.filter(({ state }) => state === 'valid').sort((one, other) => endOf(one) - endOf(other) || 0);
+  const last = [...new Map(valid.map((record) => [record.name, record])).values()];
+  return last.filter((record): record is TokenRecord & { expiresAt: Date } => endOf(record) < Date.now() + SOON_MS);
 }
 
 /** To the second. */

@@ -4,7 +4,7 @@ import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
-import { parseAge, parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
+import { parseExpiry, parseScopes, parseTime, refuseToken } from './token-arguments.js';
 import { withTokens } from './token-database.js';
 import { endingSoon, printToken, tokenTable, utc } from './token-output.js';
 
@@ -57,7 +57,10 @@ export async function listTokens({ json, schema }: ListOptions): Promise<void> {
   if (records.length === 0) {
     console.error('There are no access tokens yet. Create one: plant-store token create NAME');
   }
-  for (const line of endingSoon(records).map(escapeControls)) console.error(line);
+  for (const { id, name, expiresAt } of endingSoon(records)) {
+    const line = `The access token ${name} with the id ${id} ends soon, at ${utc(expiresAt)}, and has no successor.`;
+    console.error(escapeControls(`${line} Make one: plant-store token rotate ${name}`));
+  }
 }
 
 /** `plant-store token revoke`: ends tokens at once. */
@@ -94,9 +97,8 @@ interface PruneOptions extends SchemaOption {
 }
 
 /** `plant-store token prune`: removes tokens that ended long ago. */
-export async function pruneTokens({ 'ended-before': endedBefore, schema }: PruneOptions): Promise<void> {
-  const age = endedBefore ?? DEFAULT_PRUNE_AGE;
-  const seconds = parseAge(age);
+export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, schema }: PruneOptions): Promise<void> {
+  const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
   const pruned = await withTokens(schema, (tokens) => tokens.prune(seconds));
   if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
   else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
@@ -114,7 +116,7 @@ export async function rotateToken({ overlap, expires, schema }: RotateOptions, n
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
   const rotation = {
     name,
-    overlap: parseOverlap(overlap ?? DEFAULT_OVERLAP),
+    overlap: overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0'),
     expiry: expires === undefined ? undefined : parseExpiry(expires),
   };
   const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
