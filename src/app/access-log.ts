@@ -74,7 +74,7 @@ export class AccessLog implements RequestObserver {
     );
   }
 
-  /** As the client sent it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
+  /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
   private pathOf(request: Answer['request'] & { originalUrl?: string }): string {
     const target = request.originalUrl ?? request.url ?? '';
     if (target === this.target) return this.path;

@@ -6,7 +6,12 @@ import { packageVersion } from '../util/package-files.cjs';
 import type { AppOptions } from './app.module.js';
 
 /** Logs what was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
-export async function logStart(app: INestApplication, options: AppOptions, logger: LoggerService): Promise<void> {
+export async function logStart(
+  app: INestApplication,
+  options: AppOptions,
+  logger: LoggerService,
+  signal: AbortSignal,
+): Promise<void> {
   const { schema, description } = parseDatabaseUrl(options.databaseUrl, options.databasePassword);
   const { address = '', family, port } = app.get(ManagementServer, { strict: false }).address() ?? {};
   const version = packageVersion();
@@ -23,7 +28,8 @@ export async function logStart(app: INestApplication, options: AppOptions, logge
     errorStatus: options.errorStatus,
     production: options.production,
   };
-  logger.log(`Started plant-store ${version}`, fields);
+  // The database may answer late.
+  if (!signal.aborted) logger.log(`Started plant-store ${version}`, fields);
 }
 
 async function databaseVersion({ query }: Database): Promise<string | undefined> {

@@ -11,15 +11,18 @@ const PACKAGES = ['api@1.9', 'resources@2', 'sdk-trace-node@2', 'exporter-trace-
   (name) => `@opentelemetry/${name}`,
 );
 
+interface PreparedTracing {
+  /** Where the spans go, without what may be secret. */
+  endpoint: string;
+  start: (route: string, shutdownTimeout: number, logger: LoggerService) => TracingSdk;
+}
+
 /**
- * Starts what sends traces, if OpenTelemetry's variables name an endpoint; otherwise nothing of it is loaded.
+ * Loads what sends traces, if OpenTelemetry's variables name an endpoint; otherwise nothing of it is loaded.
  *
  * @throws ConfigurationError
  */
-export async function startTracing(
-  { basePath, shutdownTimeout }: Environment,
-  logger: LoggerService,
-): Promise<TracingSdk | undefined> {
+export async function prepareTracing(): Promise<PreparedTracing | undefined> {
   const { env } = process;
   const isSet = (name: string): boolean => (env[name] ?? '').trim() !== '';
   const name = ENDPOINTS.find(isSet);
@@ -39,10 +42,26 @@ export async function startTracing(
     const right = "http/protobuf (the collector's port 4318), or left out";
     refuse(`${protocol}: is ${quote(env[protocol])}, should be ${right}`);
   }
-  const { startSdk } = await import('../tracing/sdk.js').catch((cause: unknown) => {
-    if (!String((cause as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw cause;
+  const fail = (cause: unknown): never => {
     const advice = `run "npm install ${PACKAGES.join(' ')}", or leave it out`;
-    return refuse(`${name}: is set, but a package for traces is missing: ${advice}`, cause);
-  });
-  return startSdk(new URL(url).host, `${basePath}/plants`, shutdownTimeout, logger);
+    return refuse(`${name}: is set, but a package for traces is missing or of another version: ${advice}`, cause);
+  };
+  const { startSdk } = await import('../tracing/sdk.js').catch(fail);
+  const endpoint = new URL(url).host;
+  const start: PreparedTracing['start'] = (...rest) => {
+    try {
+      return startSdk(endpoint, ...rest);
+    } catch (cause) {
+      return fail(cause);
+    }
+  };
+  return { endpoint, start };
+}
+
+/** Starts what sends traces, if OpenTelemetry's variables say so. @throws ConfigurationError */
+export async function startTracing(
+  { basePath, shutdownTimeout }: Environment,
+  logger: LoggerService,
+): Promise<TracingSdk | undefined> {
+  return (await prepareTracing())?.start(`${basePath}/plants`, shutdownTimeout, logger);
 }

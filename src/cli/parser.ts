@@ -110,15 +110,17 @@ function parseArguments(args: readonly string[], options: Options): ParsedArgume
   const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
   const config = { args: shielded, options, allowPositionals: true, tokens: true } as const;
   const { values, positionals, tokens } = parseStrictly(config);
+  const bare = (text: unknown): string => String(text).replace(SHIELD, '');
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'string') values[name] = value.replace(SHIELD, '');
+    if (typeof value === 'string') values[name] = bare(value);
+    else if (Array.isArray(value)) values[name] = value.map(bare);
   }
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
   return {
     values: values as ParsedArguments['values'],
-    operands: positionals.map((operand) => operand.replace(SHIELD, '')),
+    operands: positionals.map(bare),
   };
 }
 

@@ -63,7 +63,8 @@ async function run(
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  void logStart(app, options, logger);
+  const starting = new AbortController();
+  void logStart(app, options, logger, starting.signal);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
@@ -72,6 +73,7 @@ async function run(
   if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
 
   const reason = await stopped;
+  starting.abort();
   const start = performance.now();
   logger.log('Stopping; requests in flight are answered first', { reason });
   process.once('exit', (exitCode) => {

@@ -66,8 +66,8 @@ export function requestIdOf(reply: PlatformResponse): string {
 }
 
 function hostsId(reply: PlatformResponse): string | undefined {
-  const id = reply.getHeader(REQUEST_ID_HEADER);
-  return typeof id === 'string' ? id : undefined;
+  const [id] = [reply.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined].flat();
+  return id?.toString();
 }
 
 function clientsId({ headers }: IncomingMessage): string | undefined {

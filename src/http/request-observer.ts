@@ -16,7 +16,7 @@ export interface Answer {
   readonly plantId: bigint | undefined;
 }
 
-/** What the public listener calls for each request: metrics, the access log and traces. It must not throw. */
+/** What the public listener calls for each request: metrics, the access log and traces. What it throws is logged, and no more. */
 export interface RequestObserver {
   /** The headers of a request were read; nothing is done with it yet. */
   begin?: (request: IncomingMessage, response: ServerResponse) => void;

@@ -36,8 +36,8 @@ export class RequestSpans implements RequestObserver {
     span.setAttributes({
       'http.request.method': known ?? '_OTHER',
       'http.route': isRoute ? this.route : undefined,
-      // A target of any other form may hold a password.
-      'url.path': url.startsWith('/') ? url.split('?', 1)[0] : undefined,
+      // Any other may hold a token or a password.
+      'url.path': isRoute ? this.route : undefined,
       'url.scheme': protocol,
       'client.address': ip,
       'server.address': address,

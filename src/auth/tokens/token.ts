@@ -33,7 +33,7 @@ export function resemblesToken(text: string): boolean {
   return text.length === LENGTH && text.startsWith(PREFIX);
 }
 
-/** Whether this was one, and has lost or won characters. */
+/** Whether this was one, and has lost or gained characters. */
 export function isMistypedToken(text: string): boolean {
   return text.length !== LENGTH && text.startsWith(PREFIX);
 }

@@ -32,7 +32,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   'TLS of clients': ['warning', 'Put a proxy that speaks TLS in front, and set TRUST_PROXY.'],
   'TLS of the database': ['warning', 'It is another machine: add sslmode=verify-full to DATABASE_URL.'],
   version: ['warning', `It gets no security updates: upgrade to ${OLDEST_MAINTAINED} or later.`],
-  writable: ['fault', 'Let DATABASE_URL lead to the primary.'],
+  writable: ['fault', 'Let DATABASE_URL lead to the primary, or reset default_transaction_read_only (\\drds in psql).'],
   fsync: ['fault', 'A crash of the machine may lose plants, or the whole database: set fsync = on.'],
   full_page_writes: ['warning', 'Set it on, unless the file system never writes half a page: a crash may damage data.'],
   connections: ['fault', 'Raise max_connections, or lower DATABASE_POOL_SIZE.'],

@@ -37,6 +37,7 @@ describe('plant-store token, called for help, or wrongly', () => {
       'there is no scope "plants:delete". The store has one',
       'create',
     ],
+    [['token', 'create', 'a', '--scope', '-5'], 'there is no scope "-5".', 'token create'],
     [['token', 'create', 'a', '--scope', 'plant:create'], '"plant:create": did you mean plants:create? The', 'create'],
     [['token', 'create', 'a', '--scope', 'Plants:Create'], '"Plants:Create": did you mean plants:create?', 'create'],
     [['token', 'create', 'a', '--scope', 'plants:create,read'], 'there is no scope "read".', 'token create'],

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -11,6 +12,7 @@ type Fields = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /** Express with exact paths and a server that answers even what Node would refuse by itself. */
 export class PlantStoreAdapter extends ExpressAdapter {
+  private readonly ownLogger = new Logger(PlantStoreAdapter.name);
   private gracefulClose: GracefulClose | undefined;
 
   /** @param maxConnections beyond as many open connections, the newest is closed at once */
@@ -26,18 +28,29 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     const acceptFirst = new AcceptFirst((request, response) => {
-      for (const observer of this.observers) observer.begin?.(request, response);
+      this.notify((observer) => observer.begin?.(request, response));
       app(request, response);
     });
     const classes = expressClasses(app, (response, arrivedAt) => {
       const answer = describeAnswer(response, arrivedAt);
-      for (const observer of this.observers) observer.answered?.(answer);
+      this.notify((observer) => observer.answered?.(answer));
     });
     const server = createHttpServer(acceptFirst.handle, this.serverOptions, classes);
     server.maxConnections = this.maxConnections;
     acceptFirst.watch(server);
     this.gracefulClose = new GracefulClose(server, acceptFirst, this.serverOptions);
     this.httpServer = server;
+  }
+
+  /** What observes a request must not harm it. */
+  private notify(call: (observer: RequestObserver) => void): void {
+    for (const observer of this.observers) {
+      try {
+        call(observer);
+      } catch (error) {
+        this.ownLogger.error('An observer of requests failed', error instanceof Error ? error.stack : error);
+      }
+    }
   }
 
   override async close(): Promise<void> {
