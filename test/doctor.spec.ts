@@ -71,29 +71,38 @@ describe('plant-store doctor', () => {
     expect(findings.get('version')?.found).toMatch(/^PostgreSQL \d+/);
     expect(findings.get('clock')?.found).toMatch(/^\d+ ms (ahead of|behind) this machine, give or take \d+ ms$/);
     expect(findings.get('tokens')?.found).toBe('1 issued ones may create plants, and 1 static ones');
-    expect([...findings.keys()].slice(-17)).toEqual(
-      [
-        'PORT is free',
-        'MANAGEMENT_PORT is free',
-        'descriptors',
-        'secret files',
-        'TLS of clients',
-        'TLS of the database',
-        'database',
-        'version',
-        'writable',
-        'synchronous_commit',
-        ...CARELESS,
-        'connections',
-        'clock',
-        'pooler',
-        'migrations',
-        'rights',
-        'tokens',
-      ].slice(-17),
-    );
+    expect([...findings.keys()].slice(-19)).toEqual([
+      'PORT is free',
+      'MANAGEMENT_PORT is free',
+      'descriptors',
+      'secret files',
+      'traces',
+      'TLS of clients',
+      'TLS of the database',
+      'database',
+      'version',
+      'writable',
+      'synchronous_commit',
+      ...CARELESS,
+      'connections',
+      'clock',
+      'pooler',
+      'migrations',
+      'rights',
+      'tokens',
+    ]);
     const [{ fsync } = { fsync: '' }] = await database.query<{ fsync: string }>('SHOW fsync');
     expect(findings.get('fsync')).toMatchObject({ state: fsync === 'on' ? 'ok' : 'fault', found: fsync });
+  });
+
+  it('should look at the variables of traces as a start does', async () => {
+    const wrong = await examine({ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' });
+    expect(wrong.get('traces')).toMatchObject({
+      state: 'fault',
+      found: expect.stringContaining('OTEL_EXPORTER_OTLP_ENDPOINT: cannot be used, should be a URL'),
+    });
+    const right = await examine({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user.example:4318' });
+    expect(right.get('traces')).toMatchObject({ state: 'ok', found: 'go to user.example:4318' });
   });
 
   it('should print a table for people', async () => {
