@@ -25,7 +25,7 @@ describe('The package', () => {
 
     expect(built).toContain('database/generated/client.js');
     expect(files.filter((file) => /^dist\/(?!esm\/)/.test(file))).toEqual(
-      [...built, 'package.json'].map((file) => `dist/${file}`).sort(),
+      [...built, 'package.json', 'commit'].map((file) => `dist/${file}`).sort(),
     );
     expect(files.filter((file) => file.startsWith('prisma/'))).toEqual(
       (await filesIn(fromRoot('prisma/migrations'))).map((file) => `prisma/migrations/${file}`),

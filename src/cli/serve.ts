@@ -61,13 +61,13 @@ async function run(
   const url = await app.getUrl();
   logger.log(`Listening on ${url}${basePath}/plants`);
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
-  // Before what is printed next, which does not go to the log.
-  logWriter.flush();
-  const starting = new AbortController();
-  void logStart(app, options, logger, starting.signal);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
+  const starting = new AbortController();
+  await Promise.race([logStart(app, options, logger, starting.signal), stopped]);
+  // Before what is printed next, which does not go to the log.
+  logWriter.flush();
   printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
   if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
