@@ -70,7 +70,8 @@ async function run(
   logWriter.flush();
   printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
-  if (tokenless && token === undefined) void hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
+  const needsHint = tokenless && token === undefined;
+  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
 
   const reason = await stopped;
   starting.abort();
@@ -91,6 +92,7 @@ async function run(
   await app.close().finally(() => {
     clearTimeout(forced);
   });
+  await hint;
 }
 
 /** Resolves to what asks for the stop: the first SIGINT or SIGTERM. The second one ends the process at once. */
