@@ -10,7 +10,7 @@ const LAYERS = {
   database: ['util'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
-  tracing: ['util', 'http', 'database/database.errors'],
+  tracing: ['util', 'errors', 'http', 'database/database.errors'],
   // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
   plants: [
     ...['util', 'errors', 'http', 'database', 'tracing/statement-spans'],

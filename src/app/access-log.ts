@@ -1,6 +1,6 @@
 import { clientAddress } from '../auth/client-network.js';
 import { withoutTokens } from '../auth/tokens/token.js';
-import { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
+import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
 import { traceIdOf } from '../http/platform.js';
 import type { Answer, RequestObserver } from '../http/request-observer.js';
 import { logWriter } from '../util/log-writer.js';
@@ -89,7 +89,7 @@ export class AccessLog implements RequestObserver {
 
 function messageOf(error: number): string {
   if (error === 0) return 'Answered';
-  return `${error < 50000 ? 'Refused' : 'Failed'}: ${ERROR_CATALOGUE[error as ErrorNumber].meaning}`;
+  return `${isServiceFailure(error) ? 'Failed' : 'Refused'}: ${ERROR_CATALOGUE[error as ErrorNumber].meaning}`;
 }
 
 /** With a comma before it; nothing where there is no value. */

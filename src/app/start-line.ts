@@ -1,22 +1,16 @@
-import type { INestApplication, LoggerService } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { ManagementServer } from '../management/management-server.js';
 import { packageVersion } from '../util/package-files.cjs';
 import type { AppOptions } from './app.module.js';
 
-/** Logs what was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
-export async function logStart(
-  app: INestApplication,
-  options: AppOptions,
-  logger: LoggerService,
-  signal: AbortSignal,
-): Promise<void> {
+/** What was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
+export async function describeStart(app: INestApplication, options: AppOptions): Promise<Record<string, unknown>> {
   const { schema, description } = parseDatabaseUrl(options.databaseUrl, options.databasePassword);
   const { address = '', family, port } = app.get(ManagementServer, { strict: false }).address() ?? {};
-  const version = packageVersion();
-  const fields = {
-    version,
+  return {
+    version: packageVersion(),
     node: process.version,
     pid: process.pid,
     public: await app.getUrl(),
@@ -28,8 +22,6 @@ export async function logStart(
     errorStatus: options.errorStatus,
     production: options.production,
   };
-  // The database may answer late.
-  if (!signal.aborted) logger.log(`Started plant-store ${version}`, fields);
 }
 
 async function databaseVersion({ query }: Database): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
 import { logWriter } from '../util/log-writer.js';
+import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
@@ -50,7 +51,7 @@ async function run(
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { startApp }, { logStart }] = await Promise.all([
+  const [{ Logger }, { startApp }, { describeStart }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
     import('../app/start-line.js'),
@@ -64,8 +65,9 @@ async function run(
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
-  const starting = new AbortController();
-  await Promise.race([logStart(app, options, logger, starting.signal), stopped]);
+  // The database may answer late, and a stop does not wait for it.
+  const fields = await Promise.race([describeStart(app, options), stopped]);
+  if (typeof fields !== 'string') logger.log(`Started plant-store ${packageVersion()}`, fields);
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
   printSummary({ url, basePath, docs, production, token, location });
@@ -74,7 +76,6 @@ async function run(
   const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
 
   const reason = await stopped;
-  starting.abort();
   const start = performance.now();
   logger.log('Stopping; requests in flight are answered first', { reason });
   process.once('exit', (exitCode) => {

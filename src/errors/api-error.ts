@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { type ErrorNumber, statusOf } from './error-catalogue.js';
+import { type ErrorNumber, isServiceFailure, statusOf } from './error-catalogue.js';
 
 /** What an ApiError may have in addition to its number and message. */
 export interface ApiErrorOptions extends ErrorOptions {
@@ -24,7 +24,7 @@ export class ApiError extends HttpException {
     /** The number of the failure in the error catalogue. */
     readonly error: ErrorNumber,
     message: string,
-    { headers = {}, isLogged = error >= 50000, cause }: ApiErrorOptions = {},
+    { headers = {}, isLogged = isServiceFailure(error), cause }: ApiErrorOptions = {},
   ) {
     super({ error, message }, statusOf(error, 'semantic'), { cause });
     this.headers = headers;

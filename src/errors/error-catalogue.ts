@@ -43,5 +43,10 @@ export function statusOf(error: ErrorNumber, errorStatus: ErrorStatus): number {
   return errorStatus === 'contract' ? 400 : Math.trunc(error / 100);
 }
 
+/** Whether the failure is that of the service or its database, and not of the request. */
+export function isServiceFailure(error: number): boolean {
+  return error >= 50000;
+}
+
 /** Injection token of the `ErrorStatus` in force. */
 export const ERROR_STATUS = Symbol('ERROR_STATUS');

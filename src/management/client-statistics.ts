@@ -1,12 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { promisify } from 'node:util';
-import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
+import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import type { Answer, RequestObserver } from '../http/request-observer.js';
 import { Histogram } from '../util/histogram.js';
-
-/** From this number of the catalogue on, the fault is the service's or its database's. */
-const FIRST_FAILURE = 50_000;
 
 /** What the clients of the public listener asked for and got, since the process started. */
 export class ClientStatistics implements RequestObserver {
@@ -33,7 +30,7 @@ export class ClientStatistics implements RequestObserver {
 
   answered({ error, durationMs }: Answer): void {
     const { success, refused, failed } = this.durations;
-    const durations = error === 0 ? success : error < FIRST_FAILURE ? refused : failed;
+    const durations = error === 0 ? success : isServiceFailure(error) ? failed : refused;
     durations.observe(durationMs / 1000);
     if (error !== 0) this.refusals.set(error, (this.refusals.get(error) ?? 0) + 1);
   }

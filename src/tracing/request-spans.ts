@@ -1,13 +1,12 @@
 import { propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isServiceFailure } from '../errors/error-catalogue.js';
 import { setSpan } from '../http/platform.js';
 import type { Answer, RequestObserver } from '../http/request-observer.js';
 
 /** Those of the semantic conventions; a client may send any word. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
-/** Failures from here on are those of the service and its database. */
-const MIN_SERVICE_ERROR = 50000;
 
 const SPAN = Symbol('recorded span');
 type Recorded = ServerResponse & { [SPAN]?: Span };
@@ -53,7 +52,7 @@ export class RequestSpans implements RequestObserver {
     span.setAttribute('http.response.status_code', response.statusCode);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));
     if (error !== 0) span.setAttributes({ 'error.type': String(error), 'plant_store.error': error });
-    if (error >= MIN_SERVICE_ERROR) span.setStatus({ code: SpanStatusCode.ERROR });
+    if (isServiceFailure(error)) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
   }
 }
