@@ -13,7 +13,7 @@ const swc = {
 export default {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   // These have configurations of their own.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.slow\\.spec\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.(?:slow|scale)\\.spec\\.ts$'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
