@@ -27,6 +27,18 @@ It may be run many times, and from many places at once.`,
   load: async () => (await import('./migrate.js')).migrate,
 };
 
+const DISTRIBUTE: Command = {
+  usage: `plant-store distribute [--shards N] [--schema NAME]    spread the tables over the nodes of a Citus cluster
+
+  --shards N       parts of the table plants, 1 to 1024: twice the nodes that may hold them unless given
+  --schema NAME    the PostgreSQL schema of the store, instead of the URL's
+
+It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
+plant-store migrate and with the same variables, and may be run many times.`,
+  options: { shards: TEXT, schema: TEXT },
+  load: async () => (await import('./distribute.js')).distribute,
+};
+
 const OPENAPI: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
   load: async () => (await import('./openapi.js')).openapi,
@@ -121,6 +133,7 @@ export const PLANT_STORE: CommandGroup = {
   plant-store serve      run the service
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
+  plant-store distribute spread the tables over the nodes of a Citus cluster
   plant-store token      create, list, revoke, rotate and prune access tokens
   plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
@@ -131,6 +144,14 @@ export const PLANT_STORE: CommandGroup = {
 Exits with 0, with 1 if the command failed, or with 2 if it was called wrongly.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve: SERVE, migrate: MIGRATE, token: TOKEN, plants: PLANTS, openapi: OPENAPI, doctor: DOCTOR },
+  commands: {
+    serve: SERVE,
+    migrate: MIGRATE,
+    distribute: DISTRIBUTE,
+    token: TOKEN,
+    plants: PLANTS,
+    openapi: OPENAPI,
+    doctor: DOCTOR,
+  },
   version: packageVersion,
 };

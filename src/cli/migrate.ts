@@ -3,9 +3,18 @@ import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { schemaFaults } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
+import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
+  const migrator = new Migrator(migrationOptions(schema));
+  const applied = await migrator.migrate();
+  const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
+  console.log(`${migrator.place}: ${result}`);
+}
+
+/** The database of the environment, as the owner of its tables. */
+export function migrationOptions(schema: string | undefined): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );
@@ -19,8 +28,5 @@ export async function migrate({ schema }: { schema?: string }): Promise<void> {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  const migrator = new Migrator({ url, ...others, schema: schema ?? service?.schema });
-  const applied = await migrator.migrate();
-  const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
-  console.log(`${migrator.place}: ${result}`);
+  return { url, ...others, schema: schema ?? service?.schema };
 }

@@ -15,9 +15,7 @@ const LOCK_CLASS = 0x504c544b;
 /** Shorter than the limit of the connection, so that the server undoes what comes too late. */
 const STATEMENT_TIMEOUT_MS = 8000;
 
-const VALID = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
-/** In seconds, as the length of days and months depends on the session's time zone. */
-const after = (seconds: string): string => `${NOW} + make_interval(secs => ${seconds})`;
+const validAt = (moment: string): string => `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${moment})`;
 
 /**
  * - `duplicate`: there is a valid token of that name
@@ -41,7 +39,10 @@ export class TokenAdministrationError extends Error {
   }
 }
 
-/** The SQL of administering access tokens, on one connection. */
+/**
+ * The SQL of administering access tokens, on one connection. On a distributed engine the table is replicated: a statement that changes
+ * it may use immutable functions only, so that it takes the moment as a parameter, and returns ids.
+ */
 export class TokenAdminSql {
   private readonly table: string;
 
@@ -81,14 +82,19 @@ export class TokenAdminSql {
     return result;
   }
 
-  insert(name: string, digest: Buffer, scopes: readonly string[], expiry: TokenExpiry): Promise<TokenRecord> {
+  async insert(name: string, digest: Buffer, scopes: readonly string[], expiry: TokenExpiry): Promise<TokenRecord> {
     const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
-    return this.one(
+    const now = await this.now();
+    // In seconds, as the length of days and months depends on the session's time zone.
+    const ends = seconds === undefined ? null : Math.min(now + seconds, LAST_MOMENT.getTime() / 1000);
+    const ids = await this.change(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-       VALUES ($1, $2, $3, ${NOW}, COALESCE($4::timestamptz,
-         CASE WHEN $5::float8 IS NOT NULL THEN LEAST(${after('$5::float8')}, $6::timestamptz) END)) RETURNING ${ROW}`,
-      [name, digest, scopes, at?.toISOString() ?? null, seconds ?? null, LAST_MOMENT.toISOString()],
+       VALUES ($1, $2, $3, to_timestamp($4), COALESCE($5::timestamptz, to_timestamp($6)))`,
+      [name, digest, scopes, now, at?.toISOString() ?? null, ends],
     );
+    const [record] = await this.withIds(ids);
+    if (record === undefined) throw new TypeError('the statement should return a row');
+    return record;
   }
 
   all(): Promise<TokenRecord[]> {
@@ -106,48 +112,52 @@ export class TokenAdminSql {
   }
 
   async anyValid(): Promise<boolean> {
-    const { rows } = await this.client.query(`SELECT FROM ${this.table} WHERE ${VALID} LIMIT 1`);
+    const { rows } = await this.client.query(`SELECT FROM ${this.table} WHERE ${validAt(NOW)} LIMIT 1`);
     return rows.length > 0;
   }
 
   /** Returns those that were valid until now. */
-  revoke(ids: readonly number[]): Promise<TokenRecord[]> {
-    return this.changed(
-      `UPDATE ${this.table} SET revoked_at = ${NOW} WHERE id = ANY($1::bigint[]) AND ${VALID} RETURNING ${ROW}`,
-      [ids],
+  async revoke(ids: readonly number[]): Promise<TokenRecord[]> {
+    return this.withIds(
+      await this.change(
+        `UPDATE ${this.table} SET revoked_at = to_timestamp($2) WHERE id = ANY($1::bigint[]) AND ${validAt('to_timestamp($2)')}`,
+        [ids, await this.now()],
+      ),
     );
   }
 
   /** Lets them expire after that time, or when they would have anyway. */
-  shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
-    return this.changed(
-      `UPDATE ${this.table} SET expires_at = LEAST(expires_at, ${after('$2::float8')})
-       WHERE id = ANY($1::bigint[]) RETURNING ${ROW}`,
-      [ids, seconds],
-    );
+  async shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
+    const sql = `UPDATE ${this.table} SET expires_at = LEAST(expires_at, to_timestamp($2)) WHERE id = ANY($1::bigint[])`;
+    return this.withIds(await this.change(sql, [ids, (await this.now()) + seconds]));
   }
 
   /** Deletes those that ended so many seconds ago. None of them can be valid again. */
-  prune(seconds: number): Promise<TokenRecord[]> {
-    return this.changed(
-      `DELETE FROM ${this.table} WHERE LEAST(revoked_at, expires_at) <= ${NOW} - make_interval(secs => $1) RETURNING ${ROW}`,
-      [seconds],
-    );
+  async prune(seconds: number): Promise<TokenRecord[]> {
+    const ended = 'LEAST(revoked_at, expires_at) <= to_timestamp($1)';
+    const values = [(await this.now()) - seconds];
+    const records = await this.many(`SELECT ${ROW} FROM ${this.table} WHERE ${ended} ORDER BY id`, values);
+    const ids = new Set(await this.change(`DELETE FROM ${this.table} WHERE ${ended}`, values));
+    return records.filter(({ id }) => ids.has(id));
   }
 
-  /** A change returns its rows in any order. */
-  private async changed(sql: string, values: unknown[]): Promise<TokenRecord[]> {
-    return (await this.many(sql, values)).sort((one, other) => one.id - other.id);
+  /** Seconds since 1970 by the database's clock, to the microsecond; of a statement, as its transaction may have waited for a lock. */
+  private async now(): Promise<number> {
+    const { rows } = await this.client.query<{ now: number }>(`SELECT EXTRACT(EPOCH FROM ${NOW})::float8 AS now`);
+    return Number(rows[0]?.now);
+  }
+
+  private async change(sql: string, values: unknown[]): Promise<number[]> {
+    const { rows } = await this.client.query<{ id: number }>(`${sql} RETURNING id::float8 AS id`, values);
+    return rows.map(({ id }) => id);
+  }
+
+  private withIds(ids: readonly number[]): Promise<TokenRecord[]> {
+    return this.many(`SELECT ${ROW} FROM ${this.table} WHERE id = ANY($1::bigint[]) ORDER BY id`, [ids]);
   }
 
   private async many(sql: string, values: unknown[] = []): Promise<TokenRecord[]> {
     return (await this.client.query<TokenRecordRow>(sql, values)).rows.map(tokenRecord);
-  }
-
-  private async one(sql: string, values: unknown[]): Promise<TokenRecord> {
-    const [record] = await this.many(sql, values);
-    if (record === undefined) throw new TypeError('the statement should return a row');
-    return record;
   }
 
   private async commit(advice: string): Promise<void> {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
+import { isRejection } from '../../database/database.errors.js';
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
@@ -87,27 +87,38 @@ export class TokenStore {
   }
 
   /**
-   * At most once a minute for each token, however many instances there are. It waits neither for rows that are being changed nor
-   * for the disk. One simple query is one transaction, which the settings are local to; it takes no parameters, only these numbers.
+   * At most once a minute for each token, however many instances there are. It waits neither for rows that are being changed nor for
+   * the disk. In two steps, as SKIP LOCKED inside of an UPDATE and volatile functions are no use on a replicated table of a
+   * distributed engine; the settings are local to the transaction.
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
-    const ids = uses.map(({ id }) => id).join();
-    const ages = uses.map(({ age }) => Math.round(age)).join();
-    const recorded = this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
-      SET LOCAL synchronous_commit = off;
-      UPDATE ${this.table} SET last_used_at = used.at FROM (
-        SELECT token.id, latest.at
-        FROM unnest('{${ids}}'::bigint[], '{${ages}}'::float8[]) AS given(id, age)
-        CROSS JOIN LATERAL (SELECT clock_timestamp() - given.age * interval '1 millisecond') AS latest(at)
-        JOIN ${this.table} AS token ON token.id = given.id
-        WHERE token.last_used_at IS NULL OR token.last_used_at <= latest.at - interval '1 minute'
-        FOR NO KEY UPDATE OF token SKIP LOCKED
-      ) AS used WHERE access_tokens.id = used.id`);
-    await recorded.catch((error: unknown) => {
-      // The server may not be the primary any more, and not hear of revocations.
-      if (sqlStateOf(error) === READ_ONLY) this.socket?.destroy(new Error('the server is read-only'));
-      throw error;
-    });
+    const client = await this.pool.connect();
+    // A broken connection also fails the statement; an event without a listener would end the process.
+    const ignore = (): void => undefined;
+    client.on('error', ignore);
+    let isDone = false;
+    try {
+      const results: unknown = await client.query(`BEGIN;
+        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+        SET LOCAL synchronous_commit = off;
+        SELECT id::float8 AS id FROM ${this.table} WHERE id = ANY('{${uses.map(({ id }) => id).join()}}')
+          AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED`);
+      const free = new Set(
+        (results as pg.QueryResult<{ id: number }>[]).flatMap(({ rows }) => rows.map(({ id }) => id)),
+      );
+      const rows = uses.filter(({ id }) => free.has(id));
+      const values = rows.map(
+        ({ id, age }) => `(${id}::bigint, now() - ${Math.round(age)} * interval '1 millisecond')`,
+      );
+      const update = `UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used (id, at)
+        WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at <= used.at - interval '1 minute');`;
+      await client.query(`${rows.length > 0 ? update : ''} COMMIT`);
+      isDone = true;
+    } finally {
+      // Or it would keep the transaction. The server may also not be the primary any more, and not hear of revocations.
+      client.release(!isDone);
+      client.off('error', ignore);
+    }
   }
 
   /** Closes the connection for good, after the statement in flight. */

@@ -1,6 +1,7 @@
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import { DEFAULT_SCHEMA } from '../database-url.js';
+import { Citus } from '../citus.js';
 import type { Query } from '../database.js';
 import { findMissingRights, type Rights } from '../rights.js';
 
@@ -95,12 +96,21 @@ export async function assertTables(
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
   const status = await readMigrationStatus(query, schema, migrations);
+  if (status.applied.length === 0) await refuseWorker(query, location);
   await assertNoForeignTables(query, location);
   assertHistoryUsable(status, place);
   if (status.pending.length > 0) {
     const missing = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
     throw new MigrationError('pending', `${missing}. Run ${migrateCommand(schema)}`);
   }
+}
+
+/** Throws on a node of a cluster that changes no tables, and has none but those that its coordinator gives it. */
+export async function refuseWorker(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+  const coordinator = await new Citus(query, schema).findCoordinator();
+  if (coordinator === undefined) return;
+  const advice = `run plant-store migrate and plant-store distribute on its coordinator, ${coordinator}`;
+  throw new MigrationError('refused', `${place} is on a worker of Citus: ${advice}`);
 }
 
 const MAX_TABLES_SHOWN = 3;

@@ -3,6 +3,7 @@ import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
+import { Citus } from '../citus.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
@@ -15,6 +16,7 @@ import {
   MigrationError,
   type MigrationStatus,
   readMigrationStatus,
+  refuseWorker,
   resolution,
 } from './migration-status.js';
 import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
@@ -44,14 +46,28 @@ export class Migrator {
   async migrate(): Promise<string[]> {
     const migrations = await readMigrations(this.folder);
     return this.connected(async (client) => {
-      await this.refusePooler(client);
-      await acquireMigrationLock(client, this.schema, this.timeout);
+      await this.lock(client);
       await this.createSchema(client);
       assertHistoryUsable(await this.readStatus(client, migrations), this.place);
       await assertNoForeignTables(queryOf(client), this);
       const applied = await this.apply(client, migrations);
       await this.grantRights(client);
       return applied;
+    });
+  }
+
+  /**
+   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing where they are
+   * distributed already.
+   *
+   * @param shards of plants; twice the nodes that may hold them unless given
+   */
+  async distribute(shards?: number): Promise<string[]> {
+    const migrations = await readMigrations(this.folder);
+    return this.connected(async (client) => {
+      await this.lock(client);
+      await assertTables(queryOf(client), this, migrations);
+      return new Citus(queryOf(client), this.schema).distribute(shards);
     });
   }
 
@@ -67,7 +83,9 @@ export class Migrator {
     await this.connected(async (client) => {
       await assertTables(queryOf(client), this, migrations, rights);
       // A store needs rights, and only its creates depend on it.
-      if (rights !== undefined) await this.warnOfPooler(client);
+      if (rights === undefined) return;
+      await assertNodes(queryOf(client), this);
+      await this.warnOfPooler(client);
     });
   }
 
@@ -84,6 +102,12 @@ export class Migrator {
   /** Which schema of which database this is, safe to print. */
   get place(): string {
     return `schema ${this.schema} of database ${this.database.description}`;
+  }
+
+  private async lock(client: pg.Client): Promise<void> {
+    await this.refusePooler(client);
+    await refuseWorker(queryOf(client), this);
+    await acquireMigrationLock(client, this.schema, this.timeout);
   }
 
   /** Through a transaction pooler the lock would not be ours, and would stay when we are gone. */
@@ -184,6 +208,14 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
   const { schema: own, query } = database;
   const place = `schema ${own} of database ${await nameOf(database)}`;
   await refusable(assertTables(query, { schema: own, place }, migrations, PLANTS_RIGHTS), place);
+  await refusable(assertNodes(query, { schema: own, place }), place);
+}
+
+/** Where the tables are distributed, the other nodes matter too. */
+async function assertNodes(query: Query, { schema, place }: { schema: string; place: string }): Promise<void> {
+  const { fault, warnings } = await new Citus(query, schema).inspect();
+  for (const warning of warnings) new Logger(Migrator.name).warn(`${place}: ${warning}`);
+  if (fault !== undefined) throw new Error(fault);
 }
 
 async function nameOf({ query }: Database): Promise<string> {
