@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Migrator } from '../src/database/migrations/migrator.js';
 import { CitusCluster, describeWithCitus } from './support/citus-cluster.js';
+import { outcomeOfCommandLine } from './support/run-command-line.js';
 import { startStoreOn, type Store } from './support/store.js';
 
 describeWithCitus('Citus', () => {
@@ -8,10 +8,8 @@ describeWithCitus('Citus', () => {
 
   beforeAll(async () => {
     cluster = await CitusCluster.start();
-    await new Migrator({ url: cluster.coordinator.url }).migrate();
-    for (const table of ['access_tokens', '_prisma_migrations'])
-      await cluster.coordinator.query(`SELECT create_reference_table('${table}')`);
-    await cluster.coordinator.query(`SELECT create_distributed_table('plants', 'id', shard_count := 4)`);
+    for (const command of ['migrate', 'distribute'])
+      expect(await outcomeOfCommandLine(command, { DATABASE_URL: cluster.coordinator.url })).toMatchObject({ code: 0 });
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 

@@ -11,22 +11,21 @@ export interface ShardPlacement {
   readonly node: string;
 }
 
-/** What is small, and read on every node: a copy on each. In this order before plants, so that instances on any node start. */
-const REPLICATED = ['access_tokens', '_prisma_migrations'];
-/** Limit of the question to all nodes: one of them may not answer, and a start does not wait for it. */
+/** Copied to each node before plants is distributed, so that instances on any node can start. */
+const COPIED = ['access_tokens', '_prisma_migrations'];
+/** Limit of a question to all nodes, of which one may be silent. */
 const NODES_TIMEOUT_MS = 5000;
 /** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
 const LOCK_TIMEOUT_MS = 2000;
 
 /** How a table is spread over the nodes. */
 interface Distribution {
-  readonly table: string;
-  readonly isReplicated: boolean;
+  readonly isCopied: boolean;
   /** The column by whose hash its rows are distributed. */
   readonly column: string | null;
   readonly shards: number;
-  /** Bytes on this node that were there before. */
-  readonly localBytes: number;
+  /** Whether rows of before are left on this node. */
+  readonly hasRest: boolean;
 }
 
 /** What the database does by Citus. No other class knows the functions and the catalogue of that extension. */
@@ -61,99 +60,105 @@ export class Citus {
     return row && (row.node ?? 'its coordinator');
   }
 
-  /** Says why a service must not start here, and what a person should know. */
+  /** Why a service must not start here, and what a person should know. */
   async inspect(): Promise<{ fault?: string; warnings: string[] }> {
     const warnings: string[] = [];
-    const tables = (await this.isInstalled()) ? await this.findDistributions() : [];
-    if (tables.every(({ table }) => table !== 'plants')) return { warnings };
-    const copied = tables.filter(({ isReplicated }) => isReplicated).map(({ table }) => table);
-    const missing = REPLICATED.filter((table) => !copied.includes(table)).join(' and ');
+    const tables = await this.findTables();
+    if (!tables.has('plants')) return { warnings };
+    const missing = COPIED.filter((table) => tables.get(table)?.isCopied !== true).join(' and ');
     if (missing !== '')
       warnings.push(`plants is distributed, and ${missing} not copied to each node: run plant-store distribute`);
-    const nodes = this.query<{ node: string; success: boolean; result: string; fix: string }>(
-      `SELECT nodename || ':' || nodeport AS node, success, result,
+    const doubtful = this.query<{ found: string; isKnown: boolean; fix: string }>(
+      `SELECT format('synchronous_commit is %s on node %s:%s', CASE WHEN success THEN result ELSE 'not known (' || result || ')' END,
+           nodename, nodeport) AS found, success AS "isKnown",
          format('ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on', current_user, current_database()) AS fix
-       FROM run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_dist_node USING (nodeid)`,
+       FROM run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_dist_node USING (nodeid)
+       WHERE NOT success OR result NOT IN ('on', 'remote_apply')`,
     );
     const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
-    try {
-      for (const { node, success, result, fix } of await withinTime(nodes, NODES_TIMEOUT_MS, late)) {
-        if (!success) warnings.push(`synchronous_commit of node ${node} is not known: ${result}`);
-        else if (!['on', 'remote_apply'].includes(result)) {
-          const fault = `synchronous_commit is ${result} on node ${node}, should be on: plants that were created could be lost`;
-          return { fault: `${fault}. Run on the coordinator: ${fix}`, warnings };
-        }
-      }
-    } catch (error) {
-      warnings.push(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
-    }
-    return { warnings };
+    const nodes = await withinTime(doubtful, NODES_TIMEOUT_MS, late).catch((error: unknown) => [
+      { found: `synchronous_commit of the nodes is not known: ${reasonOf(error)}`, isKnown: false, fix: '' },
+    ]);
+    const wrong = nodes.find(({ isKnown }) => isKnown);
+    if (wrong) return { fault: `${wrong.found}: plants could be lost. Run on the coordinator: ${wrong.fix}`, warnings };
+    return { warnings: [...warnings, ...nodes.map(({ found }) => found)] };
+  }
+
+  /** The number of plants, as the nodes estimate it: -1 where one has no estimate; undefined where plants is an ordinary table. */
+  async estimate(): Promise<string | undefined> {
+    if (!(await this.findTables()).has('plants')) return undefined;
+    const [row] = await this.query<{ count: string }>(
+      `SELECT (CASE WHEN min(result::bigint) < 0 THEN -1 ELSE sum(result::bigint) END)::text AS count
+       FROM run_command_on_shards($1, 'SELECT reltuples::bigint FROM pg_class WHERE oid = ''%s''::regclass')`,
+      [this.qualified('plants')],
+    );
+    return row?.count;
   }
 
   /**
    * Distributes plants by id, with copies of the other tables on each node, and returns what it has done. Each table is one
-   * transaction, which removes the local rows too: it can be interrupted anywhere, and repeated.
+   * transaction, which removes the local rows too: it can be interrupted anywhere, and repeated. It needs one connection.
    *
-   * @param query on one connection, for transactions
    * @param shards twice the nodes unless given
    */
   async distribute(shards?: number): Promise<string[]> {
     if (!(await this.isInstalled()))
-      throw new Error(
-        'there is no Citus. Install it on each node, and run CREATE EXTENSION citus there: docs/scaling.md',
-      );
+      throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
     const nodes = await this.query(
       `SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'`,
     );
     if (nodes.length === 0)
       throw new Error(`no node may hold shards. Add each worker: SELECT citus_add_node('HOST', 5432)`);
-    const tables = await this.findDistributions();
-    const plants = tables.find(({ table }) => table === 'plants');
-    const name = this.qualified('plants');
-    if (plants !== undefined && plants.column !== 'id') {
-      const by = plants.column === null ? 'not by the hash of a column' : `by ${plants.column}`;
-      throw new Error(`plants is distributed ${by}, should be by id. Run SELECT undistribute_table('${name}') before`);
+    const tables = await this.findTables();
+    const plants = tables.get('plants');
+    const name = pg.escapeLiteral(this.qualified('plants'));
+    if (plants && plants.column !== 'id') {
+      const found = `plants is distributed by ${plants.column ?? 'no column'}, should be by id`;
+      throw new Error(`${found}. Run SELECT undistribute_table(${name}), and distribute again`);
     }
-    if (plants !== undefined && shards !== undefined && plants.shards !== shards) {
-      const fix = `SELECT alter_distributed_table('${name}', shard_count := ${shards})`;
-      throw new Error(`plants has ${plants.shards} shards already. Creates wait while this changes them: ${fix}`);
+    if (plants && shards !== undefined && plants.shards !== shards) {
+      const fix = `SELECT alter_distributed_table(${name}, shard_count := ${shards})`;
+      throw new Error(`plants has ${plants.shards} shards already. To change that, while creates wait: ${fix}`);
     }
     const done: string[] = [];
-    for (const table of REPLICATED) {
-      const before = tables.find((each) => each.table === table);
-      const command =
-        before?.isReplicated === true
-          ? ''
-          : `SELECT create_reference_table(${pg.escapeLiteral(this.qualified(table))})`;
-      if (await this.convert(table, command, before)) done.push(`copied ${table} to each node`);
+    const convert = async (
+      table: string,
+      isDone: boolean | undefined,
+      statement: string,
+      what: string,
+    ): Promise<void> => {
+      if (isDone === true && tables.get(table)?.hasRest === false) return;
+      const qualified = this.qualified(table);
+      // Nobody writes meanwhile, so that the rows that are left are those that were copied.
+      await this.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+        LOCK TABLE ${qualified} IN ACCESS EXCLUSIVE MODE;
+        ${isDone === true ? '' : statement};
+        SELECT truncate_local_data_after_distributing_table(${pg.escapeLiteral(qualified)}); COMMIT`);
+      done.push(what);
+    };
+    for (const table of COPIED) {
+      const copy = `SELECT create_reference_table(${pg.escapeLiteral(this.qualified(table))})`;
+      await convert(table, tables.get(table)?.isCopied, copy, `copied ${table} to each node`);
     }
-    const count = shards ?? 2 * nodes.length;
-    const create = `SELECT create_distributed_table(${pg.escapeLiteral(name)}, 'id', shard_count := ${count}, colocate_with := 'none')`;
-    if (await this.convert('plants', plants ? '' : create, plants))
-      done.push(`distributed plants over ${count} shards`);
+    const count = plants?.shards ?? shards ?? 2 * nodes.length;
+    const create = `SELECT create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
+    await convert('plants', plants !== undefined, create, `distributed plants over ${count} shards`);
     return done;
   }
 
-  /** Nobody writes meanwhile, so that the rows that stay behind are those that were copied. Returns whether there was anything to do. */
-  private async convert(table: string, command: string, before?: Distribution): Promise<boolean> {
-    if (command === '' && before?.localBytes === 0) return false;
-    const name = this.qualified(table);
-    await this
-      .query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE; ${command};
-      SELECT truncate_local_data_after_distributing_table(${pg.escapeLiteral(name)}); COMMIT`);
-    return true;
-  }
-
-  private findDistributions(): Promise<Distribution[]> {
-    return this.query(
-      `SELECT relname::text AS table, partmethod = 'n' AND repmodel = 't' AS "isReplicated",
+  /** The tables that are not ordinary ones, by name. */
+  private async findTables(): Promise<Map<string, Distribution>> {
+    if (!(await this.isInstalled())) return new Map();
+    const rows = await this.query<Distribution & { name: string }>(
+      `SELECT relname::text AS name, partmethod = 'n' AND repmodel = 't' AS "isCopied",
          CASE WHEN partmethod = 'h' THEN column_to_column_name(logicalrelid, partkey) END AS column,
          (SELECT count(*)::int FROM pg_dist_shard AS shard WHERE shard.logicalrelid = part.logicalrelid) AS shards,
-         pg_relation_size(logicalrelid)::float8 AS "localBytes"
+         pg_relation_size(logicalrelid) > 0 AS "hasRest"
        FROM pg_dist_partition AS part JOIN pg_class ON pg_class.oid = logicalrelid
        JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`,
       [this.schema],
     );
+    return new Map(rows.map((row) => [row.name, row]));
   }
 
   private qualified(table: string): string {

@@ -4,6 +4,7 @@ import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
+import { Citus } from '../../database/citus.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
 import { reasonOf } from '../../util/text.js';
 import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
@@ -102,6 +103,10 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
       vital ?? (await findMissingRights(query, schema, { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] }));
     const state = vital === undefined ? 'warning' : 'fault';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
+    check = 'nodes';
+    const { fault, warnings } = await new Citus(query, schema).inspect();
+    const found = [...(fault === undefined ? [] : [fault]), ...warnings].join('; ');
+    if (found !== '') findings.push(finding(check, found, true, [fault ? 'fault' : 'warning', 'Do what it says.']));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
   };

@@ -110,7 +110,7 @@ export async function refuseWorker(query: Query, { schema, place }: MigrationPla
   const coordinator = await new Citus(query, schema).findCoordinator();
   if (coordinator === undefined) return;
   const advice = `run plant-store migrate and plant-store distribute on its coordinator, ${coordinator}`;
-  throw new MigrationError('refused', `${place} is on a worker of Citus: ${advice}`);
+  throw new MigrationError('refused', `${place}: this is a worker of Citus; ${advice}`);
 }
 
 const MAX_TABLES_SHOWN = 3;
