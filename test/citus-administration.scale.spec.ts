@@ -72,7 +72,7 @@ describeWithCitus('the command line on Citus', () => {
     const rows = await coordinator.query<{ id: string; name: string; tag: string | null; key: string | null }>(
       "SELECT id::text, name, tag, idempotency_key AS key FROM plants WHERE id > 0 OR name NOT LIKE 'old %'",
     );
-    const { lost, storedThoughRefused, foreign, outcomes } = load.compare(rows);
+    const { lost, storedThoughRefused, foreign, outcomes } = load.compareWith(rows);
     figure('answers meanwhile', [...outcomes].map((each) => each.join(': ')).join(', '));
     expect({ lost, storedThoughRefused, foreign }).toEqual({ lost: 0, storedThoughRefused: 0, foreign: 0 });
     expect(await coordinator.query(`SELECT count(*)::int FROM plants WHERE name LIKE 'old %'`)).toEqual([
@@ -178,7 +178,8 @@ describeWithCitus('the command line on Citus', () => {
 
   it('should not start where a node may lose what it has acknowledged', async () => {
     const { coordinator, workers } = cluster;
-    await workers[1]?.query('ALTER ROLE svc IN DATABASE plants SET synchronous_commit = off');
+    await workers[1]?.set('synchronous_commit', 'off');
+    await until(async () => (await workers[1]?.query('SHOW synchronous_commit'))?.[0]?.synchronous_commit === 'off');
     const fix = 'Run on the coordinator: ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on';
     const fault = `synchronous_commit is off on node 127.0.0.1:${workers[1]?.port}: plants could be lost. ${fix}`;
     for (const node of cluster.nodes) await expect(startOn(node)).rejects.toThrow(fault);

@@ -17,7 +17,17 @@ describe('plant-store', () => {
     it('should explain itself', async () => {
       const help = await PlantStoreProcess.run('--help');
       expect(await help.ended).toBe(0);
-      for (const word of ['serve', 'migrate', 'token', 'plants', 'openapi', '--schema', '--version', 'Exits with 0'])
+      for (const word of [
+        'serve',
+        'migrate',
+        'distribute',
+        'token',
+        'plants',
+        'openapi',
+        '--schema',
+        '--version',
+        'Exits with 0',
+      ])
         expect(help.stdout).toMatch(word);
       expect(help.stderr).toBe('');
     });
@@ -53,6 +63,11 @@ describe('plant-store', () => {
       ['serve --schema garden', 'there is no option "--schema"', 'plant-store serve '],
       ['migrate --schema', "Option '--schema <value>' argument missing", 'plant-store migrate [--schema NAME]'],
       ['migrate --schema a --schema b', '--schema is given more than once', 'plant-store migrate [--schema NAME]'],
+      ...['0', '-1', '1.5', '1025', 'many', ''].map((shards) => [
+        `distribute --shards=${shards}`,
+        `--shards is "${shards}", should be a number from 1 to 1024`,
+        'plant-store distribute [--shards N]',
+      ]),
       ['openapi --json', 'there is no option "--json"', 'plant-store openapi '],
     ])(
       'should refuse "plant-store %s", say why, tell how it is called, and exit with 2',
@@ -119,6 +134,18 @@ describe('plant-store', () => {
     });
 
     it('should name the variable that is missing', () => expectFailure('migrate', {}, 'DATABASE_URL'));
+  });
+
+  it('should distribute nothing where there is no Citus, and say what is missing', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const variables = { DATABASE_URL: database.url };
+    const refusal = (text: string): unknown => ({ code: 1, stdout: '', stderr: expect.stringContaining(text) });
+    expect(await outcomeOfCommandLine('distribute', variables)).toEqual(refusal('Run `plant-store migrate`'));
+    await outcomeOfCommandLine('migrate', variables);
+    for (const command of ['distribute', 'distribute --shards 4'])
+      expect(await outcomeOfCommandLine(command, variables)).toEqual(refusal('there is no Citus in this database'));
+    expect(await outcomeOfCommandLine('distribute')).toEqual(refusal('DATABASE_URL: is missing'));
+    await database.drop();
   });
 
   it.each(['migrate', 'serve'])('should say, on %s, which database is out of reach', async (command) => {

@@ -39,6 +39,18 @@ describe(Migrator.name, () => {
     await migrator.assertCurrent();
   });
 
+  it('should be one statement each from the fourth on, as a distributed engine needs it', async () => {
+    for (const name of names.slice(3)) {
+      const sql = await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql'), 'utf8');
+      expect([name, statementsOf(sql)]).toEqual([name, [expect.anything()]]);
+    }
+  });
+
+  it('should count statements as they are', () => {
+    expect(statementsOf('-- one; two\nALTER TABLE a ADD COLUMN b INTEGER;\n')).toHaveLength(1);
+    expect(statementsOf('DROP TABLE a; DROP TABLE b')).toHaveLength(2);
+  });
+
   it('should create the table of plants as designed', async () => {
     await new Migrator({ url }).migrate();
     const columns = await rowsOf(
@@ -178,3 +190,11 @@ describe(Migrator.name, () => {
     });
   });
 });
+
+/** Without texts and functions that contain semicolons, which no migration needs. */
+function statementsOf(sql: string): string[] {
+  return sql
+    .replace(/--.*$/gm, '')
+    .split(';')
+    .filter((statement) => statement.trim() !== '');
+}
