@@ -1,20 +1,23 @@
 #!/bin/bash
 # Tries the Dockerfile and docker-compose.yml on a real container engine, in a project of its own, and removes all of it
 # but the image and the build cache. Needs docker, docker compose and curl. Prints what it measures.
+# With the argument `instances` only docker-compose.scale.yml is tried.
 # UPGRADE_FROM: the commit whose volumes are upgraded; by default the last one with one role in the database.
+# HAPROXY_FROM: an image of Debian, such as debian:trixie-slim, on which HAProxy is installed, where the official image cannot be pulled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
 unset ${!DATABASE_@} ${!MIGRATION_@} NODE_IMAGE POSTGRES_IMAGE ${!ACCESS_TOKENS@} ${!JWT_@} ${!LOG_@} ${!MANAGEMENT_@} ${!STORAGE_@} ${!WRITE_@} HOST BASE_PATH ERROR_STATUS DOCS
-unset BODY_LIMIT CORS_ORIGINS RATE_LIMIT REQUEST_TIMEOUT TRUST_PROXY WRONG_TOKEN_LIMIT
+unset DRAIN_DELAY HAPROXY_IMAGE MAX_CONNECTIONS SHUTDOWN_TIMEOUT BODY_LIMIT CORS_ORIGINS RATE_LIMIT REQUEST_TIMEOUT TRUST_PROXY WRONG_TOKEN_LIMIT
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 
 folder=$(mktemp -d)
 
 clean_up() {
   local status=$?
+  touch "$folder/enough"
   [ $status = 0 ] || docker compose logs --tail 20
   docker compose down --volumes --timeout 5 >/dev/null 2>&1
   rm -rf "$folder"
@@ -32,7 +35,8 @@ is() { # what, actual, expected
 }
 quietly() { "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; fail "$*"; }; }
 up() { quietly docker compose up --detach --wait "$@"; }
-url() { echo "http://$(docker compose port api 3000)${1-}"; }
+front=api
+url() { echo "http://$(docker compose port $front 3000)${1-}"; }
 in_api() { docker compose exec -T api "$@"; }
 as() { docker compose exec -T db psql -U "$1" -d plants -v ON_ERROR_STOP=1 -Atc "$2"; } # role, SQL
 owners() { as postgres "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"; }
@@ -62,6 +66,122 @@ seconds_of() {
   "$@" >&2
   echo "$before $EPOCHREALTIME" | awk '{ printf "%.1f s", $2 - $1 }'
 }
+
+several_instances() {
+  local instances='api=3' before old ids
+  export COMPOSE_FILE=docker-compose.yml:docker-compose.scale.yml
+  front=haproxy
+  if [ -n "${HAPROXY_FROM-}" ]; then
+    export HAPROXY_IMAGE=plant-store-try-haproxy
+    quietly docker build --tag $HAPROXY_IMAGE - <<DOCKERFILE
+FROM $HAPROXY_FROM
+RUN apt-get update && apt-get install -y --no-install-recommends haproxy
+USER haproxy
+STOPSIGNAL SIGUSR1
+ENTRYPOINT ["haproxy", "-W", "-db"]
+CMD ["-f", "/usr/local/etc/haproxy/haproxy.cfg"]
+DOCKERFILE
+  fi
+  say '== several instances'
+  quietly docker compose down --volumes
+  say "up: $(seconds_of up --scale $instances)"
+  token=$(new_token try)
+  for id in 1 2 3 4 5 6; do is "plant $id is created through HAProxy" "$(create $id)" 200; done
+  is 'not twice' "$(create 1)" '400 40901'
+  is 'each of the three has created some' "$(created | awk '$2 > 0' | wc -l)" 3
+  is 'HAProxy alone has a port on this machine, and one' "$(published)" 1
+  is 'nothing answers /readyz there' "$(curl --silent "$(url /readyz)" | grep -c '"error":40')" 1
+  is 'HAProxy has no capability' "$(docker compose exec -T haproxy grep CapEff /proc/1/status | tr -d '[:space:]')" CapEff:0000000000000000
+  is 'the address of a client is known' "$(clients | wc -l)" 1
+  is 'and not that of HAProxy' "$(clients | grep -cxFf <(addresses haproxy) || true)" 0
+
+  begin_load
+  quietly docker compose up --detach --wait --no-recreate --scale api=5
+  made_by_all 5
+  is 'more instances under load fail no request' "$(failed)" ''
+  quietly docker compose up --detach --wait --no-recreate --scale $instances
+  made_by_all 3
+  is 'fewer instances under load fail no request' "$(failed)" ''
+  old=$(docker compose ps --quiet api)
+  # As docs/operations.md has it.
+  export LOG_REQUESTS=off
+  quietly docker compose run --rm migrate
+  for before in $old; do
+    quietly docker stop "$before"
+    quietly docker rm "$before"
+    quietly docker compose up --detach --wait --no-deps --no-recreate --scale $instances api
+  done
+  made_by_all 3
+  is 'all are new' "$(docker compose ps --quiet api | grep -cFf <(echo "$old") || true)" 0
+  is 'and an update of one after the other fails no request' "$(failed)" ''
+  old=$(docker compose ps --quiet api | head -1)
+  docker exec "$old" sh -c 'kill -9 -1' || true
+  eventually 'one that is killed comes back' 'healthy 1' docker inspect --format '{{.State.Health.Status}} {{.RestartCount}}' "$old"
+  made_by_all 3
+  say "kill -9 of one under load: failed $(failures)"
+  # 40901: curl repeats by itself what was in flight on a connection that ends.
+  is 'only requests that it had taken' "$(failed | tr ' ' '\n' | grep -vc '^\(50400\|000\|40901\)\?$')" 0
+  : >"$folder/answers"
+  LOG_REQUESTS=all quietly docker compose up --detach --wait --no-deps --scale $instances api
+  made_by_all 3
+  say "an update of all at once (docker compose up): failed $(failures)"
+  end_load
+  is 'each 200 is a plant in the database' "$(as postgres 'SELECT count(*) >= '"$(wc -l <"$folder/made")"' FROM plants')" t
+  quietly docker compose stop api
+  is 'without an instance nothing is written, in the form of the service' "$(create 7)" '400 50300'
+  quietly docker compose down --volumes
+  is 'down removes all' "$(docker compose ps --all --quiet | wc -l)" 0
+}
+created() { # of each instance: its container and how many
+  local id
+  for id in $(docker compose ps --quiet api); do
+    echo "$id $(docker exec "$id" node -e 'fetch("http://127.0.0.1:9464/metrics").then((r) => r.text()).then((t) => console.log(/^plant_store_plants_created_total (\d+)/m.exec(t)[1]))')"
+  done
+}
+made_by_all() { # how many instances, each of which makes fifty more
+  local before
+  before=$(created)
+  eventually "$1 instances create plants" "$1" more_than "$before"
+}
+more_than() { # what created() printed before
+  { echo "$1"; echo; created; } | awk 'NF == 0 { now = 1; next } now == 0 { before[$1] = $2; next } $2 >= before[$1] + 50' | wc -l
+}
+published() { docker compose ps --format '{{.Ports}}' | grep -o -- '[^ ]*->' | wc -l; }
+addresses() { docker inspect --format '{{range .NetworkSettings.Networks}}{{println .IPAddress}}{{end}}' "$(docker compose ps --quiet "$1")" | grep .; }
+clients() { docker compose logs --no-log-prefix api | sed -nE 's/.*"client":"([^"]*)".*/\1/p' | sort -u; }
+# Eight clients that create plants, a hundred on each connection.
+begin_load() {
+  local client
+  : >"$folder/answers"
+  : >"$folder/made"
+  loads=()
+  for client in 1 2 3 4 5 6 7 8; do
+    create_many $((client * 1000000)) &
+    loads+=($!)
+  done
+}
+create_many() { # first id
+  local first=$1 id base
+  base=$(url /plants)
+  until [ -e "$folder/enough" ]; do
+    for id in $(seq $first $((first + 99))); do
+      printf 'next\nsilent\nurl="%s"\nheader="Authorization: Bearer %s"\nheader="Content-Type: application/json"\ndata="{\\"id\\":%d,\\"name\\":\\"Rose\\"}"\nwrite-out=" %%{http_code}\\n"\n' "$base" "$token" $id
+    done | sed 1d | curl --config - 2>/dev/null | tee >(grep --line-buffered ' 200$' >>"$folder/made") | grep --line-buffered -v ' 200$' >>"$folder/answers" || true
+    first=$((first + 100))
+  done
+}
+failed() { sed -E 's/.*"error":([0-9]+).*/\1/; s/^ //' "$folder/answers" | tr '\n' ' ' | sed 's/ $//'; }
+failures() { failed | tr ' ' '\n' | sort | uniq -c | tr -s '\n ' ' '; }
+end_load() {
+  touch "$folder/enough"
+  wait "${loads[@]}"
+}
+
+if [ "${1-}" = instances ]; then
+  quietly docker compose build
+  several_instances
+  exit
+fi
 
 say '== image'
 say "build: $(seconds_of quietly docker compose build)"
@@ -220,4 +340,5 @@ is 'without another warning' "$(docker compose logs --no-log-prefix migrate | gr
 is 'and the service creates plants' "$(create 4)" 200
 is 'and tokens' "$(new_token after | cut -c 1-6)" plant_
 is 'and may not delete any' "$(as plants 'DELETE FROM plants' 2>&1 | grep -c 'permission denied')" 1
+several_instances
 say 'all is well'

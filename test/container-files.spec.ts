@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { describeVariables } from '../src/app/config-values.js';
 import { Environment } from '../src/app/config.js';
+import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 
 const path = (name: string) => new URL(`../${name}`, import.meta.url);
 const lines = (name: string) => readFileSync(path(name), 'utf8').split('\n');
@@ -144,5 +145,55 @@ describe('docker-compose.yml', () => {
     expect(values.length).toBeGreaterThan(0);
     expect(values.filter((value) => value !== '' && !/^(\/run\/|\$\{\w+:\+\/run\/)/.test(value ?? ''))).toEqual([]);
     expect(text).not.toMatch(/:\/\/[^/\s]*:[^/\s]*@/);
+  });
+});
+
+describe('docker-compose.scale.yml', () => {
+  const text = lines('docker-compose.scale.yml')
+    .filter((line) => !line.trimStart().startsWith('#'))
+    .join('\n');
+  const service = (name: string) => new RegExp(`^  ${name}:\n((?: {4}.*\n|\n)*)`, 'm').exec(text)?.[1] ?? '';
+
+  it('should publish the port of HAProxy alone, on this machine only, unless HOST says otherwise', () => {
+    expect(service('api')).toMatch(/^ {4}ports: !reset \[\]$/m);
+    expect(text.match(/published: .*/g)).toEqual(['published: ${PORT:-3000}']);
+    expect(service('haproxy')).toContain('        host_ip: ${HOST:-127.0.0.1}\n');
+    expect(text.match(/^ +networks: .*/gm)).toEqual(['    networks: [front]']);
+  });
+
+  it('should have the instances answer HAProxy, trust it, and wait until it has noticed their end', () => {
+    for (const variable of ['MANAGEMENT_HOST:-0.0.0.0', 'TRUST_PROXY:-1', 'DRAIN_DELAY:-2000']) {
+      expect(service('api')).toContain(`${variable.replace(/:.*/, '')}: \${${variable}}\n`);
+    }
+  });
+
+  it('should give HAProxy as few rights as the others, and limits', () => {
+    for (const setting of ['init: true', 'read_only: true', 'cap_drop: [ALL]', "['no-new-privileges:true']"]) {
+      expect(service('haproxy')).toContain(setting);
+    }
+    expect(service('haproxy')).toMatch(/mem_limit: .*\n(.*\n)*.*pids_limit: .*\n(.*\n)*.*ulimits: /);
+    const [, clients] = /CONNECTIONS: (\d+)/.exec(service('haproxy')) ?? [];
+    const [, descriptors] = /nofile: (\d+)/.exec(service('haproxy')) ?? [];
+    expect(Number(descriptors)).toBeGreaterThan(2 * Number(clients));
+  });
+
+  it('should run a pinned version of HAProxy on the configuration that is in deploy/', () => {
+    expect(service('haproxy')).toMatch(/image: \$\{HAPROXY_IMAGE:-haproxy:\d+\.\d+-alpine\}/);
+    expect(service('haproxy')).toContain("'./deploy/haproxy:/usr/local/etc/haproxy:ro'");
+    const folder = 'deploy/haproxy/';
+    const configuration = lines(`${folder}haproxy.cfg`).join('\n');
+    for (const variable of ['LISTEN', 'CONNECTIONS', 'PLANT_STORE', 'READINESS_PORT']) {
+      expect(service('haproxy')).toMatch(new RegExp(`^ {6}${variable}: `, 'm'));
+      expect(configuration).toContain(`\${${variable}`);
+    }
+    const answers = [...configuration.matchAll(/^ +errorfile \d+ (errors\/(\d+)\.http)$/gm)];
+    expect(answers).toHaveLength(7);
+    for (const [, file = '', number] of answers) {
+      const [head = '', body = ''] = readFileSync(path(folder + file), 'utf8').split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 400 /);
+      expect(head).toContain(`\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`);
+      expect(Object.keys(ERROR_CATALOGUE)).toContain(number);
+      expect(JSON.parse(body)).toEqual({ error: Number(number), message: expect.any(String) });
+    }
   });
 });

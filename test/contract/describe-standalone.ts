@@ -1,6 +1,7 @@
 import { describe } from '@jest/globals';
 import { describeBodySize } from './body-size.js';
 import { contractStore } from './contract-store.js';
+import type { ContractTarget } from './contract-target.js';
 import { describeCors } from './cors.js';
 import { describeSeveralTokens } from './credentials.js';
 import { describeContract } from './describe-contract.js';
@@ -11,17 +12,24 @@ import { TOKEN } from '../support/request.js';
 const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';
 const ORIGIN = 'https://garden.example';
 
-/** The contract, as the service on its own keeps it with this ERROR_STATUS. */
-export function describeStandalone(ERROR_STATUS: 'contract' | 'semantic'): void {
+/**
+ * The contract, as the service on its own keeps it with this ERROR_STATUS.
+ *
+ * @param start a store with these variables, which runs while the tests of the surrounding `describe` do
+ */
+export function describeStandalone(
+  ERROR_STATUS: 'contract' | 'semantic',
+  start: (variables: Record<string, string>) => () => ContractTarget = contractStore,
+): void {
   describe(`POST /plants with ERROR_STATUS=${ERROR_STATUS}`, () => {
     describe('and otherwise as it comes', () => {
-      const target = contractStore({ ERROR_STATUS });
+      const target = start({ ERROR_STATUS });
       describeContract(target);
       describeBodySize(target, 1_048_576);
     });
 
     describe('and everything else configured', () => {
-      const target = contractStore({
+      const target = start({
         ERROR_STATUS,
         BASE_PATH: '/api/v1',
         BODY_LIMIT: '100',
@@ -35,7 +43,7 @@ export function describeStandalone(ERROR_STATUS: 'contract' | 'semantic'): void 
     });
 
     describe('and a short REQUEST_TIMEOUT', () => {
-      describeTimeouts(contractStore({ ERROR_STATUS, REQUEST_TIMEOUT: '300' }), 300);
+      describeTimeouts(start({ ERROR_STATUS, REQUEST_TIMEOUT: '300' }), 300);
     });
   });
 }

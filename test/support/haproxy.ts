@@ -28,7 +28,13 @@ export function describeWithHaproxy(name: string, suite: () => void): void {
   }
 }
 
-/** HAProxy with the configuration of `deploy/haproxy`. */
+/** An instance, as HAProxy has to know it. */
+export interface ProxiedInstance {
+  readonly port: number;
+  readonly managementPort: number;
+}
+
+/** HAProxy with the configuration of `deploy/haproxy`, in front of up to three instances. */
 export class Haproxy implements AsyncDisposable {
   output = '';
 
@@ -38,8 +44,13 @@ export class Haproxy implements AsyncDisposable {
     child.stderr?.on('data', add);
   }
 
-  static async start(port: number, variables: Record<string, string>): Promise<Haproxy> {
-    const env = { ...variables, LISTEN: `127.0.0.1:${port}` };
+  static async start(port: number, instances: readonly ProxiedInstance[]): Promise<Haproxy> {
+    const env: Record<string, string> = { LISTEN: `127.0.0.1:${port}` };
+    for (const [i, instance] of instances.entries()) {
+      const letter = 'ABC'.charAt(i);
+      env[`PLANT_STORE_${letter}`] = `127.0.0.1:${instance.port}`;
+      env[`READINESS_${letter}`] = `127.0.0.1:${instance.managementPort}`;
+    }
     const proxy = new Haproxy(spawn(EXECUTABLE ?? '', ['-db', '-f', CONFIGURATION], { env }));
     await until(() => accepts(port));
     return proxy;
