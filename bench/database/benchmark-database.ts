@@ -70,7 +70,8 @@ export class BenchmarkDatabase implements AsyncDisposable {
     const id = this.ids === 'random' ? 'hashint8extended(n, 0)' : 'n';
     await this.client.query('ALTER TABLE plants DROP CONSTRAINT plants_pkey');
     await this.client.query(
-      `INSERT INTO plants (id, name, tag) SELECT ${id}, 'Rose', 'flower' FROM generate_series(1, $1::bigint) AS n`,
+      `INSERT INTO plants (id, name, tag, created_by, write_id)
+       SELECT ${id}, 'Rose', 'flower', 'benchmark', n FROM generate_series(1, $1::bigint) AS n`,
       [count],
     );
     const fillFactor = FILL_FACTORS[this.ids];
