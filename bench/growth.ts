@@ -11,7 +11,9 @@ await runBenchmark(async (signal) => {
     console.log(GROWTH_USAGE);
     return;
   }
-  await using postgres = await BenchmarkPostgres.start();
+  await using postgres = await BenchmarkPostgres.start({ shared_buffers: options.sharedBuffers });
   const measurements = await measureGrowth(postgres, options, signal);
-  console.log(`${describeMachine()} ${options.connections} connections.\n\n${growthTable(measurements)}`);
+  console.log(
+    `${describeMachine()} ${options.connections} connections, shared_buffers ${options.sharedBuffers}.\n\n${growthTable(measurements)}`,
+  );
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readBenchOptions } from '../bench/bench-options.js';
+import { readGrowthOptions } from '../bench/growth/growth-options.js';
+import { scatter } from '../bench/load/ids.js';
 import type { Measurement } from '../bench/measure/measurement.js';
 import type { Round } from '../bench/measure/round.js';
 import { drawChart } from '../bench/report/chart.js';
@@ -84,5 +86,23 @@ describe(readBenchOptions.name, () => {
   it('should refuse what it does not know', () => {
     expect(() => readBenchOptions(['--targets', 'echoes'])).toThrow('There is no target echoes');
     expect(() => readBenchOptions(['--rounds', '0'])).toThrow('--rounds is "0", should be a whole number from 1 on');
+  });
+});
+
+describe(readGrowthOptions.name, () => {
+  it('should measure random and ascending ids, and refuse others', () => {
+    expect(readGrowthOptions([])).toMatchObject({ ids: ['random', 'ascending'], sharedBuffers: '32MB' });
+    expect(() => readGrowthOptions(['--ids', 'any'])).toThrow('--ids is "any", should be random, ascending or both');
+  });
+});
+
+describe(scatter.name, () => {
+  it('should spread numbers over all of int64', () => {
+    const ids = Array.from({ length: 1000 }, (_, index) => scatter(BigInt(index)));
+    expect(new Set(ids).size).toBe(1000);
+    const quarters = ids.map((id) => Number(id >> 62n));
+    for (const quarter of [-2, -1, 0, 1]) expect(quarters.filter((one) => one === quarter).length).toBeGreaterThan(200);
+    // As create-plants.lua has it.
+    expect(scatter(100_010_000_000_001n)).toBe(5_488_164_714_147_542_052n);
   });
 });

@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
-import { BenchmarkDatabase } from './benchmark-database.js';
+import type { ServerSettings } from '../../src/dev-postgres/server.js';
+import { BenchmarkDatabase, type DatabaseOptions } from './benchmark-database.js';
 
 const run = promisify(execFile);
 
@@ -21,7 +22,8 @@ export class BenchmarkPostgres implements AsyncDisposable {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  static async start(): Promise<BenchmarkPostgres> {
+  /** @param settings those that are not PostgreSQL's defaults */
+  static async start(settings: ServerSettings = {}): Promise<BenchmarkPostgres> {
     const directory = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
     // Or root's server, which runs as another user, would have its data outside of it.
     await chmod(directory, 0o755);
@@ -32,7 +34,7 @@ export class BenchmarkPostgres implements AsyncDisposable {
       } finally {
         await draft.stop();
       }
-      return new BenchmarkPostgres(directory, await EmbeddedPostgres.start({ directory }));
+      return new BenchmarkPostgres(directory, await EmbeddedPostgres.start({ directory, settings }));
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -40,15 +42,12 @@ export class BenchmarkPostgres implements AsyncDisposable {
   }
 
   /** A new database with the tables of a build, made by its own `migrate`. */
-  async createDatabase(name: string, build: string): Promise<BenchmarkDatabase> {
+  async createDatabase(name: string, build: string, options?: DatabaseOptions): Promise<BenchmarkDatabase> {
     await withClient(this.postgres.url, (client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`));
     const url = new URL(this.postgres.url);
     url.pathname = `/${name}`;
-    const { PATH, HOME } = process.env;
-    await run(process.execPath, [join(resolve(build), 'main.js'), 'migrate'], {
-      env: { PATH, HOME, DATABASE_URL: url.href },
-    });
-    const database = await BenchmarkDatabase.open(url.href);
+    await migrate(url.href, build);
+    const database = await BenchmarkDatabase.open(url.href, options);
     this.databases.push(database);
     return database;
   }
@@ -59,6 +58,13 @@ export class BenchmarkPostgres implements AsyncDisposable {
     await rm(dirname(this.postgres.location), { recursive: true, force: true });
     await rm(this.directory, { recursive: true, force: true });
   }
+}
+
+/** With the command of a build. */
+export async function migrate(url: string, build: string): Promise<void> {
+  const { PATH, HOME } = process.env;
+  const command = [join(resolve(build), 'main.js'), 'migrate'];
+  await run(process.execPath, command, { env: { PATH, HOME, DATABASE_URL: url } });
 }
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {

@@ -1,4 +1,6 @@
+import type { TableStatistics } from '../database/benchmark-database.js';
 import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
+import type { IdOrder } from '../load/ids.js';
 import { findLoadGenerator } from '../load/load-generator.js';
 import { alternate } from '../measure/alternate.js';
 import type { Contender } from '../measure/contender.js';
@@ -10,6 +12,10 @@ import type { GrowthOptions } from './growth-options.js';
 /** A measurement with so many plants stored before. */
 export interface GrowthMeasurement extends Measurement {
   readonly size: number;
+  readonly ids: IdOrder;
+  /** At the start, and when the server has ended. */
+  readonly before: TableStatistics;
+  after?: TableStatistics;
 }
 
 /** Measures each target with each number of plants stored, every one on a database of its own, in turn. */
@@ -18,21 +24,25 @@ export async function measureGrowth(
   options: GrowthOptions,
   signal: AbortSignal,
 ): Promise<GrowthMeasurement[]> {
-  const { targets, sizes, connections } = options;
+  const { targets, connections } = options;
+  const fillings = options.ids.flatMap((ids) => options.sizes.map((size) => ({ ids, size })));
   const generator = await findLoadGenerator();
   const measurements = new Map<Contender, GrowthMeasurement>();
   try {
     for (const target of targets) {
-      for (const size of sizes) {
+      for (const { ids, size } of fillings) {
         signal.throwIfAborted();
-        const database = await postgres.createDatabase(`${target.name}_${size}`, target.build ?? options.build);
+        const database = await postgres.createDatabase(`${target.name}_${ids}_${size}`, target.build ?? options.build, {
+          ids,
+        });
         if (size > 0) {
-          console.error(`  storing ${size} plants for ${target.name}`);
+          console.error(`  storing ${size} plants with ${ids} ids for ${target.name}`);
           await database.fill(size);
         }
         const { name, title } = target;
+        const before = await database.statistics();
         const contender = await startContender(target, database, generator);
-        measurements.set(contender, { target: name, title, connections, size, rounds: [], faults: [] });
+        measurements.set(contender, { target: name, title, connections, size, ids, before, rounds: [], faults: [] });
       }
     }
     await alternate([...measurements.keys()], {
@@ -45,11 +55,14 @@ export async function measureGrowth(
         const measurement = measurements.get(contender);
         if (outcome instanceof Error) measurement?.faults.push(outcome.message);
         else measurement?.rounds.push(outcome);
-        console.error(`  ${contender.name} with ${measurement?.size ?? 0} plants  ${describeOutcome(outcome)}`);
+        console.error(
+          `  ${contender.name} with ${measurement?.size ?? 0} plants, ${measurement?.ids ?? ''} ids  ${describeOutcome(outcome)}`,
+        );
       },
     });
   } finally {
     await Promise.all([...measurements.keys()].map((contender) => contender[Symbol.asyncDispose]()));
   }
+  for (const [{ database }, measurement] of measurements) measurement.after = await database.statistics();
   return [...measurements.values()];
 }

@@ -1,11 +1,12 @@
 import autocannon from 'autocannon';
+import { scatter } from './ids.js';
 import type { HttpLoadRun, LoadGenerator, LoadResult } from './load.js';
 
 /** Where wrk is missing. It takes about as much CPU as what it measures, and tells latencies in whole milliseconds. */
 export class Autocannon implements LoadGenerator {
   readonly name = 'autocannon';
 
-  async run({ url, token, connections, seconds, idPrefix, signal }: HttpLoadRun): Promise<LoadResult> {
+  async run({ url, token, ids, connections, seconds, idPrefix, signal }: HttpLoadRun): Promise<LoadResult> {
     let count = 0;
     const run = autocannon({
       url,
@@ -17,7 +18,8 @@ export class Autocannon implements LoadGenerator {
         {
           setupRequest: (request) => {
             count += 1;
-            const id = `${idPrefix}0${String(count).padStart(9, '0')}`;
+            const number = `${idPrefix}0${String(count).padStart(9, '0')}`;
+            const id = ids === 'random' ? scatter(BigInt(number)) : number;
             return { ...request, body: `{"id":${id},"name":"Rose","tag":"flower"}` };
           },
         },

@@ -1,7 +1,9 @@
 -- Creates a new plant with each request.
--- Arguments: what the ids of this run begin with, and the access token.
--- An id is made of that, the number of wrk's thread, and a counter: no two requests of any runs have the same, and all are as long.
+-- Arguments: what the ids of this run begin with, the access token, and whether the ids are "ascending" or "random".
+-- An id is made of the first, the number of wrk's thread, and a counter: no two requests of any runs have the same, and all are as long.
+-- Random ones are these, scattered over all of int64.
 
+local bit, ffi = require("bit"), require("ffi")
 local threads = 0
 
 function setup(thread)
@@ -10,25 +12,34 @@ function setup(thread)
 end
 
 -- Put together once, which costs the machine less than wrk.format() for each request.
-local before_id, after_id
+local prefix, head, is_random
+local tail = ',"name":"Rose","tag":"flower"}'
 
 function init(args)
-  local prefix, token = args[1] .. number, args[2]
-  after_id = ',"name":"Rose","tag":"flower"}'
-  local length = #'{"id":' + #prefix + 9 + #after_id
-  before_id = "POST " .. wrk.path .. " HTTP/1.1\r\n"
+  prefix, is_random = args[1] .. number, args[3] == "random"
+  head = "POST " .. wrk.path .. " HTTP/1.1\r\n"
     .. "Host: " .. wrk.headers["Host"] .. "\r\n"
-    .. "Authorization: Bearer " .. token .. "\r\n"
+    .. "Authorization: Bearer " .. args[2] .. "\r\n"
     .. "Content-Type: application/json\r\n"
-    .. "Content-Length: " .. length .. "\r\n\r\n"
-    .. '{"id":' .. prefix
+    .. "Content-Length: "
+end
+
+-- As ids.ts has it.
+local function scatter(text)
+  local id = ffi.cast("uint64_t", tonumber(text)) * 0x9e3779b97f4a7c15ULL
+  id = bit.bxor(id, bit.rshift(id, 32)) * 0xd6e8feb86659fd93ULL
+  id = ffi.cast("int64_t", bit.bxor(id, bit.rshift(id, 29)))
+  -- Without the "LL" behind it.
+  return tostring(id):sub(1, -3)
 end
 
 local count = 0
 
 function request()
   count = count + 1
-  return before_id .. string.format("%09d", count) .. after_id
+  local id = prefix .. string.format("%09d", count)
+  if is_random then id = scatter(id) end
+  return head .. #id + #tail + 6 .. '\r\n\r\n{"id":' .. id .. tail
 end
 
 function done(summary, latency)

@@ -1,3 +1,5 @@
+import type { IdOrder } from './ids.js';
+
 /** What a load generator saw in one run. */
 export interface LoadResult {
   /** Answers of status 200, or commits. */
@@ -21,6 +23,7 @@ export interface LoadRun {
 export interface HttpLoadRun extends LoadRun {
   readonly url: string;
   readonly token: string;
+  readonly ids: IdOrder;
 }
 
 /** Sends creates over HTTP, each of a plant of its own, on the given number of connections, each as fast as it is answered. */

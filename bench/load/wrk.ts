@@ -36,9 +36,9 @@ export class Wrk implements LoadGenerator {
     }
   }
 
-  async run({ url, token, connections, seconds, idPrefix, signal }: HttpLoadRun): Promise<LoadResult> {
+  async run({ url, token, ids, connections, seconds, idPrefix, signal }: HttpLoadRun): Promise<LoadResult> {
     const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', SCRIPT];
-    const { stdout } = await run('wrk', [...options, url, '--', String(idPrefix), token], { signal });
+    const { stdout } = await run('wrk', [...options, url, '--', String(idPrefix), token, ids], { signal });
     const { answers, microseconds, p50, p99, refused, broken } = JSON.parse(
       stdout.trim().split('\n').at(-1) ?? '',
     ) as Summary;

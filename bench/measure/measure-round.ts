@@ -32,7 +32,11 @@ export async function measureRound(contender: Contender, options: RoundOptions):
   const { creates, seconds: taken, p50, p99, failures } = result;
   if (failures > 0) throw new InvalidRoundError(`${failures} requests were not answered with 200`);
   if (creates === 0) throw new InvalidRoundError('nothing was created');
-  const stored = storesPlants ? await database.countFrom(idPrefix) : 0;
+  const stored = !storesPlants
+    ? 0
+    : database.ids === 'random'
+      ? after.plants - before.plants
+      : await database.countFrom(idPrefix);
   if (storesPlants && stored < creates) throw new InvalidRoundError(`of ${creates} plants ${stored} are stored`);
   return {
     createsPerSecond: creates / taken,
@@ -41,6 +45,7 @@ export async function measureRound(contender: Contender, options: RoundOptions):
     serverCpu: cpu.server && (cpu.server / creates) * 1000,
     databaseCpu: storesPlants ? cpu.database && (cpu.database / creates) * 1000 : undefined,
     plantsPerCommit: storesPlants ? (after.plants - before.plants) / (after.commits - before.commits) : undefined,
+    walBytes: storesPlants ? (after.walBytes - before.walBytes) / creates : undefined,
     peakMemory: processes?.peakMemory(),
     generatorLoad: cpu.generator && cpu.generator / taken,
     otherLoad: otherLoad(cpu, taken),

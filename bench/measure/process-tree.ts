@@ -9,9 +9,13 @@ interface ProcessTimes {
   readonly ticks: number;
 }
 
-/** A process and its descendants, as Linux tells of them in /proc; elsewhere nothing is known. */
+/** Processes and their descendants, as Linux tells of them in /proc; elsewhere nothing is known. */
 export class ProcessTree {
-  constructor(private readonly root: number) {}
+  private readonly roots: readonly number[];
+
+  constructor(...roots: number[]) {
+    this.roots = roots;
+  }
 
   /** Of one process and the children it has outlived, but not of those that run. */
   static cpuSecondsOf(pid: number): number | undefined {
@@ -35,7 +39,7 @@ export class ProcessTree {
   }
 
   private members(processes: ReadonlyMap<number, ProcessTimes>): number[] {
-    const tree = processes.has(this.root) ? [this.root] : [];
+    const tree = this.roots.filter((root) => processes.has(root));
     for (const pid of tree) {
       for (const [child, { parent }] of processes) if (parent === pid) tree.push(child);
     }

@@ -7,6 +7,8 @@ export interface Round {
   readonly serverCpu?: number | undefined;
   readonly databaseCpu?: number | undefined;
   readonly plantsPerCommit?: number | undefined;
+  /** Bytes that the database has written to its log for a create. */
+  readonly walBytes?: number | undefined;
   /** Bytes that the server's processes have had at most, from their start on. */
   readonly peakMemory?: number | undefined;
   /** Share of one core that the load generator took. */

@@ -55,7 +55,7 @@ function serverContender(
     storesPlants: target.storesPlants,
     processes: new ProcessTree(server.pid),
     check: (id) => server.check(id, token),
-    load: (run) => generator.run({ ...run, url: server.url, token }),
+    load: (run) => generator.run({ ...run, url: server.url, token, ids: database.ids }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

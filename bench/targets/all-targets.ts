@@ -47,7 +47,8 @@ const PEERS: readonly ServerTarget[] = [
   scriptTarget('nest-prisma', 'Nest + Prisma, as documented', 'peers/nest-prisma/main.js'),
 ];
 
-function storeTarget(name: string, title: string, build: string): ServerTarget {
+/** The store as a build runs it. */
+export function storeTarget(name: string, title: string, build: string): ServerTarget {
   const command = [join(resolve(build), 'main.js'), 'serve'];
   return { kind: 'server', name, title, command, build, storesPlants: true };
 }

@@ -5,7 +5,7 @@ import { appendFile, chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe } from '@jest/globals';
+import type { describe as Describe } from '@jest/globals';
 import pg from 'pg';
 import { ServerUser } from '../../src/dev-postgres/server-home.js';
 import { freePort } from './free-port.js';
@@ -22,6 +22,8 @@ const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Insta
 /** A suite that needs Citus: skipped, with one line on why, where there is none. */
 export function describeWithCitus(name: string, suite: () => void): void {
   if (HOME === undefined) process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
+  // Not imported: the benchmark starts clusters too, and outside of Jest the import fails.
+  const { describe } = globalThis as unknown as { describe: typeof Describe };
   (HOME === undefined ? describe.skip : describe)(name, suite);
 }
 
@@ -35,14 +37,14 @@ export class CitusNode {
     readonly port: number,
   ) {}
 
-  static async create(user: ServerUser, home: string): Promise<CitusNode> {
+  static async create(user: ServerUser, home: string, hasCitus = true): Promise<CitusNode> {
     const folder = await user.makeFolder(home, 'node-');
     const data = join(folder, 'data');
     const options = { ...user.ids, cwd: folder };
     await run(`${HOME}/bin/initdb`, ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync'], options);
     const port = await freePort();
     const settings = {
-      shared_preload_libraries: 'citus',
+      shared_preload_libraries: hasCitus ? 'citus' : '',
       port,
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
@@ -60,7 +62,7 @@ export class CitusNode {
     const node = new CitusNode(folder, user, port);
     await node.start();
     await node.query('CREATE DATABASE plants', 'postgres');
-    await node.query('CREATE EXTENSION citus');
+    if (hasCitus) await node.query('CREATE EXTENSION citus');
     return node;
   }
 
@@ -154,14 +156,16 @@ export class CitusCluster implements AsyncDisposable {
     readonly workers: readonly CitusNode[],
   ) {}
 
+  /** @param workerCount 0: one PostgreSQL without Citus, to compare with */
   static async start(workerCount = 2): Promise<CitusCluster> {
+    if (HOME === undefined) throw new Error(MISSING);
     const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-citus-'));
     // The servers run as another user than root.
     await chmod(folder, 0o711);
-    const nodes = Array.from({ length: workerCount + 1 }, () => CitusNode.create(user, folder));
+    const nodes = Array.from({ length: workerCount + 1 }, () => CitusNode.create(user, folder, workerCount > 0));
     const [coordinator, ...workers] = (await Promise.all(nodes)) as [CitusNode, ...CitusNode[]];
-    await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
+    if (workerCount > 0) await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
     for (const { port } of workers) await coordinator.query(`SELECT citus_add_node('127.0.0.1', ${port})`);
     return new CitusCluster(folder, coordinator, workers);
   }
