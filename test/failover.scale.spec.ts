@@ -100,7 +100,7 @@ describe('A database of two hosts', () => {
       },
     });
     const create = async (): Promise<number | undefined> =>
-      (await service.post(`{"id":${--probes},"name":"probe"}`, headers)).status;
+      (await service.post(`{"id":${--probes},"name":"probe"}`, headers))?.status;
     expect(await create()).toBe(200);
     const load = new Load(service.port, CLIENTS);
     let back: number;
@@ -216,7 +216,7 @@ describe('A database of two hosts', () => {
     });
     const response = await fetch(`http://127.0.0.1:${managementPort}/readyz`);
     expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('it is a standby')]);
-    expect((await service.post('{"id":1,"name":"Rose"}')).body).toMatch('50300');
+    expect((await service.post('{"id":1,"name":"Rose"}'))?.body).toMatch('50300');
     await until(() => (service.stdout + service.stderr).includes('is a standby'));
   });
 });
