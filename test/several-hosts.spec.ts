@@ -112,7 +112,7 @@ describe('A database of several hosts', () => {
     const failure = await new Migrator({ url: urlOf([hostOf(first)]) }).migrate().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MigrationError);
     expect((failure as Error).message).toMatch(
-      new RegExp(`^cannot connect to database .*: ${hostOf(first)} accepts no writes: it is read-only$`),
+      new RegExp(`^cannot connect to database .*: ${hostOf(first)}: accepts no writes: it is read-only$`),
     );
   });
 });

@@ -125,8 +125,10 @@ const logged = new Set<string>();
 
 /** Once in a process: each part of the store reads the URL by itself. */
 export function logWarnings({ warnings }: DatabaseUrl): void {
-  for (const warning of warnings) if (!logged.has(warning)) new Logger('Database').warn(warning);
-  for (const warning of warnings) logged.add(warning);
+  for (const warning of warnings) {
+    if (!logged.has(warning)) new Logger('Database').warn(warning);
+    logged.add(warning);
+  }
 }
 
 /** One URL for each of the hosts, as the URL class knows no lists of them. */

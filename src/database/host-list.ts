@@ -133,9 +133,10 @@ class HostList {
       await client.connect();
       if (target === 'any') return;
       const [state] = (await client.query<{ isStandby: boolean; isReadOnly: boolean }>(FIND_STATE)).rows;
-      if (state?.isStandby) throw new ReadOnlyHostError('accepts no writes: it is a standby');
-      if (state?.isReadOnly && target === 'read-write')
-        throw new ReadOnlyHostError('accepts no writes: it is read-only');
+      if (!state?.isStandby && !(state?.isReadOnly && target === 'read-write')) return;
+      const why = `accepts no writes: it is ${state.isStandby ? 'a standby' : 'read-only'}`;
+      // Reported as the same failure of a statement is.
+      throw Object.assign(new Error(why), { code: READ_ONLY });
     } finally {
       asked.delete(client);
       void client.end();
@@ -176,21 +177,12 @@ class HostList {
   }
 }
 
-class ReadOnlyHostError extends Error {
-  /** Reported as the same failure of a statement is. */
-  readonly code = READ_ONLY;
-}
-
 function noHostError(hosts: readonly DatabaseHost[], failures: ReadonlyMap<DatabaseHost, unknown>): Error {
-  const reasons = hosts.map((host) => {
-    const failure = failures.get(host);
-    if (failure instanceof ReadOnlyHostError) return `${nameOfHost(host)} ${failure.message}`;
-    return `${nameOfHost(host)}: ${failure === undefined ? `no answer in ${SEARCH_TIMEOUT_MS} ms` : reasonOf(failure)}`;
-  });
-  const all = [...failures.values()];
+  const late = new Error(`no answer in ${SEARCH_TIMEOUT_MS} ms`);
+  const reasons = hosts.map((host) => `${nameOfHost(host)}: ${reasonOf(failures.get(host) ?? late)}`);
   // A primary that refuses is the trouble, and not its standby.
-  const cause =
-    all.find((each) => ![undefined, READ_ONLY].includes(sqlStateOf(each))) ?? all.find((each) => sqlStateOf(each));
+  const refusals = [...failures.values()].filter((failure) => sqlStateOf(failure) !== undefined);
+  const cause = refusals.find((failure) => sqlStateOf(failure) !== READ_ONLY) ?? refusals[0];
   return new Error(reasons.join('; '), { cause });
 }
 
