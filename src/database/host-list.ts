@@ -13,9 +13,9 @@ const ASK_EVERY_MS = 100;
 /** A host is not waited for any longer when one behind it in the list has answered. */
 const ORDER_MS = 100;
 /** A connection on which a statement waits is silent if nothing arrived for this time. */
-const SILENCE_MS = 250;
+const SILENCE_MS = 200;
 /** Limit of the answer of a host whose connections are silent, where another host could be used. */
-const DOUBT_MS = 400;
+const DOUBT_MS = 300;
 
 const FIND_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
