@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
-import { parseDatabaseUrl } from './database-url.js';
+import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
@@ -13,6 +13,7 @@ import {
   READ_ONLY,
 } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
+import { clientOf } from './host-list.js';
 
 /** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -52,9 +53,11 @@ export class ConnectionPool extends pg.Pool {
     size = DEFAULT_POOL_SIZE,
     timeout = DEFAULT_TIMEOUT,
   }: UrlDatabaseOptions) {
-    const { connectionString, schema, keepsStatements, isPooled } = parseDatabaseUrl(url, password, ownSchema);
+    const database = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, keepsStatements, isPooled } = database;
     super({
       connectionString,
+      Client: clientOf(database),
       max: size,
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses it, by default.
@@ -63,6 +66,7 @@ export class ConnectionPool extends pg.Pool {
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       application_name: 'plant-store',
     });
+    logWarnings(database);
     this.schema = schema;
     this.keepsStatements = keepsStatements;
     this.timeout = timeout;

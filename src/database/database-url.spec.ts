@@ -126,6 +126,80 @@ describe(parseDatabaseUrl.name, () => {
     expect([...new URL(connectionString).searchParams]).toEqual([['application_name', 'greenhouse']]);
   });
 
+  describe('several hosts', () => {
+    const hostsOf = (url: string): string =>
+      parseDatabaseUrl(url)
+        .hosts.map(({ host, port }) => `${host} ${port}`)
+        .join();
+
+    it.each([
+      ['a:5433,b', 'a 5433,b 5432'],
+      ['a,b:5433,[::1]:1', 'a 5432,b 5433,::1 1'],
+      ['user:p%2Cw@a,b/plants?schema=green', 'a 5432,b 5432'],
+      ['/plants?host=a,/run/postgresql&port=5433', 'a 5433,/run/postgresql 5433'],
+      ['/plants?host=a,b&port=1,2', 'a 1,b 2'],
+      ['a:7/plants?host=b', 'b 7'],
+      ['[::1]', '::1 5432'],
+    ])('should be read from %s as libpq does', (rest, hosts) => {
+      expect(hostsOf(`postgresql://${rest}`)).toBe(hosts);
+    });
+
+    it('should all be in the description, and the first in what pg gets', () => {
+      const url = 'postgresql://gardener:secret@[::1]:1,b:2/plants?target_session_attrs=read-write';
+      expect(parseDatabaseUrl(url)).toMatchObject({
+        description: 'plants at [::1]:1,b:2 as gardener',
+        target: 'read-write',
+        warnings: [],
+      });
+      expect(clientOf(url)).toMatchObject({ host: '::1', port: 1, database: 'plants', password: 'secret' });
+    });
+
+    it('should have as many ports', () => {
+      expect(faultOf('postgresql:///plants?host=a,b,c&port=1,2')).toMatch('one port for all hosts, or one for each');
+      expect(faultOf('postgresql://a:1,b:99999/plants')).toMatch('must be a PostgreSQL URL');
+      expect(faultOf('postgresql:///plants?host=a&port=x')).toMatch('ports from 1 to 65535');
+    });
+
+    it('should be warned of where the first of them may be a standby', () => {
+      const [warning] = parseDatabaseUrl('postgresql://a,b/plants').warnings;
+      expect(warning).toMatch('Add the parameter target_session_attrs=read-write');
+    });
+  });
+
+  describe('parameters', () => {
+    it.each(['read-only', 'standby', 'prefer-standby'])('should not ask for a %s session', (target) => {
+      const fault = faultOf(`postgresql://db/plants?target_session_attrs=${target}`);
+      expect(fault).toBe('must have a target_session_attrs out of any, read-write, primary, since the store writes');
+    });
+
+    it('should name the database', () => {
+      expect(clientOf('postgresql://a/other?dbname=my%20plants')).toMatchObject({ database: 'my plants' });
+      expect(parseDatabaseUrl('postgresql://a?dbname=plants').description).toBe('plants at a:5432');
+    });
+
+    it('should be ignored with one warning that says what there is instead', () => {
+      const url =
+        'postgresql://db/plants?connection_limit=5&connect_timeout=3&sslcrl=secret&statement_timeout=1&replication=true';
+      expect(parseDatabaseUrl(url).warnings).toEqual([
+        'Parameters in the URL of the database have no effect: connection_limit (instead: DATABASE_POOL_SIZE, or the option size); ' +
+          'connect_timeout (instead: STORAGE_TIMEOUT, or the option timeout); sslcrl; ' +
+          'statement_timeout (instead: STORAGE_TIMEOUT, or the option timeout); replication',
+      ]);
+      expect([...new URL(parseDatabaseUrl(url).connectionString).searchParams]).toEqual([]);
+    });
+
+    it('should be refused where nobody knows them, with the one that was meant', () => {
+      expect(faultOf('postgresql://db/plants?sslmod=require')).toBe(
+        'has the parameter sslmod that neither PostgreSQL nor Prisma knows; did you mean sslmode?',
+      );
+      expect(faultOf('postgresql://db/plants?max=3')).toMatch(/the parameter max that .* knows$/);
+    });
+
+    it('should not be named where one may be the end of a secret', () => {
+      expect(faultOf('postgresql://db/plants?password=a&hidden')).toMatch(/^has a parameter that/);
+    });
+  });
+
   describe('sslmode', () => {
     const sslOf = (parameters: string): unknown => Reflect.get(clientOf(`postgresql://db/plants?${parameters}`), 'ssl');
 

@@ -1,12 +1,25 @@
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { findNearest } from '../util/did-you-mean.js';
 
 /** The schema that PostgreSQL makes in every database. */
 export const DEFAULT_SCHEMA = 'public';
 
+/** A name, an address or the folder of a Unix socket, and a port. */
+export interface DatabaseHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which of the hosts may be used: libpq's `target_session_attrs`, as far as it is of use to what writes. */
+const TARGETS = ['any', 'read-write', 'primary'] as const;
+
 /** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
-  /** For a pg Client or Pool: holds the password and selects the schema. */
+  /** For a pg Client or Pool: holds the password and selects the schema. Of several hosts it names the first: see clientOf. */
   readonly connectionString: string;
+  readonly hosts: readonly DatabaseHost[];
+  readonly target: (typeof TARGETS)[number];
   readonly schema: string;
   /** The role; empty where the URL leaves it to pg. */
   readonly user: string;
@@ -14,8 +27,10 @@ export interface DatabaseUrl {
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
   readonly isPooled: boolean;
-  /** For people: database, host, port and user, never the password. */
+  /** For people: database, hosts, ports and user, never the password. */
   readonly description: string;
+  /** What the URL asks for and does not get. They name parameters, and no value. */
+  readonly warnings: readonly string[];
 }
 
 const PROTOCOL = /^postgres(ql)?:\/\//;
@@ -25,26 +40,50 @@ const MAX_IDENTIFIER_BYTES = 63;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
-const PRISMA_PARAMETERS = [
-  'schema',
-  'connection_limit',
-  'pool_timeout',
-  'socket_timeout',
-  'single_use_connections',
-  'statement_cache_size',
-  'pgbouncer',
-  'sslaccept',
-  'sslidentity',
-  'sslpassword',
-];
+/** What pg does as libpq or node-postgres document it, or what is read here. */
+const OBEYED = (
+  'application_name dbname host idle_in_transaction_session_timeout lock_timeout options password pgbouncer port schema ssl sslcert ' +
+  'sslkey sslmode sslnegotiation sslrootcert statement_cache_size target_session_attrs uselibpqcompat user'
+).split(' ');
+/** Those of the obeyed that are not for pg: it would take some for options of its own. */
+const READ_HERE = ['dbname', 'password', 'pgbouncer', 'schema', 'statement_cache_size', 'target_session_attrs'];
+/** What libpq, Prisma or pg know, by what there is instead. */
+const IGNORED: Readonly<Record<string, string>> = {
+  'STORAGE_TIMEOUT, or the option timeout':
+    'connect_timeout pool_timeout query_timeout socket_timeout statement_timeout tcp_user_timeout',
+  'DATABASE_POOL_SIZE, or the option size': 'connection_limit',
+  sslmode: 'sslaccept',
+  host: 'hostaddr',
+  application_name: 'fallback_application_name',
+  'the variable PGPASSFILE': 'passfile',
+  '': `binary channel_binding client_encoding gssdelegation gssencmode gsslib keepalives keepalives_count keepalives_idle
+    keepalives_interval krbsrvname load_balance_hosts max_connection_lifetime max_idle_connection_lifetime max_protocol_version
+    min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope replication require_auth requirepeer requiressl
+    scram_client_key scram_server_key service servicefile single_use_connections ssl_max_protocol_version ssl_min_protocol_version
+    sslcertmode sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni`,
+};
+const INSTEAD = new Map(
+  Object.entries(IGNORED).flatMap(([instead, names]) => names.split(/\s+/).map((name) => [name, instead] as const)),
+);
+const AUTHORITY = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 /**
  * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
  * the input, which is a secret as a whole.
  */
 export function parseDatabaseUrl(url: string, password?: string, schema?: string): DatabaseUrl {
-  const parsed = parseUrl(url);
+  const urls = splitHosts(url);
+  const [parsed] = urls;
   const parameters = parsed.searchParams;
+  const hosts = findHosts(urls);
+  const target = checkTarget(parameters.get('target_session_attrs') ?? 'any');
+  const warnings = checkParameters(parameters);
+  if (hosts.length > 1 && !parameters.has('target_session_attrs')) {
+    warnings.push(
+      'The URL of the database names several hosts and no target_session_attrs: the first that takes connections is used, even if it ' +
+        'is a standby. Add the parameter target_session_attrs=read-write',
+    );
+  }
   const user = parameters.get('user') ?? decode(parsed.username);
   const effectiveSchema = checkSchema(schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA);
 
@@ -53,22 +92,90 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   );
   const isPooled = parameters.get('pgbouncer') === 'true';
   const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
-  for (const name of [...PRISMA_PARAMETERS, 'password']) parameters.delete(name);
+  if (parameters.has('dbname')) parsed.pathname = `/${encodeURIComponent(parameters.get('dbname') ?? '')}`;
+  for (const name of [...READ_HERE, ...INSTEAD.keys()]) parameters.delete(name);
+  const [first] = hosts;
+  if (hosts.length > 1 && first) {
+    parameters.set('host', first.host);
+    parameters.set('port', String(first.port));
+  }
   checkSslMode(parameters);
   // PgBouncer refuses it by default, and the statements name their schema.
   if (!isPooled) selectSchema(parameters, effectiveSchema);
 
   const database = decode(parsed.pathname.slice(1)) || user;
-  const host = parameters.get('host') ?? decode(parsed.hostname);
-  const port = parameters.get('port') ?? (parsed.port || '5432');
   return {
     connectionString: parsed.href,
+    hosts,
+    target,
     schema: effectiveSchema,
     user,
     keepsStatements,
     isPooled,
-    description: `${database} at ${host}:${port}${user && ` as ${user}`}`,
+    description: `${database} at ${hosts.map(nameOfHost).join()}${user && ` as ${user}`}`,
+    warnings,
   };
+}
+
+export function nameOfHost({ host, port }: DatabaseHost): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const logged = new Set<string>();
+
+/** Once in a process: each part of the store reads the URL by itself. */
+export function logWarnings({ warnings }: DatabaseUrl): void {
+  for (const warning of warnings) {
+    if (!logged.has(warning)) new Logger('Database').warn(warning);
+    logged.add(warning);
+  }
+}
+
+/** One URL for each of the hosts, as the URL class knows no lists of them. */
+function splitHosts(url: string): [URL, ...URL[]] {
+  const [, before = '', hosts = '', after = ''] = AUTHORITY.exec(url) ?? [];
+  return hosts.split(',').map((host) => parseUrl(before + host + after)) as [URL, ...URL[]];
+}
+
+/** As libpq does: the parameters count before the rest of the URL, and one port may be for all hosts. */
+function findHosts(urls: [URL, ...URL[]]): DatabaseHost[] {
+  const parameters = urls[0].searchParams;
+  const names =
+    parameters.get('host')?.split(',') ?? urls.map(({ hostname }) => decode(hostname).replace(/^\[(.+)\]$/, '$1'));
+  const ports = parameters.get('port')?.split(',') ?? urls.map(({ port }) => port);
+  if (ports.length > 1 && ports.length !== names.length)
+    throw new Error('must have one port for all hosts, or one for each');
+  return names.map((host, index) => {
+    const port = Number((ports[index] ?? ports[0] ?? '') || '5432');
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('must have ports from 1 to 65535');
+    return { host: host || 'localhost', port };
+  });
+}
+
+function checkTarget(target: string): DatabaseUrl['target'] {
+  const known = TARGETS.find((each) => each === target);
+  if (known !== undefined) return known;
+  const reason = ['read-only', 'standby', 'prefer-standby'].includes(target) ? ', since the store writes' : '';
+  throw new Error(`must have a target_session_attrs out of ${TARGETS.join(', ')}${reason}`);
+}
+
+/** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
+function checkParameters(parameters: URLSearchParams): string[] {
+  const ignored: string[] = [];
+  for (const name of new Set(parameters.keys())) {
+    const instead = INSTEAD.get(name);
+    if (instead !== undefined) ignored.push(instead === '' ? name : `${name} (instead: ${instead})`);
+    else if (!OBEYED.includes(name)) throw new Error(describeUnknown(name, parameters));
+  }
+  return ignored.length === 0 ? [] : [`Parameters in the URL of the database have no effect: ${ignored.join('; ')}`];
+}
+
+function describeUnknown(name: string, parameters: URLSearchParams): string {
+  // It may be the end of a secret with an & in it.
+  const isSafe = /^\w+$/.test(name) && !parameters.has('password') && !parameters.has('sslpassword');
+  const nearest = findNearest(name, [...OBEYED, ...INSTEAD.keys()]);
+  const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  return `has ${isSafe ? `the parameter ${name}` : 'a parameter'} that neither PostgreSQL nor Prisma knows${advice}`;
 }
 
 function parseUrl(url: string): URL {

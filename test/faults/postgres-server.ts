@@ -106,13 +106,14 @@ export class PostgresServer {
     }
   }
 
-  /** A stopped server's data, as a standby of it; both have to be started. */
-  async copyAsStandby(): Promise<PostgresServer> {
+  /** A stopped server's data, as a standby of it, at the port of a server that is gone if one is given; both have to be started. */
+  async copyAsStandby(inPlaceOf?: PostgresServer): Promise<PostgresServer> {
     const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
-    const standby = new PostgresServer(folder, this.binaries, this.user, await freePort());
+    const standby = new PostgresServer(folder, this.binaries, this.user, inPlaceOf?.port ?? (await freePort()));
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
     const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
+    // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
     const { uid, gid } = this.user.ids ?? {};
     if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid ?? uid}`, folder]);

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { parseDatabaseUrl } from '../../database/database-url.js';
+import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection } from '../../database/database.errors.js';
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { clientOf } from '../../database/host-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
@@ -45,10 +46,13 @@ export class TokenStore {
   private socket: Socket | undefined;
 
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
-    const { connectionString, schema, isPooled } = parseDatabaseUrl(url, password, ownSchema);
+    const database = parseDatabaseUrl(url, password, ownSchema);
+    const { connectionString, schema, isPooled } = database;
+    logWarnings(database);
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
     this.pool = new pg.Pool({
       connectionString,
+      Client: clientOf(database),
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
       // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.

@@ -32,6 +32,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   'secret files': ['warning', 'chmod 600, and let the user of the service own them.'],
   'TLS of clients': ['warning', 'Put a proxy that speaks TLS in front, and set TRUST_PROXY.'],
   'TLS of the database': ['warning', 'It is another machine: add sslmode=verify-full to DATABASE_URL.'],
+  'database URL': ['warning', 'Change DATABASE_URL as it says.'],
   version: ['warning', `It gets no security updates: upgrade to ${OLDEST_MAINTAINED} or later.`],
   writable: ['fault', 'Let DATABASE_URL lead to the primary, or reset default_transaction_read_only (\\drds in psql).'],
   fsync: ['fault', 'A crash of the machine may lose plants, or the whole database: set fsync = on.'],

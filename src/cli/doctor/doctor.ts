@@ -134,10 +134,14 @@ async function checkTraces(): Promise<Finding> {
 
 function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Finding[] {
   if (databaseUrl === undefined) return [];
-  const { hostname, searchParams } = new URL(parseDatabaseUrl(databaseUrl, databasePassword).connectionString);
-  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  const mode = searchParams.get('sslmode') ?? process.env.PGSSLMODE ?? 'disable';
-  return [finding('TLS of the database', `sslmode=${mode} to ${host}`, mode === 'disable' && !LOCAL.test(host))];
+  const { connectionString, hosts, warnings } = parseDatabaseUrl(databaseUrl, databasePassword);
+  const names = [...new Set(hosts.map(({ host }) => host))];
+  const mode = new URL(connectionString).searchParams.get('sslmode') ?? process.env.PGSSLMODE ?? 'disable';
+  const isOpen = mode === 'disable' && !names.every((name) => LOCAL.test(name));
+  return [
+    finding('TLS of the database', `sslmode=${mode} to ${names.join(', ')}`, isOpen),
+    ...warnings.map((warning) => finding('database URL', warning, true)),
+  ];
 }
 
 async function checkStorage(environment: Environment): Promise<Finding | Finding[]> {

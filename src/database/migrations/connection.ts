@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { reasonOf } from '../../util/text.js';
 import type { DatabaseUrl } from '../database-url.js';
+import { clientOf } from '../host-list.js';
 import { MigrationError } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -33,13 +34,14 @@ export async function withConnection<T>(
 }
 
 async function connect(
-  { connectionString, description }: DatabaseUrl,
+  database: DatabaseUrl,
   { timeout, signal }: ConnectionLimits,
   socket: Socket,
 ): Promise<pg.Client> {
+  const { connectionString, description } = database;
   signal?.addEventListener('abort', () => socket.destroy(new Error('it is not wanted any more')), { once: true });
   try {
-    const client = new pg.Client({
+    const client = new (clientOf(database))({
       connectionString,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: timeout,

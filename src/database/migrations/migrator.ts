@@ -4,7 +4,7 @@ import pg from 'pg';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { Citus } from '../citus.js';
-import { type DatabaseUrl, parseDatabaseUrl } from '../database-url.js';
+import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query, QueryValue } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
@@ -44,6 +44,7 @@ export class Migrator {
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
   async migrate(): Promise<string[]> {
+    logWarnings(this.database);
     const migrations = await readMigrations(this.folder);
     return this.connected(async (client) => {
       await this.lock(client);

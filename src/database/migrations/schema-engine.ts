@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { resolvePackage } from '../../util/package-files.cjs';
 import type { DatabaseUrl } from '../database-url.js';
+import { clientOf } from '../host-list.js';
 import { overPool } from '../prisma-adapter.js';
 
 const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
@@ -33,10 +34,12 @@ export async function withSchemaEngine<T>(
   }
 }
 
-function openPool({ connectionString, schema }: DatabaseUrl): pg.Pool {
+function openPool(database: DatabaseUrl): pg.Pool {
+  const { connectionString, schema } = database;
   const selectSchema = `SET search_path TO ${pg.escapeIdentifier(schema)}`;
   return new pg.Pool({
     connectionString,
+    Client: clientOf(database),
     verify: (client, done) => {
       // Neither the migrations nor the engine name the schema in their statements.
       client.query(selectSchema, (error: Error | undefined) => {
