@@ -11,6 +11,7 @@ import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } fr
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
+import { Shards } from './shards.js';
 import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
@@ -56,7 +57,14 @@ describe(BatchWriter.name, () => {
       findExisting: (ids: readonly bigint[]) => findExisting(ids),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
-    writer = new BatchWriter(statements, { timeout: TIMEOUT, connections: 10 } as Database, statistics, settings);
+    const shards = new Shards({} as Database, statements);
+    writer = new BatchWriter(
+      statements,
+      { timeout: TIMEOUT, connections: 10 } as Database,
+      statistics,
+      settings,
+      shards,
+    );
   });
   afterEach(() => {
     jest.useRealTimers();
