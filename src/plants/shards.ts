@@ -1,5 +1,4 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Citus, type ShardPlacement } from '../database/citus.js';
 import { DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
@@ -168,7 +167,7 @@ export class Shards implements OnApplicationShutdown {
 
   private async awaitReturn(node: ShardNode): Promise<void> {
     while (!this.isStopped && this.nodes.includes(node)) {
-      await sleep(PROBE_EVERY_MS, undefined, { ref: false });
+      await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
       try {
         await this.probe(node);
         break;
