@@ -81,11 +81,11 @@ describeWithCitus('The writer on Citus', () => {
     return shards.length;
   }
 
-  describe.each([
-    ['the coordinator', 0],
-    ['a worker', 1],
-  ])('asked through %s', (_, index) => {
-    describeContract(runningTarget(() => storeOn(cluster.nodes[index] as CitusNode)));
+  describe.each<[string, () => CitusNode | undefined]>([
+    ['the coordinator', () => cluster.coordinator],
+    ['a worker', () => cluster.workers[0]],
+  ])('asked through %s', (_, node) => {
+    describeContract(runningTarget(() => storeOn(node() ?? cluster.coordinator)));
   });
 
   describe('under load', () => {
@@ -107,7 +107,7 @@ describeWithCitus('The writer on Citus', () => {
         const logs = await Promise.all(cluster.nodes.map(async (node, i) => (await node.log()).slice(before[i])));
         for (const node of cluster.nodes) await node.set('log_statement', 'none');
         expect(logs.join().match(/INSERT INTO public\.plants_/g)?.length).toBeGreaterThan(100);
-        expect(/PREPARE TRANSACTION/.test(logs.join())).toBe(false);
+        expect(logs.join().includes('PREPARE TRANSACTION')).toBe(false);
         const names = logs.join().match(/plant-store LOG: {2}execute plant_store_\d+/g);
         expect(new Set(names).size).toBeLessThan(15);
         await cluster.coordinator.query('TRUNCATE plants');
@@ -163,7 +163,7 @@ describeWithCitus('The writer on Citus', () => {
     });
 
     it('should go on through a worker while the coordinator is away', async () => {
-      const store = await start(cluster.workers[0] as CitusNode);
+      const store = await start(cluster.workers[0] ?? cluster.coordinator);
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 500);
       const before = await rateOf(load);
@@ -216,7 +216,7 @@ describeWithCitus('The writer on Citus', () => {
         (sql, values) => cluster.coordinator.query(bind(sql, values)),
         'public',
       ).findShards();
-      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real) as typeof real);
+      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real));
       const store = await start(cluster.coordinator);
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 500);

@@ -12,7 +12,7 @@ import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { type Shard, Shards } from './shards.js';
-import { isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
+import { isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
 import {
   type CreateResult,
   InsertConcurrency,
@@ -30,8 +30,6 @@ const OTHER_CONNECTIONS = 1;
 const MIN_SINGLE_INSERTS = 100;
 /** Plants of a rejected statement that are tried again at a time. */
 const MAX_SINGLE_WRITES = 4;
-/** A node that answers a statement no sooner is probed. */
-const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
 const REPEAT_MS = 50;
 
@@ -88,18 +86,12 @@ export class BatchWriter implements OnModuleInit {
   }
 
   private schedule(): void {
-    if (this.isScheduled || !this.canSend()) return;
+    if (this.isScheduled || this.waitingQueues.size === 0) return;
     this.isScheduled = true;
     // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
     // lose this time.
     if (this.concurrency.isIdle && this.singleInserts >= MIN_SINGLE_INSERTS) process.nextTick(this.send);
     else setImmediate(this.send);
-  }
-
-  private canSend(): boolean {
-    for (const queue of this.waitingQueues)
-      if (queue.shard.node?.isAway || this.concurrency.free(queue) > 0) return true;
-    return false;
   }
 
   private readonly send = (): void => {
@@ -129,8 +121,7 @@ export class BatchWriter implements OnModuleInit {
     try {
       taken = await this.insert(shard, batch, writeId, onAnswer);
     } catch (error) {
-      this.noteFailure(shard, error);
-      const isNodeLost = shard.node !== undefined && isNodeFailure(error);
+      const isNodeLost = this.noteFailure(shard, error);
       if (isNodeLost || isUndecided(error))
         for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
       // Each by itself, so that the rejected one fails alone.
@@ -154,14 +145,11 @@ export class BatchWriter implements OnModuleInit {
     this.statistics.inFlight += batch.length;
     const plants = batch.map(({ plant }) => plant);
     const { node } = shard;
-    const suspect = (): unknown => node && this.shards.check(node).then(() => this.schedule());
-    const suspicion = node && setTimeout(suspect, SUSPECT_MS);
+    const suspicion = node && this.shards.checkLater(node, this.send);
     const sentAt = performance.now();
     let stored: Set<string>;
     try {
-      const run = (): Promise<string[]> =>
-        node ? this.statements.insertIntoShard(plants, writeId) : this.statements.insert(plants, writeId);
-      stored = new Set(await traceStatement('INSERT', batch, run));
+      stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId, !!node)));
     } finally {
       clearTimeout(suspicion);
       this.statistics.statementSeconds.observeSince(sentAt);
@@ -199,9 +187,7 @@ export class BatchWriter implements OnModuleInit {
     let plants: Map<bigint, StoredPlant>;
     try {
       const ids = unclear.map(({ plant }) => plant.id);
-      plants = await traceStatement('SELECT', unclear, () =>
-        this.statements.findExisting(ids, shard.node !== undefined),
-      );
+      plants = await traceStatement('SELECT', unclear, () => this.statements.findExisting(ids, !!shard.node));
     } catch (cause) {
       this.noteFailure(shard, cause);
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
@@ -243,9 +229,12 @@ export class BatchWriter implements OnModuleInit {
     if (again.length > 0) await work(again);
   }
 
-  private noteFailure({ node }: Shard, error: unknown): void {
+  /** Whether the node of the shard does not answer. */
+  private noteFailure({ node }: Shard, error: unknown): boolean {
+    if (!node) return false;
     this.shards.noteFailure(node, error);
-    if (node?.isAway) this.schedule();
+    if (node.isAway) this.schedule();
+    return node.isAway;
   }
 
   private timeUp(pending: PendingCreate, queue: WriteQueue): void {

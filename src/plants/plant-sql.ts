@@ -59,7 +59,7 @@ export class PlantStatements {
   private readonly insertManySql: string;
   private readonly select: Prisma.Sql;
   private readonly selectUnfenced: Prisma.Sql;
-  private readonly insertShardSql: (rows: number) => string;
+  private readonly insertShardSql: (size: number) => string;
   private readonly probeSql: string;
   private readonly insertPlainSql: string;
   private readonly selectPlainSql: string;
@@ -97,15 +97,12 @@ export class PlantStatements {
       ${select} (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
     // A message would be written where the statement arrives, and so would be no fence for the node of the shard.
     this.selectUnfenced = Prisma.raw(`${select} ${table}`);
-    // As rows of constants alone does it go to its shard as it is, and is committed there: one with a sub-select, for a setting,
+    // Only as rows of constants does it go to its shard as it is, and is committed there: one with a sub-select, for a setting,
     // would be carried out on this node, and committed in two phases.
-    const rowValues = (_: unknown, row: number): string => {
-      const first = row * (TEXT_COLUMNS.length + 2) + 1;
-      const texts = TEXT_COLUMNS.map((_, index) => `$${first + index + 2}::text`).join(', ');
-      return `($${first}::bigint, $${first + 1}::bigint, ${texts})`;
-    };
-    this.insertShardSql = (rows) =>
-      `${insert} VALUES ${Array.from({ length: rows }, rowValues).join(', ')} ${returning}`;
+    const casts = ['bigint', 'bigint', ...TEXT_COLUMNS.map(() => 'text')];
+    const rowOf = (_: unknown, row: number): string =>
+      `(${casts.map((type, index) => `$${row * casts.length + index + 1}::${type}`).join(', ')})`;
+    this.insertShardSql = (size) => `${insert} VALUES ${Array.from({ length: size }, rowOf).join(', ')} ${returning}`;
     this.probeSql = `${insert} SELECT id, write_id, ${columns} FROM ${table} WHERE name IS NULL AND id =`;
     // For a transaction of the host's, whose settings stay as they are. Text first: some versions of Prisma go by the type of a
     // value, others by that of the parameter.
@@ -120,10 +117,15 @@ export class PlantStatements {
    * plants with one id the first is inserted.
    *
    * @param writeId stored with the first plant; those of the others count on from there
+   * @param isShard whether all belong to one shard of a distributed table
    */
-  async insert(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
+  async insert(plants: readonly PlantRecord[], writeId: bigint, isShard: boolean): Promise<string[]> {
     const [only, ...others] = plants;
-    const rows = await (only && others.length === 0 ? this.insertOne(only, writeId) : this.insertMany(plants, writeId));
+    const rows = await (isShard
+      ? this.insertIntoShard(plants, writeId)
+      : only && others.length === 0
+        ? this.insertOne(only, writeId)
+        : this.insertMany(plants, writeId));
     return rows.map(({ id }) => id);
   }
 
@@ -139,8 +141,8 @@ export class PlantStatements {
     return this.database.query(this.insertManySql, values);
   }
 
-  /** The same for plants of one shard, in a few sizes, so that there are few statements to prepare: the shortest plant is repeated. */
-  async insertIntoShard(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
+  /** In a few sizes, so that there are few statements to prepare: the shortest plant is repeated. */
+  private insertIntoShard(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
     const rows = plants.map((plant, index) => ({ plant, writeId: writeId + BigInt(index) }));
     const shortest = rows.reduce((one, other) => (sizeOf(other.plant) < sizeOf(one.plant) ? other : one));
     // In the order of their ids, as above; the first of several with one id stays the first.
@@ -154,8 +156,7 @@ export class PlantStatements {
     }
     let sql = this.shardSqls.get(size);
     if (sql === undefined) this.shardSqls.set(size, (sql = this.insertShardSql(size)));
-    const stored = await this.database.query<StoredId>(sql, values);
-    return stored.map(({ id }) => id);
+    return this.database.query(sql, values);
   }
 
   /** Writes nothing, and succeeds where a create in the shard of this id can. */

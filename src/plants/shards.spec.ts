@@ -60,8 +60,8 @@ describe(Shards.name, () => {
     jest.useRealTimers();
   });
 
-  const [id] = HASHES[0] as [bigint, number];
-  const nodeOf = (of: bigint): ShardNode => shards.find(of).node as ShardNode;
+  const id = 1n;
+  const nodeOf = (of: bigint): ShardNode => shards.find(of).node!;
 
   it('should be the whole table where that is not distributed', async () => {
     findShards.mockResolvedValue([]);

@@ -12,6 +12,8 @@ import { isNodeFailure } from './storage-failure.js';
 const REFRESH_EVERY_MS = 60_000;
 /** From one probe of a node that is away to the next. */
 const PROBE_EVERY_MS = 500;
+/** A node that answers a statement no sooner is probed. */
+const SUSPECT_MS = 1000;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
 /** Ids that are tried until each node has one to be probed with. */
@@ -84,16 +86,16 @@ export class Shards implements OnApplicationShutdown {
       const hash = hashInt8(id);
       for (let high = this.shards.length; high - low > 1;) {
         const middle = (low + high) >>> 1;
-        if ((this.shards[middle] as Shard).minHash <= hash) low = middle;
+        if ((this.shards[middle] ?? WHOLE_TABLE).minHash <= hash) low = middle;
         else high = middle;
       }
     }
-    return this.shards[low] as Shard;
+    return this.shards[low] ?? WHOLE_TABLE;
   }
 
   /** A statement for a shard of this node failed. */
-  noteFailure(node: ShardNode | undefined, error: unknown): void {
-    if (node && isNodeFailure(error)) this.markAway(node, error);
+  noteFailure(node: ShardNode, error: unknown): void {
+    if (isNodeFailure(error)) this.markAway(node, error);
   }
 
   /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
@@ -108,6 +110,11 @@ export class Shards implements OnApplicationShutdown {
       if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
       return error;
     }
+  }
+
+  /** Checks a node unless a statement for it is answered soon: then the timer is to be cleared. */
+  checkLater(node: ShardNode, onResult: () => void): NodeJS.Timeout {
+    return setTimeout(() => void this.check(node).then(onResult), SUSPECT_MS);
   }
 
   private async refresh(): Promise<void> {
@@ -138,9 +145,11 @@ export class Shards implements OnApplicationShutdown {
 
   private use(found: readonly ShardPlacement[]): void {
     const nodes = new Map(found.map(({ node: name }) => [name, new ShardNode(name)]));
-    // Those that are known keep what is known of them.
     for (const node of this.nodes) if (nodes.has(node.name)) nodes.set(node.name, node);
-    const shards: Shard[] = found.map(({ minHash, node }) => ({ minHash, node: nodes.get(node) as ShardNode }));
+    const shards: Shard[] = found.map(({ minHash, node }) => ({
+      minHash,
+      node: nodes.get(node) ?? new ShardNode(node),
+    }));
     this.nodes = [...nodes.values()];
     this.shards = shards.length > 0 ? shards : [WHOLE_TABLE];
     const unprobed = new Set(this.nodes);
