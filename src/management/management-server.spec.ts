@@ -14,6 +14,7 @@ import { Readiness } from './readiness.js';
 
 class SettableHealth {
   obstacle: Error | undefined;
+  degradation: string | undefined;
 
   check(): Promise<void> {
     return this.obstacle === undefined ? Promise.resolve() : Promise.reject(this.obstacle);

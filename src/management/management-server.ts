@@ -128,10 +128,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async answerReadiness(): Promise<Answer> {
-    const reason = await this.sources.readiness.findObstacle();
-    return reason === undefined
-      ? { status: 200, body: { status: 'ok' } }
-      : { status: 503, body: { status: 'unavailable', reason } };
+    const { readiness } = this.sources;
+    const reason = await readiness.findObstacle();
+    if (reason !== undefined) return { status: 503, body: { status: 'unavailable', reason } };
+    const { degradation } = readiness;
+    return { status: 200, body: degradation ? { status: 'degraded', reason: degradation } : { status: 'ok' } };
   }
 
   private async answerMetrics(): Promise<Answer> {

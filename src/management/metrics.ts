@@ -17,7 +17,7 @@ export interface MetricsSources {
   readonly plants: PlantsStatistics;
   readonly pool: PoolStatistics | undefined;
   readonly wrongTokensBy: CredentialLimits['wrongTokensBy'];
-  readonly readiness: Pick<Readiness, 'findObstacle'>;
+  readonly readiness: Pick<Readiness, 'findObstacle' | 'degradation'>;
   readonly clients: ClientStatistics;
 }
 

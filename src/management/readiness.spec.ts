@@ -6,6 +6,7 @@ import { Readiness } from './readiness.js';
 
 class ToldCheck {
   calls = 0;
+  degradation: string | undefined;
   end: () => Promise<void> = () => Promise.resolve();
 
   check(): Promise<void> {

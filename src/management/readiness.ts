@@ -12,7 +12,7 @@ export class Readiness implements OnModuleDestroy {
   private isStoreFailing = false;
 
   constructor(
-    @Inject(PlantsHealth) private readonly health: Pick<PlantsHealth, 'check'>,
+    @Inject(PlantsHealth) private readonly health: Pick<PlantsHealth, 'check' | 'degradation'>,
     private readonly publicListener: HttpAdapterHost,
   ) {}
 
@@ -31,6 +31,11 @@ export class Readiness implements OnModuleDestroy {
     if (later !== undefined) return later;
     this.logChange(reason);
     return reason;
+  }
+
+  /** What does not work although the process is ready, as `findObstacle` found it last. */
+  get degradation(): string | undefined {
+    return this.health.degradation;
   }
 
   onModuleDestroy(): void {

@@ -11,6 +11,7 @@ import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } fr
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
+import { ShardNode, Shards, WHOLE_TABLE } from './shards.js';
 import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
@@ -38,6 +39,7 @@ describe(BatchWriter.name, () => {
   let sent: Sent[];
   let statistics: PlantsStatistics;
   let writer: BatchWriter;
+  let shards: Shards;
   let findExisting: (ids: readonly bigint[]) => Promise<Map<bigint, StoredPlant>>;
 
   beforeEach(() => {
@@ -56,7 +58,14 @@ describe(BatchWriter.name, () => {
       findExisting: (ids: readonly bigint[]) => findExisting(ids),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
-    writer = new BatchWriter(statements, { timeout: TIMEOUT, connections: 10 } as Database, statistics, settings);
+    shards = new Shards({} as Database, statements);
+    writer = new BatchWriter(
+      statements,
+      { timeout: TIMEOUT, connections: 10 } as Database,
+      statistics,
+      settings,
+      shards,
+    );
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -362,5 +371,53 @@ describe(BatchWriter.name, () => {
     sent[0]?.fail(rejected('57014'));
     await turn();
     expect(sent).toHaveLength(1);
+  });
+
+  describe('with shards on two nodes', () => {
+    let away: ShardNode;
+
+    beforeEach(() => {
+      const nodes = [new ShardNode('a:1'), new ShardNode('b:2')];
+      away = nodes[1] ?? new ShardNode('b:2');
+      const parts = [0, 1, 2, 3].map((minHash) => ({ minHash, node: nodes[minHash % 2] ?? away }));
+      jest.spyOn(shards, 'find').mockImplementation((id) => parts[Number(id) % 4] ?? WHOLE_TABLE);
+      jest.spyOn(shards, 'noteFailure').mockImplementation((node, error) => {
+        node.failure = error;
+      });
+    });
+
+    it('should send one shard a statement, to one node by half of the connections at most', async () => {
+      await create(plant(0), plant(4));
+      await create(plant(1));
+      expect(sent.map(({ ids }) => ids)).toEqual([[0, 4], [1]]);
+      for (let id = 8; id <= 28; id += 4) {
+        await create(plant(id));
+        await jest.advanceTimersByTimeAsync(200);
+      }
+      // Of nine connections; those of the other node are free.
+      expect(sent.filter(({ ids }) => Number(ids[0]) % 2 === 0)).toHaveLength(5);
+      await create(plant(5));
+      expect(sent.at(-1)).toMatchObject({ ids: [5] });
+    });
+
+    it('should refuse what waits for a node that is away, and send it nothing again until it is back', async () => {
+      const results = [];
+      for (const id of [1, 5, 9]) results.push(...(await create(plant(id))).results);
+      expect(sent.map(({ ids }) => ids)).toEqual([[1], [5]]);
+      sent[0]?.fail(rejected('08006'));
+      await turn();
+      await expect(results[2]).rejects.toThrow('shards of b:2 do not answer');
+      expect(() => writer.create(plant(13))).toThrow(DatabaseUnreachableError);
+      await create(plant(2));
+      expect(sent.at(-1)).toMatchObject({ ids: [2] });
+      await jest.advanceTimersByTimeAsync(PAUSE * 3);
+      expect(sent).toHaveLength(3);
+      away.failure = undefined;
+      await jest.advanceTimersByTimeAsync(PAUSE);
+      expect(sent[3]).toMatchObject({ ids: [1] });
+      sent[3]?.answer(1);
+      await expect(results[0]).resolves.toEqual(stored);
+      expect(statistics.waiting).toBe(0);
+    });
   });
 });

@@ -1,5 +1,9 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import {
+  ConnectionPoolExhaustedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+} from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
 import { loadTracing, traceStatement } from '../tracing/statement-spans.js';
@@ -7,11 +11,19 @@ import { type PlantRecord, PlantStatements, randomWriteId, type StoredPlant } fr
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
+import { type Shard, Shards } from './shards.js';
 import { isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
+import {
+  type CreateResult,
+  InsertConcurrency,
+  MAX_BATCH_PLANTS,
+  PendingCreate,
+  type Waiting,
+  WriteQueue,
+} from './write-queue.js';
 
-/** Statements in flight, slow ones included, unless that left too few connections for all else. */
-const MAX_STATEMENTS = 8;
+/** Connections where their number is not known. */
+const MAX_UNKNOWN_CONNECTIONS = 9;
 /** Connections for look-ups, the health check, and plants that are tried again alone. */
 const OTHER_CONNECTIONS = 1;
 /** Single inserts in a row from which on the next create is taken for one that arrives alone. */
@@ -23,11 +35,14 @@ const REPEAT_MS = 50;
 
 /**
  * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once;
- * those that arrive while statements are in flight form the next one.
+ * those that arrive while statements are in flight form the next one. Each statement has plants of one shard.
  */
 @Injectable()
 export class BatchWriter implements OnModuleInit {
-  private readonly queue = new WriteQueue();
+  private readonly waiting: Waiting = { plants: 0, characters: 0 };
+  private readonly queues = new WeakMap<Shard, WriteQueue>();
+  /** The queues in which creates wait, those first that have had no statement for longest. */
+  private readonly waitingQueues = new Set<WriteQueue>();
   private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
   /** Statements in a row that had one plant. */
@@ -38,8 +53,10 @@ export class BatchWriter implements OnModuleInit {
     private readonly database: Database,
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
+    private readonly shards: Shards,
   ) {
-    const max = Math.max(1, Math.min(MAX_STATEMENTS, database.connections - OTHER_CONNECTIONS));
+    const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
+    const max = Math.max(1, connections - OTHER_CONNECTIONS);
     this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
@@ -52,19 +69,24 @@ export class BatchWriter implements OnModuleInit {
 
   /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
   create(plant: PlantRecord): Promise<CreateResult> {
+    const shard = this.shards.find(plant.id);
+    if (shard.node?.isAway) throw unreachable(shard);
+    let queue = this.queues.get(shard);
+    if (!queue) this.queues.set(shard, (queue = new WriteQueue(shard, this.waiting)));
     const pending = new PendingCreate(plant);
     // A create that a statement can take now does not wait.
-    this.queue.add(pending, this.settings.writeQueueLimit + this.concurrency.free * MAX_BATCH_PLANTS);
-    this.statistics.waiting = this.queue.length;
+    queue.add(pending, this.settings.writeQueueLimit + this.concurrency.free(queue) * MAX_BATCH_PLANTS);
+    this.waitingQueues.add(queue);
+    this.statistics.waiting = this.waiting.plants;
     pending.timer = setTimeout(() => {
-      this.timeUp(pending);
+      this.timeUp(pending, queue);
     }, this.database.timeout);
     this.schedule();
     return pending.result;
   }
 
   private schedule(): void {
-    if (this.isScheduled || this.concurrency.free === 0 || this.queue.length === 0) return;
+    if (this.isScheduled || this.waitingQueues.size === 0) return;
     this.isScheduled = true;
     // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
     // lose this time.
@@ -74,34 +96,46 @@ export class BatchWriter implements OnModuleInit {
 
   private readonly send = (): void => {
     this.isScheduled = false;
-    while (this.concurrency.free > 0 && this.queue.length > 0) {
-      const batch = this.queue.takeBatch();
+    // What is added again meanwhile comes once more.
+    for (const queue of this.waitingQueues) {
+      const { shard } = queue;
+      if (!shard.node?.isAway && this.concurrency.free(queue) === 0) continue;
+      this.waitingQueues.delete(queue);
+      const batch = queue.takeBatch();
+      if (queue.length > 0) this.waitingQueues.add(queue);
+      if (shard.node?.isAway) {
+        for (const pending of batch) pending.fail(unreachable(shard));
+        continue;
+      }
       const now = performance.now();
       for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      void this.write(batch, this.concurrency.begin());
+      void this.write(shard, batch, this.concurrency.begin(queue));
     }
-    this.statistics.waiting = this.queue.length;
+    this.statistics.waiting = this.waiting.plants;
   };
 
-  private async write(batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
+  private async write(shard: Shard, batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
     const writeId = randomWriteId();
     let taken: PendingCreate[];
     try {
-      taken = await this.insert(batch, writeId, onAnswer);
+      taken = await this.insert(shard, batch, writeId, onAnswer);
     } catch (error) {
-      if (isUndecided(error)) for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
+      const isNodeLost = this.noteFailure(shard, error);
+      if (isNodeLost || isUndecided(error))
+        for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
       // Each by itself, so that the rejected one fails alone.
-      if (batch.length > 1 && isPlantRejected(error)) return this.writeEach(batch);
+      if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) return this.writeEach(shard, batch);
       for (const pending of batch) if (!pending.doubts) pending.fail(error);
       // PostgreSQL waits for a transaction that holds an id: each is then inserted, or its id is taken, perhaps by itself.
-      return this.repeat(batch, error, (again) => this.write(again));
+      return this.repeat(shard, batch, error, (again) => this.write(shard, again));
     }
-    if (taken.length > 0) await this.resolveConflicts(taken);
+    if (taken.length > 0) await this.resolveConflicts(shard, taken);
   }
 
   /** Returns the creates whose ids were taken; the others are stored, and have their result. */
   private async insert(
+    shard: Shard,
     batch: readonly PendingCreate[],
     writeId: bigint,
     onAnswer?: () => void,
@@ -110,11 +144,14 @@ export class BatchWriter implements OnModuleInit {
     this.statistics.statementPlants.observe(batch.length);
     this.statistics.inFlight += batch.length;
     const plants = batch.map(({ plant }) => plant);
+    const { node } = shard;
+    const suspicion = node && this.shards.checkLater(node, this.send);
     const sentAt = performance.now();
     let stored: Set<string>;
     try {
-      stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId)));
+      stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId, !!node)));
     } finally {
+      clearTimeout(suspicion);
       this.statistics.statementSeconds.observeSince(sentAt);
       this.statistics.inFlight -= batch.length;
       onAnswer?.();
@@ -127,10 +164,10 @@ export class BatchWriter implements OnModuleInit {
     });
   }
 
-  private async writeEach(batch: readonly PendingCreate[]): Promise<void> {
+  private async writeEach(shard: Shard, batch: readonly PendingCreate[]): Promise<void> {
     const waiting = batch.values();
     const writeNext = async (): Promise<void> => {
-      for (const pending of waiting) if (!pending.settled) await this.write([pending]);
+      for (const pending of waiting) if (!pending.settled) await this.write(shard, [pending]);
     };
     await Promise.all(Array.from({ length: MAX_SINGLE_WRITES }, writeNext));
   }
@@ -139,7 +176,7 @@ export class BatchWriter implements OnModuleInit {
    * An id may have been taken by the same request, sent before, whose key tells; or by this very create, whose first statement
    * failed. These need the stored plant.
    */
-  private async resolveConflicts(taken: readonly PendingCreate[]): Promise<void> {
+  private async resolveConflicts(shard: Shard, taken: readonly PendingCreate[]): Promise<void> {
     const unclear = [];
     for (const pending of taken) {
       if (pending.plant.idempotencyKey !== null || pending.doubts) unclear.push(pending);
@@ -150,10 +187,11 @@ export class BatchWriter implements OnModuleInit {
     let plants: Map<bigint, StoredPlant>;
     try {
       const ids = unclear.map(({ plant }) => plant.id);
-      plants = await traceStatement('SELECT', unclear, () => this.statements.findExisting(ids));
+      plants = await traceStatement('SELECT', unclear, () => this.statements.findExisting(ids, !!shard.node));
     } catch (cause) {
+      this.noteFailure(shard, cause);
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
-      return this.repeat(unclear, error, (again) => this.resolveConflicts(again));
+      return this.repeat(shard, unclear, error, (again) => this.resolveConflicts(shard, again));
     }
     for (const pending of unclear) {
       const existingPlant = plants.get(pending.plant.id);
@@ -170,12 +208,18 @@ export class BatchWriter implements OnModuleInit {
 
   /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */
   private async repeat(
+    shard: Shard,
     batch: readonly PendingCreate[],
     error: unknown,
     work: (batch: readonly PendingCreate[]) => Promise<void>,
   ): Promise<void> {
     const isPassing = mayPass(error);
-    if (isPassing && batch.some(({ settled }) => !settled)) await new Promise((done) => setTimeout(done, REPEAT_MS));
+    const isWaiting = (): boolean => batch.some(({ settled, isLate }) => !settled && !isLate);
+    if (isPassing && batch.some(({ settled }) => !settled)) {
+      // To a node that hangs, each statement would hold a connection.
+      do await new Promise((done) => setTimeout(done, REPEAT_MS));
+      while (shard.node?.isAway && isWaiting());
+    }
     const again: PendingCreate[] = [];
     for (const pending of batch) {
       if (pending.settled) continue;
@@ -185,10 +229,19 @@ export class BatchWriter implements OnModuleInit {
     if (again.length > 0) await work(again);
   }
 
-  private timeUp(pending: PendingCreate): void {
+  /** Whether the node of the shard does not answer. */
+  private noteFailure({ node }: Shard, error: unknown): boolean {
+    if (!node) return false;
+    this.shards.noteFailure(node, error);
+    if (node.isAway) this.schedule();
+    return node.isAway;
+  }
+
+  private timeUp(pending: PendingCreate, queue: WriteQueue): void {
     const { timeout } = this.database;
-    if (this.queue.remove(pending)) {
-      this.statistics.waiting = this.queue.length;
+    if (queue.remove(pending)) {
+      if (queue.length === 0) this.waitingQueues.delete(queue);
+      this.statistics.waiting = this.waiting.plants;
       pending.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${timeout} ms`));
       return;
     }
@@ -199,4 +252,8 @@ export class BatchWriter implements OnModuleInit {
       pending.fail(pending.isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);
   }
+}
+
+function unreachable({ node }: Shard): DatabaseUnreachableError {
+  return new DatabaseUnreachableError(`shards of ${node?.name ?? ''} do not answer`);
 }

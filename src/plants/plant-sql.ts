@@ -27,6 +27,13 @@ export function toRecord(plant: NewPlant, idempotencyKey?: string, createdBy?: s
   return record as PlantRecord;
 }
 
+/** Characters of a plant. */
+export function sizeOf(plant: PlantRecord): number {
+  let size = 0;
+  for (const column of TEXT_COLUMNS) size += plant[column]?.length ?? 0;
+  return size;
+}
+
 /** A number for the plants of one statement, small enough to count them from there within 64 bits. */
 export function randomWriteId(): bigint {
   return randomBytes(8).readBigInt64BE() >> 1n;
@@ -51,9 +58,14 @@ export class PlantStatements {
   private readonly insertOneSql: string;
   private readonly insertManySql: string;
   private readonly select: Prisma.Sql;
+  private readonly selectUnfenced: Prisma.Sql;
+  private readonly insertShardSql: (size: number) => string;
+  private readonly probeSql: string;
   private readonly insertPlainSql: string;
   private readonly selectPlainSql: string;
   private readonly lockTimeout: string;
+  /** By their number of rows. */
+  private readonly shardSqls = new Map<number, string>();
 
   constructor(
     private readonly database: Database,
@@ -80,9 +92,18 @@ export class PlantStatements {
     const properties = TEXT_COLUMNS.map((property) => `"${columnOf(property)}" AS "${property}"`).join(', ');
     // The message gives the transaction something to commit. As it commits after those whose rows it sees, they are then as
     // durable as this one: a row can be visible before, after a crash or a wait for a standby that was cancelled.
+    const select = `SELECT id::text, write_id::text AS "writeId", ${properties} FROM`;
     this.select = Prisma.raw(`
-      SELECT id::text, write_id::text AS "writeId", ${properties}
-      FROM (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
+      ${select} (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
+    // A message would be written where the statement arrives, and so would be no fence for the node of the shard.
+    this.selectUnfenced = Prisma.raw(`${select} ${table}`);
+    // Only as rows of constants does it go to its shard as it is, and is committed there: one with a sub-select, for a setting,
+    // would be carried out on this node, and committed in two phases.
+    const casts = ['bigint', 'bigint', ...TEXT_COLUMNS.map(() => 'text')];
+    const rowOf = (_: unknown, row: number): string =>
+      `(${casts.map((type, index) => `$${row * casts.length + index + 1}::${type}`).join(', ')})`;
+    this.insertShardSql = (size) => `${insert} VALUES ${Array.from({ length: size }, rowOf).join(', ')} ${returning}`;
+    this.probeSql = `${insert} SELECT id, write_id, ${columns} FROM ${table} WHERE name IS NULL AND id =`;
     // For a transaction of the host's, whose settings stay as they are. Text first: some versions of Prisma go by the type of a
     // value, others by that of the parameter.
     const plainValues = TEXT_COLUMNS.map((_, index) => `$${index + 2}::text`).join(', ');
@@ -96,10 +117,15 @@ export class PlantStatements {
    * plants with one id the first is inserted.
    *
    * @param writeId stored with the first plant; those of the others count on from there
+   * @param isShard whether all belong to one shard of a distributed table
    */
-  async insert(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
+  async insert(plants: readonly PlantRecord[], writeId: bigint, isShard: boolean): Promise<string[]> {
     const [only, ...others] = plants;
-    const rows = await (only && others.length === 0 ? this.insertOne(only, writeId) : this.insertMany(plants, writeId));
+    const rows = await (isShard
+      ? this.insertIntoShard(plants, writeId)
+      : only && others.length === 0
+        ? this.insertOne(only, writeId)
+        : this.insertMany(plants, writeId));
     return rows.map(({ id }) => id);
   }
 
@@ -115,11 +141,37 @@ export class PlantStatements {
     return this.database.query(this.insertManySql, values);
   }
 
-  /** The stored plants that have these ids, by id: durable by the time they are returned, even if another stored them. */
-  async findExisting(ids: readonly bigint[]): Promise<Map<bigint, StoredPlant>> {
+  /** In a few sizes, so that there are few statements to prepare: the shortest plant is repeated. */
+  private insertIntoShard(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
+    const rows = plants.map((plant, index) => ({ plant, writeId: writeId + BigInt(index) }));
+    const shortest = rows.reduce((one, other) => (sizeOf(other.plant) < sizeOf(one.plant) ? other : one));
+    // In the order of their ids, as above; the first of several with one id stays the first.
+    rows.sort(({ plant: { id: one } }, { plant: { id: other } }) => (one < other ? -1 : Number(one > other)));
+    const size = 2 ** Math.ceil(Math.log2(rows.length));
+    while (rows.length < size) rows.push(shortest);
+    const values: QueryValue[] = [];
+    for (const { plant, writeId } of rows) {
+      values.push(String(plant.id), String(writeId));
+      for (const column of TEXT_COLUMNS) values.push(plant[column]);
+    }
+    let sql = this.shardSqls.get(size);
+    if (sql === undefined) this.shardSqls.set(size, (sql = this.insertShardSql(size)));
+    return this.database.query(sql, values);
+  }
+
+  /** Writes nothing, and succeeds where a create in the shard of this id can. */
+  async probe(id: number): Promise<void> {
+    await this.database.query(`${this.probeSql} ${id}`);
+  }
+
+  /**
+   * The stored plants that have these ids, by id: durable by the time they are returned, even if another stored them.
+   * In a shard they are as durable as their node made them before it showed them.
+   */
+  async findExisting(ids: readonly bigint[], isShard: boolean): Promise<Map<bigint, StoredPlant>> {
     type Row = Omit<StoredPlant, 'id' | 'writeId'> & StoredId & { writeId: string | null };
     const rows = await this.prisma.$queryRaw<Row[]>`
-      ${this.select} WHERE id = ANY(${ids.map(String)}::bigint[])`;
+      ${isShard ? this.selectUnfenced : this.select} WHERE id = ANY(${ids.map(String)}::bigint[])`;
     return new Map(
       rows.map(({ id, writeId, ...texts }) => [
         BigInt(id),

@@ -3,6 +3,7 @@ import { firstValueFrom, Subject } from 'rxjs';
 import { ConnectionPoolExhaustedError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { PlantsHealth } from './plants-health.js';
+import type { Shards } from './shards.js';
 
 class SlowDatabase {
   readonly schema = 'public';
@@ -38,11 +39,13 @@ const outcomeOf = (check: Promise<void>): Promise<string> =>
 describe(PlantsHealth.name, () => {
   let database: SlowDatabase;
   let health: PlantsHealth;
+  let shards: { nodes: { name: string; failure?: unknown }[]; check(node: { failure?: unknown }): Promise<unknown> };
 
   beforeEach(() => {
     jest.useFakeTimers();
     database = new SlowDatabase();
-    health = new PlantsHealth(database as unknown as Database);
+    shards = { nodes: [], check: ({ failure }) => Promise.resolve(failure) };
+    health = new PlantsHealth(database as unknown as Database, shards as unknown as Shards);
     // The process has run for a while.
     jest.advanceTimersByTime(60_000);
   });
@@ -106,5 +109,23 @@ describe(PlantsHealth.name, () => {
   ])('should say why after %s', async (error, reason) => {
     database.answer = () => Promise.reject(error);
     expect(await outcomeOf(health.check())).toBe(reason);
+  });
+
+  it('should be ready while shards of some nodes do not answer, and say which, and not where none does', async () => {
+    const failure = refusal('08006');
+    shards.nodes = [{ name: 'a:1' }, { name: 'b:2', failure }];
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(health.degradation).toBe('degraded: shards of b:2 do not answer');
+    await jest.advanceTimersByTimeAsync(2000);
+    shards.nodes = [
+      { name: 'a:1', failure },
+      { name: 'b:2', failure },
+    ];
+    expect(await outcomeOf(health.check())).toBe('the database cannot be reached');
+    await jest.advanceTimersByTimeAsync(2000);
+    shards.nodes = [{ name: 'a:1' }, { name: 'b:2' }];
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(health.degradation).toBeUndefined();
+    expect(database.statements).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { withinTime } from '../util/timing.js';
 import { columnOf, TEXT_COLUMNS } from './plant-sql.js';
+import { Shards } from './shards.js';
 
 /** From one probe to the next. */
 const PROBE_EVERY_MS = 2000;
@@ -33,14 +34,19 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Tells whether the store can create plants, for the health endpoint of an application. */
 @Injectable()
 export class PlantsHealth {
+  /** In one line, which shards take no creates while others do; undefined if all do. As of the last check. */
+  degradation: string | undefined;
   private result = Promise.resolve();
   /** Infinite while a probe runs. */
   private nextProbe = 0;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly shards: Shards,
+  ) {}
 
   /**
-   * Resolves where a plant could be created. It rejects, within 2 seconds, with an `Error` whose message is the reason, fit to be shown:
+   * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the reason, fit to be shown:
    * it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
    */
   check(): Promise<void> {
@@ -54,6 +60,8 @@ export class PlantsHealth {
   }
 
   private async probe(): Promise<void> {
+    if (this.shards.nodes.length > 0) return this.probeNodes();
+    this.degradation = undefined;
     const { isShort } = this.database;
     try {
       await this.database.query(this.statement(isShort));
@@ -61,6 +69,16 @@ export class PlantsHealth {
     } catch (cause) {
       throw new Error(await this.reasonOf(cause), { cause });
     }
+  }
+
+  private async probeNodes(): Promise<void> {
+    const { nodes } = this.shards;
+    const failures = await Promise.all(nodes.map((node) => this.shards.check(node)));
+    const failing = nodes.filter((_, index) => failures[index] !== undefined);
+    const [cause] = failures;
+    if (failing.length === nodes.length) throw new Error(await this.reasonOf(cause), { cause });
+    const names = failing.map(({ name }) => name).join(', ');
+    this.degradation = failing.length > 0 ? `degraded: shards of ${names} do not answer` : undefined;
   }
 
   /**

@@ -30,6 +30,7 @@ import {
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
+import { Shards } from './shards.js';
 
 const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
 
@@ -121,6 +122,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     PlantsRepository,
     PlantsStatistics,
     PrismaService,
+    Shards,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [PLANTS_MODULE_OPTIONS] },
     {
       provide: Database,

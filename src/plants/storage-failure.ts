@@ -54,6 +54,14 @@ export function isUndecided(error: unknown): boolean {
   return state === undefined || UNDECIDED.test(state);
 }
 
+/**
+ * Whether the server that was asked lives, but lost the node that holds the shard; it reports the end of a session there as a rejection,
+ * though the statement may have been committed before.
+ */
+export function isNodeFailure(error: unknown): boolean {
+  return /^08|^57P/.test(rejection(error) ?? '');
+}
+
 /** Whether what failed may succeed when it is tried again. */
 export function mayPass(error: unknown): boolean {
   return storageError(error instanceof ExistingPlantLookupError ? error.cause : error).error !== 50000;

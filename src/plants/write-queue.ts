@@ -1,7 +1,8 @@
 import { DatabaseTimeoutError } from '../database/database.errors.js';
 import { activeSpan } from '../tracing/statement-spans.js';
-import { type PlantRecord, TEXT_COLUMNS } from './plant-sql.js';
+import { type PlantRecord, sizeOf } from './plant-sql.js';
 import { WriteQueueFullError } from './plants.errors.js';
+import type { Shard } from './shards.js';
 
 /** The result of a create: the plant is stored, durably, or its id was taken and nothing was written. */
 export interface CreateResult {
@@ -31,9 +32,7 @@ export class PendingCreate {
   private reject!: (error: unknown) => void;
 
   constructor(readonly plant: PlantRecord) {
-    let size = 0;
-    for (const column of TEXT_COLUMNS) size += plant[column]?.length ?? 0;
-    this.size = size;
+    this.size = sizeOf(plant);
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -70,10 +69,22 @@ const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** Characters of the plants that wait, however few plants they are. */
 const MAX_WAITING_CHARACTERS = 2 ** 26;
 
-/** Creates that wait for a statement, in the order of their arrival. */
+/** What waits in all queues together. */
+export interface Waiting {
+  plants: number;
+  characters: number;
+}
+
+/** Creates of one shard that wait for a statement, in the order of their arrival. */
 export class WriteQueue {
+  /** Statements in flight that are not slow yet. */
+  fast = 0;
   private readonly entries: PendingCreate[] = [];
-  private size = 0;
+
+  constructor(
+    readonly shard: Shard,
+    private readonly waiting: Waiting,
+  ) {}
 
   get length(): number {
     return this.entries.length;
@@ -81,11 +92,12 @@ export class WriteQueue {
 
   /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
   add(entry: PendingCreate, limit: number): void {
-    if (this.length >= limit || (this.length > 0 && this.size + entry.size > MAX_WAITING_CHARACTERS)) {
-      throw new WriteQueueFullError(`${this.length} creates wait for the database`);
+    const { plants, characters } = this.waiting;
+    if (plants >= limit || (plants > 0 && characters + entry.size > MAX_WAITING_CHARACTERS)) {
+      throw new WriteQueueFullError(`${plants} creates wait for the database`);
     }
     this.entries.push(entry);
-    this.size += entry.size;
+    this.count(1, entry.size);
   }
 
   /** Takes an entry out of the queue; returns whether it was in there. */
@@ -93,7 +105,7 @@ export class WriteQueue {
     const index = this.entries.indexOf(entry);
     if (index === -1) return false;
     this.entries.splice(index, 1);
-    this.size -= entry.size;
+    this.count(-1, -entry.size);
     return true;
   }
 
@@ -106,24 +118,29 @@ export class WriteQueue {
       count += 1;
       size += entry.size;
     }
-    this.size -= size;
+    this.count(-count, -size);
     return this.entries.splice(0, count);
+  }
+
+  private count(plants: number, characters: number): void {
+    this.waiting.plants += plants;
+    this.waiting.characters += characters;
   }
 }
 
 /** While one statement waits for the disk, another is sent; with more of them, fewer plants would share each commit. */
 const MAX_FAST_STATEMENTS = 2;
+/** Statements in flight, slow ones included, where the table is not distributed. */
+const MAX_STATEMENTS = 8;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
 const SLOW_STATEMENT_MS = 100;
 
 /** How many statements may be in flight, so that creates gather for the next one meanwhile. */
 export class InsertConcurrency {
   private inFlight = 0;
-  /** Those of them that are not slow yet. */
-  private fast = 0;
 
   /**
-   * @param max statements in flight, slow ones included
+   * @param max connections for statements, slow ones included
    * @param onFree called when another statement may be sent
    */
   constructor(
@@ -135,18 +152,22 @@ export class InsertConcurrency {
     return this.inFlight === 0;
   }
 
-  /** Statements that may be sent now. */
-  get free(): number {
-    return Math.max(0, Math.min(MAX_FAST_STATEMENTS - this.fast, this.max - this.inFlight));
+  /** Statements with creates of this queue that may be sent now. */
+  free({ shard: { node }, fast }: WriteQueue): number {
+    // A node that hangs leaves the others half of the connections.
+    const share = node ? Math.ceil(this.max / 2) - node.inFlight : MAX_STATEMENTS - this.inFlight;
+    return Math.max(0, Math.min(MAX_FAST_STATEMENTS - fast, this.max - this.inFlight, share));
   }
 
   /** Begins a statement, and returns what ends it. */
-  begin(): () => void {
+  begin(queue: WriteQueue): () => void {
+    const node = queue.shard.node ?? { inFlight: 0 };
     this.inFlight += 1;
-    this.fast += 1;
+    node.inFlight += 1;
+    queue.fast += 1;
     let isFast = true;
     const release = (): void => {
-      if (isFast) this.fast -= 1;
+      if (isFast) queue.fast -= 1;
       isFast = false;
       this.onFree();
     };
@@ -154,6 +175,7 @@ export class InsertConcurrency {
     return () => {
       clearTimeout(slow);
       this.inFlight -= 1;
+      node.inFlight -= 1;
       release();
     };
   }

@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DriverAdapterError } from '@prisma/driver-adapter-utils';
+import { Citus } from '../database/citus.js';
+import { DatabaseUnreachableError } from '../database/database.errors.js';
+import type { Database } from '../database/database.js';
+import type { PlantStatements } from './plant-sql.js';
+import { hashInt8, type ShardNode, Shards, WHOLE_TABLE } from './shards.js';
+
+/** As PostgreSQL computes it. */
+const HASHES: readonly [bigint, number][] = [
+  [1n, -1905060026],
+  [-1n, 385747274],
+  [2n ** 63n - 1n, -1524351049],
+  [-(2n ** 63n), -96758253],
+  [2n ** 32n, -1905060026],
+];
+const MAP = [
+  { minHash: -(2 ** 31), node: 'a:1' },
+  { minHash: 0, node: 'b:2' },
+];
+/** Of a server that cannot reach another. */
+const lost = new DriverAdapterError({ kind: 'postgres', originalCode: '08006', severity: 'ERROR' } as never);
+
+describe(hashInt8.name, () => {
+  it.each(HASHES)('should hash %d as PostgreSQL does', (id, hash) => {
+    expect(hashInt8(id)).toBe(hash);
+  });
+});
+
+describe(Shards.name, () => {
+  let shards: Shards;
+  let findShards: jest.SpiedFunction<Citus['findShards']>;
+  let probe: jest.Mock<PlantStatements['probe']>;
+  let isBusy: boolean;
+  let hashes: (ids: string[]) => { id: string; hash: string }[];
+  const lines: unknown[] = [];
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    lines.length = 0;
+    const logger = {
+      log: (line: unknown) => lines.push(line),
+      warn: (line: unknown) => lines.push(line),
+      error: jest.fn(),
+    };
+    Logger.overrideLogger(logger);
+    findShards = jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(MAP);
+    probe = jest.fn<PlantStatements['probe']>().mockResolvedValue();
+    isBusy = false;
+    hashes = (ids) => ids.map((id) => ({ id, hash: String(hashInt8(BigInt(id))) }));
+    const query = (_: string, [ids]: [string[]]) => Promise.resolve(hashes(ids));
+    const database = { query, schema: 'public', isBusy: () => isBusy } as unknown as Database;
+    shards = new Shards(database, { probe } as unknown as PlantStatements);
+  });
+  afterEach(() => {
+    shards.onApplicationShutdown();
+    Logger.overrideLogger(true);
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
+
+  const id = 1n;
+  const nodeOf = (of: bigint): ShardNode => shards.find(of).node!;
+
+  it('should be the whole table where that is not distributed', async () => {
+    findShards.mockResolvedValue([]);
+    await shards.start();
+    expect(shards.find(id)).toBe(WHOLE_TABLE);
+    expect(shards.nodes).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  it('should find the shard whose hashes begin at or below that of the id', async () => {
+    await shards.start();
+    for (const [each, hash] of HASHES) expect(nodeOf(each).name).toBe(hash < 0 ? 'a:1' : 'b:2');
+    expect(shards.nodes.map(({ probeId }) => nodeOf(BigInt(probeId)))).toEqual(shards.nodes);
+    expect(lines).toEqual(['The table plants has 2 shards, on a:1, b:2']);
+  });
+
+  it('should follow a map that changes, and keep it where it cannot be read', async () => {
+    await shards.start();
+    const before = nodeOf(id);
+    findShards.mockRejectedValue(new Error('gone'));
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(nodeOf(id)).toBe(before);
+    findShards.mockResolvedValue(MAP.map(({ minHash }) => ({ minHash, node: 'a:1' })));
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(shards.nodes).toEqual([before]);
+    expect(nodeOf(-1n)).toBe(before);
+  });
+
+  it('should be the whole table where the database hashes in another way', async () => {
+    hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
+    await shards.start();
+    expect(shards.find(id)).toBe(WHOLE_TABLE);
+    expect(lines).toEqual([expect.stringContaining('one queue')]);
+    await jest.advanceTimersByTimeAsync(120_000);
+    expect(lines).toHaveLength(1);
+  });
+
+  it('should count a node as away until a probe succeeds', async () => {
+    await shards.start();
+    const node = nodeOf(id);
+    probe.mockRejectedValue(lost);
+    shards.noteFailure(node, lost);
+    expect(node.isAway).toBe(true);
+    expect(await shards.check(node)).toBe(lost);
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(node.isAway).toBe(true);
+    // It may have been replaced.
+    expect(findShards).toHaveBeenCalledTimes(2);
+    probe.mockResolvedValue();
+    await jest.advanceTimersByTimeAsync(500);
+    expect(node.isAway).toBe(false);
+    expect(await shards.check(node)).toBeUndefined();
+    expect(nodeOf(-1n).isAway).toBe(false);
+    expect(lines.slice(1)).toEqual([
+      'Shards of a:1 do not answer: creates for them are refused until they do',
+      'Shards of a:1 answer again',
+    ]);
+  });
+
+  it.each([false, true])(
+    'should count a node that answers no probe as away, with one probe at a time (busy: %s)',
+    async (busy) => {
+      await shards.start();
+      const node = nodeOf(id);
+      isBusy = busy;
+      probe.mockReturnValue(new Promise(() => undefined));
+      const checks = [shards.check(node), shards.check(node)];
+      await jest.advanceTimersByTimeAsync(1000);
+      expect(await Promise.all(checks)).toEqual([expect.any(Error), expect.any(Error)]);
+      // It then waited for a connection of ours.
+      expect(node.isAway).toBe(!busy);
+      await jest.advanceTimersByTimeAsync(2000);
+      expect(probe).toHaveBeenCalledTimes(1);
+    },
+  );
+
+  it('should not hold against a node what is not its fault', async () => {
+    await shards.start();
+    const node = nodeOf(id);
+    for (const error of [new DatabaseUnreachableError('no connection'), new Error('terminated')]) {
+      shards.noteFailure(node, error);
+      probe.mockRejectedValue(error);
+      expect(await shards.check(node)).toBe(error);
+      expect(node.isAway).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,208 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Citus, type ShardPlacement } from '../database/citus.js';
+import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { Database } from '../database/database.js';
+import { reasonOf } from '../util/text.js';
+import { withinTime } from '../util/timing.js';
+import { INT64_MAX, INT64_MIN } from './int64.js';
+import { PlantStatements } from './plant-sql.js';
+import { isNodeFailure } from './storage-failure.js';
+
+/** From one reading of the shards to the next. */
+const REFRESH_EVERY_MS = 60_000;
+/** From one probe of a node that is away to the next. */
+const PROBE_EVERY_MS = 500;
+/** A node that answers a statement no sooner is probed. */
+const SUSPECT_MS = 1000;
+/** A node that answers no probe for so long is away. */
+const PROBE_TIMEOUT_MS = 1000;
+/** Ids that are tried until each node has one to be probed with. */
+const MAX_PROBE_IDS = 100_000;
+/** By which the own hash is compared with the database's. */
+const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
+
+/** A server that holds shards. */
+export class ShardNode {
+  /** Why it takes no creates; undefined while it does, as far as that is known. */
+  failure: unknown;
+  /** Statements that create plants in its shards now. */
+  inFlight = 0;
+  /** An id that belongs to one of its shards. */
+  probeId = 0;
+  probe: Promise<void> | undefined;
+
+  /** @param name its host and port */
+  constructor(readonly name: string) {}
+
+  get isAway(): boolean {
+    return this.failure !== undefined;
+  }
+}
+
+/** A part of the table, on one node. */
+export interface Shard {
+  /** Undefined where the table is not distributed: it is then all of it. */
+  readonly node?: ShardNode;
+  readonly minHash: number;
+}
+
+/** The table as a whole. */
+export const WHOLE_TABLE: Shard = { minHash: -(2 ** 31) };
+
+/**
+ * Which shard a plant belongs to, and which nodes answer. The map may be out of date: a statement may then concern two shards, which costs
+ * time and changes no result.
+ */
+@Injectable()
+export class Shards implements OnApplicationShutdown {
+  /** None where the table is not distributed. */
+  nodes: readonly ShardNode[] = [];
+  /** In the order of their hashes. */
+  private shards: readonly Shard[] = [WHOLE_TABLE];
+  private readonly logger = new Logger(Shards.name);
+  private known = '[]';
+  private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly statements: PlantStatements,
+  ) {}
+
+  /** Reads the map, and again from time to time. */
+  async start(): Promise<void> {
+    await this.refresh();
+    this.timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    this.isStopped = true;
+    clearInterval(this.timer);
+  }
+
+  find(id: bigint): Shard {
+    let low = 0;
+    if (this.shards.length > 1) {
+      const hash = hashInt8(id);
+      for (let high = this.shards.length; high - low > 1;) {
+        const middle = (low + high) >>> 1;
+        if ((this.shards[middle] ?? WHOLE_TABLE).minHash <= hash) low = middle;
+        else high = middle;
+      }
+    }
+    return this.shards[low] ?? WHOLE_TABLE;
+  }
+
+  /** A statement for a shard of this node failed. */
+  noteFailure(node: ShardNode, error: unknown): void {
+    if (isNodeFailure(error)) this.markAway(node, error);
+  }
+
+  /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
+  async check(node: ShardNode): Promise<unknown> {
+    if (node.isAway) return node.failure;
+    const timeUp = new DatabaseTimeoutError(`shards of ${node.name} did not answer within ${PROBE_TIMEOUT_MS} ms`);
+    try {
+      await withinTime(this.probe(node), PROBE_TIMEOUT_MS, () => timeUp);
+      return undefined;
+    } catch (error) {
+      // It may have waited for a connection of ours only.
+      if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
+      return error;
+    }
+  }
+
+  /** Checks a node unless a statement for it is answered soon: then the timer is to be cleared. */
+  checkLater(node: ShardNode, onResult: () => void): NodeJS.Timeout {
+    return setTimeout(() => void this.check(node).then(onResult), SUSPECT_MS);
+  }
+
+  private async refresh(): Promise<void> {
+    try {
+      const { query, schema } = this.database;
+      const found = await new Citus(query, schema).findShards();
+      const map = JSON.stringify(found);
+      if (map === this.known) return;
+      const isHashKnown = found.length === 0 || (await this.isHashKnown());
+      this.known = map;
+      this.use(isHashKnown ? found : []);
+      const names = this.nodes.map(({ name }) => name).join(', ');
+      if (isHashKnown) this.logger.log(`The table plants has ${found.length} shards, on ${names || 'no other nodes'}`);
+      else
+        this.logger.warn('This database hashes ids in an unknown way. Creates go on, but slower: through one queue.');
+    } catch (error) {
+      if (this.nodes.length > 0) this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
+    }
+  }
+
+  private async isHashKnown(): Promise<boolean> {
+    const rows = await this.database.query<{ id: string; hash: string }>(
+      'SELECT id::text, hashint8(id)::text AS hash FROM unnest($1::bigint[]) AS id',
+      [SAMPLE_IDS.map(String)],
+    );
+    return rows.every(({ id, hash }) => hashInt8(BigInt(id)) === Number(hash));
+  }
+
+  private use(found: readonly ShardPlacement[]): void {
+    const nodes = new Map(found.map(({ node: name }) => [name, new ShardNode(name)]));
+    for (const node of this.nodes) if (nodes.has(node.name)) nodes.set(node.name, node);
+    const shards: Shard[] = found.map(({ minHash, node }) => ({
+      minHash,
+      node: nodes.get(node) ?? new ShardNode(node),
+    }));
+    this.nodes = [...nodes.values()];
+    this.shards = shards.length > 0 ? shards : [WHOLE_TABLE];
+    const unprobed = new Set(this.nodes);
+    for (let id = 0; unprobed.size > 0 && id < MAX_PROBE_IDS; id++) {
+      const { node } = this.find(BigInt(id));
+      if (node && unprobed.delete(node)) node.probeId = id;
+    }
+  }
+
+  /** One at a time: where a node hangs, each holds a connection. */
+  private probe(node: ShardNode): Promise<void> {
+    node.probe ??= this.statements.probe(node.probeId).finally(() => (node.probe = undefined));
+    return node.probe;
+  }
+
+  private markAway(node: ShardNode, failure: unknown): void {
+    if (node.isAway) return;
+    node.failure = failure;
+    this.logger.warn(`Shards of ${node.name} do not answer: creates for them are refused until they do`);
+    // They may be somewhere else by now.
+    void this.refresh();
+    void this.awaitReturn(node);
+  }
+
+  private async awaitReturn(node: ShardNode): Promise<void> {
+    while (!this.isStopped && this.nodes.includes(node)) {
+      await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
+      try {
+        await this.probe(node);
+        break;
+      } catch {
+        // It is still away.
+      }
+    }
+    node.failure = undefined;
+    this.logger.log(`Shards of ${node.name} answer again`);
+  }
+}
+
+const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
+
+/** The function `hashint8` of PostgreSQL, whose results partitions rest on, so that it does not change. */
+export function hashInt8(id: bigint): number {
+  const high = Number(BigInt.asIntN(32, id >> 32n));
+  const word = Number(BigInt.asIntN(32, id)) ^ (id >= 0n ? high : ~high);
+  const start = (0x9e3779b9 + 4 + 3923095) | 0;
+  // Each step changes the word that was changed least lately, by the one that was changed last.
+  let [target, source, other] = [start, start, (start + word) | 0];
+  for (const bits of [14, 11, 25, 16, 4, 14, 24]) {
+    const changed = ((target ^ source) - rotate(source, bits)) | 0;
+    target = other;
+    other = source;
+    source = changed;
+  }
+  return source;
+}
