@@ -402,20 +402,20 @@ describe(BatchWriter.name, () => {
 
     it('should refuse what waits for a node that is away, and send it nothing again until it is back', async () => {
       const results = [];
-      for (const id of [1, 5, 9]) results.push(...(await create(plant(id))).results);
-      expect(sent.map(({ ids }) => ids)).toEqual([[1], [5]]);
+      for (const id of [1, 5]) results.push(...(await create(plant(id))).results);
+      expect(sent.map(({ ids }) => ids)).toEqual([[1]]);
       sent[0]?.fail(rejected('08006'));
       await turn();
-      await expect(results[2]).rejects.toThrow('shards of b:2 do not answer');
+      await expect(results[1]).rejects.toThrow('shards of b:2 do not answer');
       expect(() => writer.create(plant(13))).toThrow(DatabaseUnreachableError);
       await create(plant(2));
       expect(sent.at(-1)).toMatchObject({ ids: [2] });
       await jest.advanceTimersByTimeAsync(PAUSE * 3);
-      expect(sent).toHaveLength(3);
+      expect(sent).toHaveLength(2);
       away.failure = undefined;
       await jest.advanceTimersByTimeAsync(PAUSE);
-      expect(sent[3]).toMatchObject({ ids: [1] });
-      sent[3]?.answer(1);
+      expect(sent[2]).toMatchObject({ ids: [1] });
+      sent[2]?.answer(1);
       await expect(results[0]).resolves.toEqual(stored);
       expect(statistics.waiting).toBe(0);
     });

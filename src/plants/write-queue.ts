@@ -156,7 +156,9 @@ export class InsertConcurrency {
   free({ shard: { node }, fast }: WriteQueue): number {
     // A node that hangs leaves the others half of the connections.
     const share = node ? Math.ceil(this.max / 2) - node.inFlight : MAX_STATEMENTS - this.inFlight;
-    return Math.max(0, Math.min(MAX_FAST_STATEMENTS - fast, this.max - this.inFlight, share));
+    // While a statement of one shard waits for the disk, those of the others are sent.
+    const maxFast = node ? 1 : MAX_FAST_STATEMENTS;
+    return Math.max(0, Math.min(maxFast - fast, this.max - this.inFlight, share));
   }
 
   /** Begins a statement, and returns what ends it. */
