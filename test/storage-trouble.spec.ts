@@ -36,6 +36,9 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
   it('should answer 50300 where the database accepts no writes', async () => {
     const sql = `'ALTER DATABASE %I SET default_transaction_read_only TO on', current_database()`;
     await store.database.query(`DO $$ BEGIN EXECUTE format(${sql}); END $$`);
+    // It counts from the next connection on.
+    store.proxy.reset();
+    store.proxy.restore();
     store.expectNothingWritten(await store.create(1));
     expect(await store.storedIds()).toEqual([]);
   });

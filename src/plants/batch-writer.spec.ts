@@ -381,7 +381,7 @@ describe(BatchWriter.name, () => {
       away = nodes[1] ?? new ShardNode('b:2');
       const parts = [0, 1, 2, 3].map((minHash) => ({ minHash, node: nodes[minHash % 2] ?? away }));
       jest.spyOn(shards, 'find').mockImplementation((id) => parts[Number(id) % 4] ?? WHOLE_TABLE);
-      jest.spyOn(shards, 'noteFailure').mockImplementation((node, error) => {
+      jest.spyOn(shards, 'markAway').mockImplementation((node, error) => {
         node.failure = error;
       });
     });

@@ -12,7 +12,7 @@ import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { type Shard, Shards } from './shards.js';
-import { isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
+import { isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
 import {
   type CreateResult,
   InsertConcurrency,
@@ -41,7 +41,7 @@ const REPEAT_MS = 50;
 export class BatchWriter implements OnModuleInit {
   private readonly waiting: Waiting = { plants: 0, characters: 0 };
   private readonly queues = new WeakMap<Shard, WriteQueue>();
-  /** The queues in which creates wait, those first that have had no statement for longest. */
+  /** The queues in which creates wait; the one whose last statement is the oldest comes first. */
   private readonly waitingQueues = new Set<WriteQueue>();
   private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
@@ -60,6 +60,11 @@ export class BatchWriter implements OnModuleInit {
     this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
+  }
+
+  /** Finds the shards. Only a store that has a database calls it. */
+  open(): Promise<void> {
+    return this.shards.start();
   }
 
   /** So that the first create is traced too. */
@@ -96,7 +101,7 @@ export class BatchWriter implements OnModuleInit {
 
   private readonly send = (): void => {
     this.isScheduled = false;
-    // What is added again meanwhile comes once more.
+    // A queue that is added again in the loop comes once more, at the end.
     for (const queue of this.waitingQueues) {
       const { shard } = queue;
       if (!shard.node?.isAway && this.concurrency.free(queue) === 0) continue;
@@ -229,12 +234,12 @@ export class BatchWriter implements OnModuleInit {
     if (again.length > 0) await work(again);
   }
 
-  /** Whether the node of the shard does not answer. */
+  /** Whether the node of the shard was lost, so that the result of the statement is not known. */
   private noteFailure({ node }: Shard, error: unknown): boolean {
-    if (!node) return false;
-    this.shards.noteFailure(node, error);
-    if (node.isAway) this.schedule();
-    return node.isAway;
+    if (!node || !isNodeFailure(error)) return false;
+    this.shards.markAway(node, error);
+    this.schedule();
+    return true;
   }
 
   private timeUp(pending: PendingCreate, queue: WriteQueue): void {

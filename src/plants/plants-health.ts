@@ -46,8 +46,8 @@ export class PlantsHealth {
   ) {}
 
   /**
-   * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the reason, fit to be shown:
-   * it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
+   * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
+   * reason, fit to be shown: it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
    */
   check(): Promise<void> {
     const now = performance.now();
@@ -76,7 +76,8 @@ export class PlantsHealth {
     const failures = await Promise.all(nodes.map((node) => this.shards.check(node)));
     const failing = nodes.filter((_, index) => failures[index] !== undefined);
     const [cause] = failures;
-    if (failing.length === nodes.length) throw new Error(await this.reasonOf(cause), { cause });
+    if (failing.length === nodes.length)
+      throw new Error(this.database.isBusy() ? OVERLOADED : await this.reasonOf(cause), { cause });
     const names = failing.map(({ name }) => name).join(', ');
     this.degradation = failing.length > 0 ? `degraded: shards of ${names} do not answer` : undefined;
   }

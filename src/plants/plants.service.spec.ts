@@ -6,7 +6,6 @@ import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import type { Shards } from './shards.js';
 
 const PLANT = { id: 1n, name: 'Rose' };
 
@@ -23,13 +22,7 @@ describe(PlantsService.name, () => {
       return Promise.resolve(true);
     };
     const settings = { database: { url: '' }, onCreated };
-    return new PlantsService(
-      { create } as unknown as PlantsRepository,
-      statistics,
-      settings,
-      {} as Database,
-      {} as Shards,
-    );
+    return new PlantsService({ create } as unknown as PlantsRepository, statistics, settings, {} as Database);
   }
 
   it.each([

@@ -94,7 +94,7 @@ describe(Shards.name, () => {
     hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
     await shards.start();
     expect(shards.find(id)).toBe(WHOLE_TABLE);
-    expect(lines).toEqual([expect.stringContaining('one queue')]);
+    expect(lines).toEqual([expect.stringContaining('unknown way')]);
     await jest.advanceTimersByTimeAsync(120_000);
     expect(lines).toHaveLength(1);
   });
@@ -103,7 +103,7 @@ describe(Shards.name, () => {
     await shards.start();
     const node = nodeOf(id);
     probe.mockRejectedValue(lost);
-    shards.noteFailure(node, lost);
+    shards.markAway(node, lost);
     expect(node.isAway).toBe(true);
     expect(await shards.check(node)).toBe(lost);
     await jest.advanceTimersByTimeAsync(2000);
@@ -142,7 +142,6 @@ describe(Shards.name, () => {
     await shards.start();
     const node = nodeOf(id);
     for (const error of [new DatabaseUnreachableError('no connection'), new Error('terminated')]) {
-      shards.noteFailure(node, error);
       probe.mockRejectedValue(error);
       expect(await shards.check(node)).toBe(error);
       expect(node.isAway).toBe(false);

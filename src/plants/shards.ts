@@ -12,7 +12,7 @@ import { isNodeFailure } from './storage-failure.js';
 const REFRESH_EVERY_MS = 60_000;
 /** From one probe of a node that is away to the next. */
 const PROBE_EVERY_MS = 500;
-/** A node that answers a statement no sooner is probed. */
+/** A node is probed if a statement for it takes longer. */
 const SUSPECT_MS = 1000;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
@@ -23,7 +23,7 @@ const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
 
 /** A server that holds shards. */
 export class ShardNode {
-  /** Why it takes no creates; undefined while it does, as far as that is known. */
+  /** Why it takes no creates; undefined while it is not known to fail. */
   failure: unknown;
   /** Statements that create plants in its shards now. */
   inFlight = 0;
@@ -81,21 +81,9 @@ export class Shards implements OnApplicationShutdown {
   }
 
   find(id: bigint): Shard {
-    let low = 0;
-    if (this.shards.length > 1) {
-      const hash = hashInt8(id);
-      for (let high = this.shards.length; high - low > 1;) {
-        const middle = (low + high) >>> 1;
-        if ((this.shards[middle] ?? WHOLE_TABLE).minHash <= hash) low = middle;
-        else high = middle;
-      }
-    }
-    return this.shards[low] ?? WHOLE_TABLE;
-  }
-
-  /** A statement for a shard of this node failed. */
-  noteFailure(node: ShardNode, error: unknown): void {
-    if (isNodeFailure(error)) this.markAway(node, error);
+    // Most stores have one part, which has all hashes.
+    const hash = this.shards.length > 1 ? hashInt8(id) : Infinity;
+    return this.shards.findLast(({ minHash }) => minHash <= hash) ?? WHOLE_TABLE;
   }
 
   /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
@@ -106,7 +94,7 @@ export class Shards implements OnApplicationShutdown {
       await withinTime(this.probe(node), PROBE_TIMEOUT_MS, () => timeUp);
       return undefined;
     } catch (error) {
-      // It may have waited for a connection of ours only.
+      // Where all connections are in use, the probe was perhaps not sent.
       if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
       return error;
     }
@@ -127,11 +115,13 @@ export class Shards implements OnApplicationShutdown {
       this.known = map;
       this.use(isHashKnown ? found : []);
       const names = this.nodes.map(({ name }) => name).join(', ');
-      if (isHashKnown) this.logger.log(`The table plants has ${found.length} shards, on ${names || 'no other nodes'}`);
-      else
-        this.logger.warn('This database hashes ids in an unknown way. Creates go on, but slower: through one queue.');
+      if (!isHashKnown) this.logger.warn('This database hashes ids in an unknown way: creates go on, but slower');
+      else if (names) this.logger.log(`The table plants has ${found.length} shards, on ${names}`);
+      else this.logger.log('The table plants is not distributed any more');
     } catch (error) {
-      if (this.nodes.length > 0) this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
+      const isFirst = this.timer === undefined;
+      if (isFirst || this.nodes.length > 0)
+        this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
     }
   }
 
@@ -165,7 +155,8 @@ export class Shards implements OnApplicationShutdown {
     return node.probe;
   }
 
-  private markAway(node: ShardNode, failure: unknown): void {
+  /** Creates for its shards are refused until a probe succeeds. */
+  markAway(node: ShardNode, failure: unknown): void {
     if (node.isAway) return;
     node.failure = failure;
     this.logger.warn(`Shards of ${node.name} do not answer: creates for them are refused until they do`);
@@ -175,16 +166,12 @@ export class Shards implements OnApplicationShutdown {
   }
 
   private async awaitReturn(node: ShardNode): Promise<void> {
-    while (!this.isStopped && this.nodes.includes(node)) {
+    do {
       await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
-      try {
-        await this.probe(node);
-        break;
-      } catch {
-        // It is still away.
-      }
-    }
-    node.failure = undefined;
+      // Where it has lost its shards, those that wait for it are refused.
+      if (this.isStopped || !this.nodes.includes(node)) return;
+      node.failure = await this.probe(node).catch((error: unknown) => error);
+    } while (node.isAway);
     this.logger.log(`Shards of ${node.name} answer again`);
   }
 }
@@ -196,7 +183,7 @@ export function hashInt8(id: bigint): number {
   const high = Number(BigInt.asIntN(32, id >> 32n));
   const word = Number(BigInt.asIntN(32, id)) ^ (id >= 0n ? high : ~high);
   const start = (0x9e3779b9 + 4 + 3923095) | 0;
-  // Each step changes the word that was changed least lately, by the one that was changed last.
+  // The final mix of Bob Jenkins' hash: three words change in turn.
   let [target, source, other] = [start, start, (start + word) | 0];
   for (const bits of [14, 11, 25, 16, 4, 14, 24]) {
     const changed = ((target ^ source) - rotate(source, bits)) | 0;

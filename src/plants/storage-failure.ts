@@ -55,11 +55,11 @@ export function isUndecided(error: unknown): boolean {
 }
 
 /**
- * Whether the server that was asked lives, but lost the node that holds the shard; it reports the end of a session there as a rejection,
- * though the statement may have been committed before.
+ * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 where
+ * it knows no reason), though the statement may have been committed before.
  */
 export function isNodeFailure(error: unknown): boolean {
-  return /^08|^57P/.test(rejection(error) ?? '');
+  return /^08|^57P|^XX/.test(rejection(error) ?? '');
 }
 
 /** Whether what failed may succeed when it is tried again. */

@@ -77,7 +77,7 @@ export interface Waiting {
 
 /** Creates of one shard that wait for a statement, in the order of their arrival. */
 export class WriteQueue {
-  /** Statements in flight that are not slow yet. */
+  /** Statements in flight for less than SLOW_STATEMENT_MS. */
   fast = 0;
   private readonly entries: PendingCreate[] = [];
 
