@@ -101,11 +101,8 @@ describeWithCitus('the command line on Citus', () => {
     );
     warn.mockRestore();
     const { stdout } = await run('distribute --schema half');
-    expect(stdout).toContain(
-      'copied access_tokens to each node, copied _prisma_migrations to each node, distributed plants over 3 shards',
-    );
+    expect(stdout).toContain('copied access_tokens to each node, copied _prisma_migrations to each node\n');
     expect(await coordinator.query('SELECT name FROM half.plants')).toEqual([{ name: 'Rose' }]);
-    expect(await coordinator.query(`SELECT pg_relation_size('half.plants')::int AS rest`)).toEqual([{ rest: 0 }]);
     await coordinator.query('DROP SCHEMA half CASCADE');
 
     expect(await run('migrate --schema other')).toMatchObject({ code: 0 });
@@ -121,8 +118,9 @@ describeWithCitus('the command line on Citus', () => {
     for (const node of cluster.nodes) {
       const count = Number((await run('plants count', node)).stdout);
       expect(count).toBeGreaterThan(ROWS);
-      const estimate = Number((await run('plants count --estimate', node)).stdout);
-      expect(Math.abs(estimate - count)).toBeLessThan(count / 10);
+      expect(await run('plants count --estimate', node)).toEqual(
+        failure('or it is empty or distributed: run ANALYZE plants, or count without --estimate'),
+      );
       expect((await run('plants get -7', node)).stdout).toContain('"name":"old 7"');
       const { stdout } = await run('plants list --json --limit 2 --after=-9', node);
       expect((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)).toEqual(['old 8', 'old 7']);
@@ -183,9 +181,36 @@ describeWithCitus('the command line on Citus', () => {
     const fix = 'Run on the coordinator: ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on';
     const fault = `synchronous_commit is off on node 127.0.0.1:${workers[1]?.port}: plants could be lost. ${fix}`;
     for (const node of cluster.nodes) await expect(startOn(node)).rejects.toThrow(fault);
-    expect((await run('doctor')).stdout).toContain(fault);
     await coordinator.query('ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on');
     await (await startOn(coordinator)).stop();
+  });
+
+  it('should not start where its own sessions may lose what they have acknowledged', async () => {
+    for (const node of cluster.nodes) {
+      const url = `${urlOf(node, 'svc')}?options=-c%20synchronous_commit%3Doff`;
+      await expect(startStoreOn({ url } as Store['database'])).rejects.toThrow(
+        'synchronous_commit is off in this session: plants could be lost. Remove it from DATABASE_URL',
+      );
+    }
+  });
+
+  it('should start while a worker is silent', async () => {
+    const [first, silent] = cluster.workers as [CitusNode, CitusNode];
+    await silent.signalAll('SIGSTOP');
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    try {
+      for (const node of [cluster.coordinator, first]) {
+        warn.mockClear();
+        const start = performance.now();
+        await (await startOn(node)).stop();
+        // Citus itself would wait for 30 seconds.
+        expect(performance.now() - start).toBeLessThan(20_000);
+        expect(warn.mock.calls.join()).toContain('of the nodes is not known: a node does not answer within 5000 ms');
+      }
+    } finally {
+      warn.mockRestore();
+      await silent.signalAll('SIGCONT');
+    }
   });
 
   it('should say which node is down, change nothing, and verify tokens meanwhile', async () => {

@@ -30,7 +30,7 @@ It may be run many times, and from many places at once.`,
 const DISTRIBUTE: Command = {
   usage: `plant-store distribute [--shards N] [--schema NAME]    spread the tables over the nodes of a Citus cluster
 
-  --shards N       parts of the table plants, 1 to 1024: twice the nodes that may hold them unless given
+  --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
 
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after

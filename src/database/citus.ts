@@ -24,11 +24,9 @@ interface Distribution {
   /** The column by whose hash its rows are distributed. */
   readonly column: string | null;
   readonly shards: number;
-  /** Whether rows of before are left on this node. */
-  readonly hasRest: boolean;
 }
 
-/** What the database does by Citus. No other class knows the functions and the catalogue of that extension. */
+/** What the database does by Citus. No other class knows its functions and catalogue. */
 export class Citus {
   constructor(
     private readonly query: Query,
@@ -44,7 +42,7 @@ export class Citus {
        JOIN pg_dist_placement USING (shardid)
        JOIN pg_dist_node USING (groupid)
        JOIN pg_dist_partition USING (logicalrelid)
-       WHERE logicalrelid = to_regclass($1) AND partmethod = 'h' AND noderole = 'primary'
+       WHERE logicalrelid = to_regclass($1) AND partmethod = 'h' AND noderole = 'primary' AND shardstate = 1
        ORDER BY 1`,
       [`${pg.escapeIdentifier(this.schema)}.plants`],
     );
@@ -60,39 +58,32 @@ export class Citus {
     return row && (row.node ?? 'its coordinator');
   }
 
-  /** Why a service must not start here, and what a person should know. */
+  /** Why a service must not start here, and what to warn of. A silent node keeps the connection busy afterwards. */
   async inspect(): Promise<{ fault?: string; warnings: string[] }> {
-    const warnings: string[] = [];
     const tables = await this.findTables();
-    if (!tables.has('plants')) return { warnings };
+    if (!tables.has('plants')) return { warnings: [] };
     const missing = COPIED.filter((table) => tables.get(table)?.isCopied !== true).join(' and ');
-    if (missing !== '')
-      warnings.push(`plants is distributed, and ${missing} not copied to each node: run plant-store distribute`);
-    const doubtful = this.query<{ found: string; isKnown: boolean; fix: string }>(
-      `SELECT format('synchronous_commit is %s on node %s:%s', CASE WHEN success THEN result ELSE 'not known (' || result || ')' END,
-           nodename, nodeport) AS found, success AS "isKnown",
-         format('ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on', current_user, current_database()) AS fix
+    const advice = `plants is distributed, and ${missing} not copied to each node: run plant-store distribute`;
+    // This session commits in the shards of its own node, and may differ from the role's other sessions.
+    const [own] = await this.query<{ found: string }>(
+      `SELECT format('synchronous_commit is %s in this session: plants could be lost. Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
+         AS found FROM current_setting('synchronous_commit') AS value WHERE value NOT IN ('on', 'remote_apply')`,
+    );
+    const nodes = this.query<{ found: string; isFault: boolean }>(
+      `SELECT success AS "isFault", format(CASE WHEN success THEN 'synchronous_commit is %s on node %s:%s: plants could be lost. '
+           'Run on the coordinator: ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on'
+         ELSE 'synchronous_commit is not known (%s) on node %s:%s' END,
+         result, nodename, nodeport, current_user, current_database()) AS found
        FROM run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_dist_node USING (nodeid)
        WHERE NOT success OR result NOT IN ('on', 'remote_apply')`,
     );
     const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
-    const nodes = await withinTime(doubtful, NODES_TIMEOUT_MS, late).catch((error: unknown) => [
-      { found: `synchronous_commit of the nodes is not known: ${reasonOf(error)}`, isKnown: false, fix: '' },
+    const doubts = await withinTime(nodes, NODES_TIMEOUT_MS, late).catch((error: unknown) => [
+      { found: `synchronous_commit of the nodes is not known: ${reasonOf(error)}`, isFault: false },
     ]);
-    const wrong = nodes.find(({ isKnown }) => isKnown);
-    if (wrong) return { fault: `${wrong.found}: plants could be lost. Run on the coordinator: ${wrong.fix}`, warnings };
-    return { warnings: [...warnings, ...nodes.map(({ found }) => found)] };
-  }
-
-  /** The number of plants, as the nodes estimate it: -1 where one has no estimate; undefined where plants is an ordinary table. */
-  async estimate(): Promise<string | undefined> {
-    if (!(await this.findTables()).has('plants')) return undefined;
-    const [row] = await this.query<{ count: string }>(
-      `SELECT (CASE WHEN min(result::bigint) < 0 THEN -1 ELSE sum(result::bigint) END)::text AS count
-       FROM run_command_on_shards($1, 'SELECT reltuples::bigint FROM pg_class WHERE oid = ''%s''::regclass')`,
-      [this.qualified('plants')],
-    );
-    return row?.count;
+    const fault = doubts.find(({ isFault }) => isFault) ?? own;
+    if (fault) return { fault: fault.found, warnings: [] };
+    return { warnings: [...(missing === '' ? [] : [advice]), ...doubts.map(({ found }) => found)] };
   }
 
   /**
@@ -111,38 +102,30 @@ export class Citus {
       throw new Error(`no node may hold shards. Add each worker: SELECT citus_add_node('HOST', 5432)`);
     const tables = await this.findTables();
     const plants = tables.get('plants');
-    const name = pg.escapeLiteral(this.qualified('plants'));
+    const plantsName = pg.escapeLiteral(this.qualified('plants'));
     if (plants && plants.column !== 'id') {
       const found = `plants is distributed by ${plants.column ?? 'no column'}, should be by id`;
-      throw new Error(`${found}. Run SELECT undistribute_table(${name}), and distribute again`);
+      throw new Error(`${found}. Run SELECT undistribute_table(${plantsName}), and distribute again`);
     }
     if (plants && shards !== undefined && plants.shards !== shards) {
-      const fix = `SELECT alter_distributed_table(${name}, shard_count := ${shards})`;
+      const fix = `SELECT alter_distributed_table(${plantsName}, shard_count := ${shards})`;
       throw new Error(`plants has ${plants.shards} shards already. To change that, while creates wait: ${fix}`);
     }
+    const count = shards ?? 2 * nodes.length;
     const done: string[] = [];
-    const convert = async (
-      table: string,
-      isDone: boolean | undefined,
-      statement: string,
-      what: string,
-    ): Promise<void> => {
-      if (isDone === true && tables.get(table)?.hasRest === false) return;
+    for (const table of [...COPIED, 'plants']) {
+      const isCopied = table !== 'plants';
+      if (isCopied ? tables.get(table)?.isCopied : plants) continue;
       const qualified = this.qualified(table);
+      const name = pg.escapeLiteral(qualified);
+      const distribute = `create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
       // Nobody writes meanwhile, so that the rows that are left are those that were copied.
       await this.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
         LOCK TABLE ${qualified} IN ACCESS EXCLUSIVE MODE;
-        ${isDone === true ? '' : statement};
-        SELECT truncate_local_data_after_distributing_table(${pg.escapeLiteral(qualified)}); COMMIT`);
-      done.push(what);
-    };
-    for (const table of COPIED) {
-      const copy = `SELECT create_reference_table(${pg.escapeLiteral(this.qualified(table))})`;
-      await convert(table, tables.get(table)?.isCopied, copy, `copied ${table} to each node`);
+        SELECT ${isCopied ? `create_reference_table(${name})` : distribute};
+        SELECT truncate_local_data_after_distributing_table(${name}); COMMIT`);
+      done.push(isCopied ? `copied ${table} to each node` : `distributed plants over ${count} shards`);
     }
-    const count = plants?.shards ?? shards ?? 2 * nodes.length;
-    const create = `SELECT create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
-    await convert('plants', plants !== undefined, create, `distributed plants over ${count} shards`);
     return done;
   }
 
@@ -152,8 +135,7 @@ export class Citus {
     const rows = await this.query<Distribution & { name: string }>(
       `SELECT relname::text AS name, partmethod = 'n' AND repmodel = 't' AS "isCopied",
          CASE WHEN partmethod = 'h' THEN column_to_column_name(logicalrelid, partkey) END AS column,
-         (SELECT count(*)::int FROM pg_dist_shard AS shard WHERE shard.logicalrelid = part.logicalrelid) AS shards,
-         pg_relation_size(logicalrelid) > 0 AS "hasRest"
+         (SELECT count(*)::int FROM pg_dist_shard AS shard WHERE shard.logicalrelid = part.logicalrelid) AS shards
        FROM pg_dist_partition AS part JOIN pg_class ON pg_class.oid = logicalrelid
        JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`,
       [this.schema],

@@ -4,7 +4,6 @@ import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
-import { Citus } from '../../database/citus.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
 import { reasonOf } from '../../util/text.js';
 import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
@@ -104,10 +103,6 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
       vital ?? (await findMissingRights(query, schema, { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] }));
     const state = vital === undefined ? 'warning' : 'fault';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
-    check = 'nodes';
-    const { fault, warnings } = await new Citus(query, schema).inspect();
-    const found = [...(fault === undefined ? [] : [fault]), ...warnings].join('; ');
-    if (found !== '') findings.push(finding(check, found, true, [fault ? 'fault' : 'warning', 'Do what it says.']));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
   };
@@ -137,7 +132,7 @@ export function checkServer(
   [sent, answered]: readonly [number, number],
 ): Finding[] {
   // Each create sets it for itself where it is less.
-  const commit = ['on', 'remote_apply'].includes(String(synchronousCommit)) ? '' : ', but on for each create';
+  const commit = ['on', 'remote_apply'].includes(String(synchronousCommit)) ? '' : ', but on for creates without Citus';
   const error = Math.ceil((answered - sent) / 2);
   const ahead = Math.round(now - (sent + answered) / 2);
   const clock = `${Math.abs(ahead)} ms ${ahead < 0 ? 'behind' : 'ahead of'} this machine, give or take ${error} ms`;

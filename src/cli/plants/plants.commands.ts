@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { Citus } from '../../database/citus.js';
 import { sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/int64.js';
@@ -37,14 +36,14 @@ type ShownPlant = { readonly id: string } & Readonly<Record<(typeof FIELDS)[numb
 /** Of PostgreSQL: a table, a column, a schema or a right is missing. */
 const MISSING = ['42P01', '42703', '3F000', '42501'];
 
-type Work<T> = (query: Query, table: string, schema: string) => Promise<T>;
+type Work<T> = (query: Query, table: string) => Promise<T>;
 
 /** Calls `work` with a way to read, and the name of the table. */
 function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
   const read = async ({ client, query, database, assertTables }: OpenDatabase): Promise<T> => {
     await client.query(BEGIN);
     try {
-      return await work(query, `${pg.escapeIdentifier(database.schema)}.plants`, database.schema);
+      return await work(query, `${pg.escapeIdentifier(database.schema)}.plants`);
     } catch (error) {
       if (MISSING.includes(sqlStateOf(error) ?? '')) {
         await client.query('ROLLBACK');
@@ -106,17 +105,15 @@ export async function getPlant({ schema }: PlantOptions, text: string): Promise<
 
 /** `plant-store plants count`: how many plants there are, or about how many. */
 export async function countPlants({ estimate = false, schema }: PlantOptions): Promise<void> {
-  const count = async (query: Query, table: string, schema: string): Promise<{ count: string }[]> => {
-    if (!estimate) return query(`SELECT count(*)::text FROM ${table}`);
-    const distributed = await new Citus(query, schema).estimate();
-    if (distributed !== undefined) return [{ count: distributed }];
-    return query('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [table]);
-  };
+  const count = (query: Query, table: string): Promise<{ count: string }[]> =>
+    estimate
+      ? query('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [table])
+      : query(`SELECT count(*)::text FROM ${table}`);
   // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
   const [row] = await readPlants(schema, count, estimate ? undefined : 0);
-  const advice = 'run ANALYZE plants, or count without --estimate';
-  if (row?.count === '-1')
-    throw new OutputError(`there is no estimate, as PostgreSQL has not analyzed the table yet: ${advice}`);
+  const reason = 'PostgreSQL has not analyzed the table yet, or it is empty or distributed';
+  if (estimate && Number(row?.count) <= 0)
+    throw new OutputError(`there is no estimate, as ${reason}: run ANALYZE plants, or count without --estimate`);
   await print(String(row?.count));
 }
 

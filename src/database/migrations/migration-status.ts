@@ -105,7 +105,7 @@ export async function assertTables(
   }
 }
 
-/** Throws on a node of a cluster that changes no tables, and has none but those that its coordinator gives it. */
+/** Throws on a worker of a cluster: it gets its tables from the coordinator, which alone changes them. */
 export async function refuseWorker(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const coordinator = await new Citus(query, schema).findCoordinator();
   if (coordinator === undefined) return;

@@ -85,8 +85,8 @@ export class Migrator {
       await assertTables(queryOf(client), this, migrations, rights);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
-      await assertNodes(queryOf(client), this);
       await this.warnOfPooler(client);
+      await assertNodes(queryOf(client), this);
     });
   }
 
