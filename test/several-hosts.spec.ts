@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { freePort } from './support/free-port.js';
@@ -11,6 +13,8 @@ import { until } from './support/until.js';
 
 /** Less than a silent host would take: the time limit of the database. */
 const SOON_MS = 4000;
+const REFUSAL = 'SFATAL\0VFATAL\0C53300\0Mtoo many clients\0\0';
+const TOO_MANY_CLIENTS = `E\0\0\0${String.fromCharCode(REFUSAL.length + 4)}${REFUSAL}`;
 
 describe('A database of several hosts', () => {
   let database: TestDatabase;
@@ -75,15 +79,41 @@ describe('A database of several hosts', () => {
     expect(performance.now() - begun).toBeLessThan(SOON_MS);
   });
 
-  it('should keep a statement that takes long', async () => {
-    await start(urlOf([hostOf(second), hostOf(first)]));
-    expect(await create(1)).toMatchObject({ status: 200 });
+  const slowDown = async (): Promise<void> => {
     const statement = `CREATE FUNCTION nap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END $$`;
     await database.query(statement);
     await database.query('CREATE TRIGGER nap BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION nap()');
+  };
+
+  it('should keep a statement that takes long', async () => {
+    await start(urlOf([hostOf(second), hostOf(first)]));
+    expect(await create(1)).toMatchObject({ status: 200 });
+    await slowDown();
     const inserts = [first, second].map((proxy) => proxy.counting('INSERT INTO'));
     expect(await create(2)).toMatchObject({ status: 200 });
     expect(inserts.reduce((sum, { count }) => sum + count, 0)).toBeLessThan(2);
+  });
+
+  it('should keep a statement that takes long on a host that takes no more connections', async () => {
+    let isFull = false;
+    const busy = createServer((socket) => {
+      const onward = isFull ? undefined : connect(Number(new URL(second.url).port), '127.0.0.1');
+      socket.on('error', () => onward?.destroy());
+      if (onward) socket.pipe(onward.on('error', () => socket.destroy())).pipe(socket);
+      else socket.once('data', () => socket.end(TOO_MANY_CLIENTS));
+    }).listen(0, '127.0.0.1');
+    await once(busy, 'listening');
+    try {
+      await start(urlOf([`127.0.0.1:${(busy.address() as AddressInfo).port}`, hostOf(first)]));
+      expect(await create(1)).toMatchObject({ status: 200 });
+      await slowDown();
+      isFull = true;
+      const inserts = first.counting('INSERT INTO');
+      expect(await create(2)).toMatchObject({ status: 200 });
+      expect(inserts.count).toBe(0);
+    } finally {
+      busy.close();
+    }
   });
 
   it('should answer that nothing was written while none can be reached, and go on afterwards', async () => {

@@ -29,7 +29,7 @@ export interface DatabaseUrl {
   readonly isPooled: boolean;
   /** For people: database, hosts, ports and user, never the password. */
   readonly description: string;
-  /** What the URL asks for and does not get. They name parameters, and no value. */
+  /** About parameters that have no effect or are missing. They hold no value of the URL. */
   readonly warnings: readonly string[];
 }
 
@@ -45,26 +45,17 @@ const OBEYED = (
   'application_name dbname host idle_in_transaction_session_timeout lock_timeout options password pgbouncer port schema ssl sslcert ' +
   'sslkey sslmode sslnegotiation sslrootcert statement_cache_size target_session_attrs uselibpqcompat user'
 ).split(' ');
-/** Those of the obeyed that are not for pg: it would take some for options of its own. */
+/** Obeyed by the store itself. pg does not get them: it would take some for options of its own. */
 const READ_HERE = ['dbname', 'password', 'pgbouncer', 'schema', 'statement_cache_size', 'target_session_attrs'];
-/** What libpq, Prisma or pg know, by what there is instead. */
-const IGNORED: Readonly<Record<string, string>> = {
-  'STORAGE_TIMEOUT, or the option timeout':
-    'connect_timeout pool_timeout query_timeout socket_timeout statement_timeout tcp_user_timeout',
-  'DATABASE_POOL_SIZE, or the option size': 'connection_limit',
-  sslmode: 'sslaccept',
-  host: 'hostaddr',
-  application_name: 'fallback_application_name',
-  'the variable PGPASSFILE': 'passfile',
-  '': `binary channel_binding client_encoding gssdelegation gssencmode gsslib keepalives keepalives_count keepalives_idle
-    keepalives_interval krbsrvname load_balance_hosts max_connection_lifetime max_idle_connection_lifetime max_protocol_version
-    min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope replication require_auth requirepeer requiressl
-    scram_client_key scram_server_key service servicefile single_use_connections ssl_max_protocol_version ssl_min_protocol_version
-    sslcertmode sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni`,
-};
-const INSTEAD = new Map(
-  Object.entries(IGNORED).flatMap(([instead, names]) => names.split(/\s+/).map((name) => [name, instead] as const)),
-);
+/** What libpq, Prisma or pg know, and the store does not obey. */
+const IGNORED = (
+  'binary channel_binding client_encoding connect_timeout connection_limit fallback_application_name gssdelegation gssencmode gsslib ' +
+  'hostaddr keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts max_connection_lifetime ' +
+  'max_idle_connection_lifetime max_protocol_version min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope ' +
+  'passfile pool_timeout query_timeout replication require_auth requirepeer requiressl scram_client_key scram_server_key service ' +
+  'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
+  'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
+).split(' ');
 const AUTHORITY = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 /**
@@ -93,7 +84,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const isPooled = parameters.get('pgbouncer') === 'true';
   const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
   if (parameters.has('dbname')) parsed.pathname = `/${encodeURIComponent(parameters.get('dbname') ?? '')}`;
-  for (const name of [...READ_HERE, ...INSTEAD.keys()]) parameters.delete(name);
+  for (const name of [...READ_HERE, ...IGNORED]) parameters.delete(name);
   const [first] = hosts;
   if (hosts.length > 1 && first) {
     parameters.set('host', first.host);
@@ -121,14 +112,8 @@ export function nameOfHost({ host, port }: DatabaseHost): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-const logged = new Set<string>();
-
-/** Once in a process: each part of the store reads the URL by itself. */
 export function logWarnings({ warnings }: DatabaseUrl): void {
-  for (const warning of warnings) {
-    if (!logged.has(warning)) new Logger('Database').warn(warning);
-    logged.add(warning);
-  }
+  for (const warning of warnings) new Logger('Database').warn(warning);
 }
 
 /** One URL for each of the hosts, as the URL class knows no lists of them. */
@@ -146,7 +131,7 @@ function findHosts(urls: [URL, ...URL[]]): DatabaseHost[] {
   if (ports.length > 1 && ports.length !== names.length)
     throw new Error('must have one port for all hosts, or one for each');
   return names.map((host, index) => {
-    const port = Number((ports[index] ?? ports[0] ?? '') || '5432');
+    const port = Number((ports[index] ?? ports[0] ?? '') || (process.env.PGPORT ?? '5432'));
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('must have ports from 1 to 65535');
     return { host: host || 'localhost', port };
   });
@@ -161,19 +146,18 @@ function checkTarget(target: string): DatabaseUrl['target'] {
 
 /** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
 function checkParameters(parameters: URLSearchParams): string[] {
-  const ignored: string[] = [];
-  for (const name of new Set(parameters.keys())) {
-    const instead = INSTEAD.get(name);
-    if (instead !== undefined) ignored.push(instead === '' ? name : `${name} (instead: ${instead})`);
-    else if (!OBEYED.includes(name)) throw new Error(describeUnknown(name, parameters));
-  }
-  return ignored.length === 0 ? [] : [`Parameters in the URL of the database have no effect: ${ignored.join('; ')}`];
+  const names = [...new Set(parameters.keys())];
+  const unknown = names.find((name) => !OBEYED.includes(name) && !IGNORED.includes(name));
+  if (unknown !== undefined) throw new Error(describeUnknown(unknown, parameters));
+  const ignored = names.filter((name) => IGNORED.includes(name)).join(', ');
+  const advice = 'docs/configuration.md says what to use instead';
+  return ignored === '' ? [] : [`Parameters in the URL of the database have no effect: ${ignored}. ${advice}`];
 }
 
 function describeUnknown(name: string, parameters: URLSearchParams): string {
   // It may be the end of a secret with an & in it.
   const isSafe = /^\w+$/.test(name) && !parameters.has('password') && !parameters.has('sslpassword');
-  const nearest = findNearest(name, [...OBEYED, ...INSTEAD.keys()]);
+  const nearest = findNearest(name, [...OBEYED, ...IGNORED]);
   const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   return `has ${isSafe ? `the parameter ${name}` : 'a parameter'} that neither PostgreSQL nor Prisma knows${advice}`;
 }

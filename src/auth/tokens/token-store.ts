@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
-import { isRejection } from '../../database/database.errors.js';
+import { parseDatabaseUrl } from '../../database/database-url.js';
+import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
 import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
 import { clientOf } from '../../database/host-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
@@ -13,7 +13,7 @@ const STATEMENT_TIMEOUT_MS = 1000;
 const MAX_CONNECT_TIMEOUT_MS = 5000;
 /** The connection is closed when it was not used for so long. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** Limit of the wait for a lock on the table when a use is recorded: the next attempt comes soon. */
+/** Limit of the wait for a lock when a use is recorded: the next attempt comes soon. */
 const LOCK_TIMEOUT_MS = 100;
 
 /** An issued token. */
@@ -48,7 +48,6 @@ export class TokenStore {
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
     const database = parseDatabaseUrl(url, password, ownSchema);
     const { connectionString, schema, isPooled } = database;
-    logWarnings(database);
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
     this.pool = new pg.Pool({
       connectionString,
@@ -91,38 +90,24 @@ export class TokenStore {
   }
 
   /**
-   * At most once a minute for each token, however many instances there are. It waits neither for rows that are being changed nor for
-   * the disk. In two steps, as SKIP LOCKED inside of an UPDATE and volatile functions are no use on a replicated table of a
-   * distributed engine; the settings are local to the transaction.
+   * At most once a minute for each token, however many instances there are. It does not wait for the disk, and not long for a lock: then
+   * it rejects, and nothing is recorded. It has no SKIP LOCKED and no volatile function, as the replicated table of a distributed engine
+   * refuses them. The settings are local to the transaction.
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
-    const client = await this.pool.connect();
-    // A broken connection also fails the statement; an event without a listener would end the process.
-    const ignore = (): void => undefined;
-    client.on('error', ignore);
-    let isDone = false;
-    try {
-      const results: unknown = await client.query(`BEGIN;
-        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
-        SET LOCAL synchronous_commit = off;
-        SELECT id::float8 AS id FROM ${this.table} WHERE id = ANY('{${uses.map(({ id }) => id).join()}}')
-          AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED`);
-      const free = new Set(
-        (results as pg.QueryResult<{ id: number }>[]).flatMap(({ rows }) => rows.map(({ id }) => id)),
-      );
-      const rows = uses.filter(({ id }) => free.has(id));
-      const values = rows.map(
-        ({ id, age }) => `(${id}::bigint, now() - ${Math.round(age)} * interval '1 millisecond')`,
-      );
-      const update = `UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used (id, at)
-        WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at <= used.at - interval '1 minute');`;
-      await client.query(`${rows.length > 0 ? update : ''} COMMIT`);
-      isDone = true;
-    } finally {
-      // Or it would keep the transaction. The server may also not be the primary any more, and not hear of revocations.
-      client.release(!isDone);
-      client.off('error', ignore);
-    }
+    // Sorted, so that two instances lock the rows in the same order.
+    const values = uses
+      .toSorted((one, other) => one.id - other.id)
+      .map(({ id, age }) => `(${id}::bigint, now() - ${Math.round(age)} * interval '1 millisecond')`);
+    const recorded = this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+      SET LOCAL synchronous_commit = off;
+      UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
+      WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at <= used.at - interval '1 minute')`);
+    await recorded.catch((error: unknown) => {
+      // The server may not be the primary any more, and not hear of revocations.
+      if (sqlStateOf(error) === READ_ONLY) this.socket?.destroy(new Error('the server is read-only'));
+      throw error;
+    });
   }
 
   /** Closes the connection for good, after the statement in flight. */
