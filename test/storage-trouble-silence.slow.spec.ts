@@ -35,6 +35,10 @@ describe('Silent storage', () => {
   }
 
   it('should answer 50300 where connections are accepted and never answered, and recover', async () => {
+    // Ends the connection of the start.
+    store.proxy.reset();
+    store.expectNothingWritten(await store.create(1));
+    store.proxy.restore();
     store.proxy.freeze();
     store.expectNothingWritten(await expectTimeout(store.create(1)));
     store.proxy.restore();
