@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Citus } from '../src/database/citus.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
@@ -89,11 +89,11 @@ describeWithCitus('The writer on Citus', () => {
   });
 
   describe('under load', () => {
+    beforeEach(() => cluster.coordinator.query('TRUNCATE plants'));
     afterEach(async () => {
       jest.restoreAllMocks();
       for (const node of cluster.nodes) await node.start();
       await Promise.all(stores.splice(0).map((store) => store.stop()));
-      await cluster.coordinator.query('TRUNCATE plants');
     });
 
     it('should create on every node, in one phase and by few statements', async () => {
