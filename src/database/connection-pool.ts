@@ -122,11 +122,14 @@ export class ConnectionPool extends pg.Pool {
   private async run(statement: pg.QueryConfig): Promise<pg.QueryResult> {
     const deadline = performance.now() + this.timeout + GRACE_MS;
     const client = await this.connect();
-    return withinTime(this.send(client, statement), deadline - performance.now(), () => {
+    const sent = this.send(client, statement);
+    return withinTime(sent, deadline - performance.now(), () => {
       this.overdue.add(client);
       if (this.ending) destroy(client);
       else void this.inspect();
-      return this.timeUp();
+      const error = this.timeUp();
+      error.released = sent.catch(() => undefined);
+      return error;
     });
   }
 
@@ -156,7 +159,7 @@ export class ConnectionPool extends pg.Pool {
     }
   }
 
-  private timeUp(): Error {
+  private timeUp(): DatabaseTimeoutError {
     return new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
   }
 

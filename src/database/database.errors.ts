@@ -40,4 +40,12 @@ export class ConnectionPoolExhaustedError extends Error {
 /** The time was up before the answer came; the result of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
+  /** Resolves when the connection can be used again; undefined where that is not known. */
+  released?: Promise<unknown>;
+}
+
+/** Calls back when the connection of a statement that ended in this way can be used again: at once, unless its time was up. */
+export function afterRelease(failure: unknown, callback: () => void): void {
+  if (failure instanceof DatabaseTimeoutError && failure.released) void failure.released.then(callback);
+  else callback();
 }

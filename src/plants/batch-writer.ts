@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import {
+  afterRelease,
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
@@ -153,13 +154,19 @@ export class BatchWriter implements OnModuleInit {
     const suspicion = node && this.shards.checkLater(node, this.send);
     const sentAt = performance.now();
     let stored: Set<string>;
+    let failure: unknown;
     try {
       stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId, !!node)));
+    } catch (error) {
+      failure = error;
+      throw error;
     } finally {
       clearTimeout(suspicion);
       this.statistics.statementSeconds.observeSince(sentAt);
       this.statistics.inFlight -= batch.length;
-      onAnswer?.();
+      // A node that hangs holds the connections of its statements for longer than a create waits.
+      if (node) afterRelease(failure, () => onAnswer?.());
+      else onAnswer?.();
     }
     this.statistics.created += stored.size;
     return batch.filter((pending) => {

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Citus, type ShardPlacement } from '../database/citus.js';
-import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { afterRelease, DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
@@ -151,8 +151,11 @@ export class Shards implements OnApplicationShutdown {
 
   /** One at a time: where a node hangs, each holds a connection. */
   private probe(node: ShardNode): Promise<void> {
-    node.probe ??= this.statements.probe(node.probeId).finally(() => (node.probe = undefined));
-    return node.probe;
+    if (node.probe) return node.probe;
+    const probe = (node.probe = this.statements.probe(node.probeId));
+    const forget = (): void => (node.probe = undefined);
+    probe.then(forget, (error: unknown) => { afterRelease(error, forget); });
+    return probe;
   }
 
   /** Creates for its shards are refused until a probe succeeds. */
