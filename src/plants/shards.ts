@@ -154,7 +154,9 @@ export class Shards implements OnApplicationShutdown {
     if (node.probe) return node.probe;
     const probe = (node.probe = this.statements.probe(node.probeId));
     const forget = (): void => (node.probe = undefined);
-    probe.then(forget, (error: unknown) => { afterRelease(error, forget); });
+    probe.then(forget, (error: unknown) => {
+      afterRelease(error, forget);
+    });
     return probe;
   }
 
