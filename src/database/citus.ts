@@ -44,7 +44,7 @@ export class Citus {
        JOIN pg_dist_partition USING (logicalrelid)
        WHERE logicalrelid = to_regclass($1) AND partmethod = 'h' AND noderole = 'primary' AND shardstate = 1
        ORDER BY 1`,
-      [`${pg.escapeIdentifier(this.schema)}.plants`],
+      [this.qualified('plants')],
     );
   }
 
