@@ -52,13 +52,16 @@ describe('plant-store token create', () => {
     ['100y', 36_500 * DAY],
   ])('should have a token end in %s, by the clock of the database', async (expires, seconds) => {
     const name = `in-${expires}`;
-    await withTokensOf(database, (tokens) => tokens.create(name, [CREATE_PLANTS], parseExpiry(expires)));
-    const [row] = await database.query(
-      `SELECT extract(epoch FROM expires_at - created_at)::float8 AS life, created_at <= clock_timestamp() AS past
-       FROM access_tokens WHERE name = $1`,
-      [name],
+    // More than once: a sum that is not exact is wrong at some moments only.
+    await withTokensOf(database, async (tokens) => {
+      for (let i = 0; i < 10; i++) await tokens.create(`${name}-${i}`, [CREATE_PLANTS], parseExpiry(expires));
+    });
+    const rows = await database.query(
+      `SELECT DISTINCT extract(epoch FROM expires_at - created_at)::float8 AS life, created_at <= clock_timestamp() AS past
+       FROM access_tokens WHERE name LIKE $1`,
+      [`${name}-%`],
     );
-    expect(row).toEqual({ life: seconds, past: true });
+    expect(rows).toEqual([{ life: seconds, past: true }]);
   });
 
   it('should take a time from now', async () => {

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { reasonOf } from '../../util/text.js';
 import {
-  LAST_MOMENT,
+  dateOf,
+  moment,
   NOW,
   ROW,
   type TokenExpiry,
@@ -15,7 +16,9 @@ const LOCK_CLASS = 0x504c544b;
 /** Shorter than the limit of the connection, so that the server undoes what comes too late. */
 const STATEMENT_TIMEOUT_MS = 8000;
 
-const validAt = (moment: string): string => `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${moment})`;
+/** In seconds, as the length of days and months depends on the session's time zone. */
+const after = (time: Date, seconds: number): Date => dateOf(time.getTime() / 1000 + seconds);
+const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${time})`;
 
 /**
  * - `duplicate`: there is a valid token of that name
@@ -85,12 +88,10 @@ export class TokenAdminSql {
   async insert(name: string, digest: Buffer, scopes: readonly string[], expiry: TokenExpiry): Promise<TokenRecord> {
     const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
     const now = await this.now();
-    // In seconds, as the length of days and months depends on the session's time zone.
-    const ends = seconds === undefined ? null : Math.min(now + seconds, LAST_MOMENT.getTime() / 1000);
+    const ends = seconds === undefined ? at : after(now, seconds);
     const ids = await this.change(
-      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-       VALUES ($1, $2, $3, to_timestamp($4), COALESCE($5::timestamptz, to_timestamp($6)))`,
-      [name, digest, scopes, now, at?.toISOString() ?? null, ends],
+      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+      [name, digest, scopes, now.toISOString(), ends?.toISOString()],
     );
     const [record] = await this.withIds(ids);
     if (record === undefined) throw new TypeError('the statement should return a row');
@@ -119,32 +120,32 @@ export class TokenAdminSql {
   /** Returns those that were valid until now. */
   async revoke(ids: readonly number[]): Promise<TokenRecord[]> {
     return this.withIds(
-      await this.change(
-        `UPDATE ${this.table} SET revoked_at = to_timestamp($2) WHERE id = ANY($1::bigint[]) AND ${validAt('to_timestamp($2)')}`,
-        [ids, await this.now()],
-      ),
+      await this.change(`UPDATE ${this.table} SET revoked_at = $2 WHERE id = ANY($1::bigint[]) AND ${validAt('$2')}`, [
+        ids,
+        (await this.now()).toISOString(),
+      ]),
     );
   }
 
   /** Lets them expire after that time, or when they would have anyway. */
   async shorten(ids: readonly number[], seconds: number): Promise<TokenRecord[]> {
-    const sql = `UPDATE ${this.table} SET expires_at = LEAST(expires_at, to_timestamp($2)) WHERE id = ANY($1::bigint[])`;
-    return this.withIds(await this.change(sql, [ids, (await this.now()) + seconds]));
+    const sql = `UPDATE ${this.table} SET expires_at = LEAST(expires_at, $2) WHERE id = ANY($1::bigint[])`;
+    return this.withIds(await this.change(sql, [ids, after(await this.now(), seconds).toISOString()]));
   }
 
   /** Deletes those that ended so many seconds ago. None of them can be valid again. */
   async prune(seconds: number): Promise<TokenRecord[]> {
-    const ended = 'LEAST(revoked_at, expires_at) <= to_timestamp($1)';
-    const values = [(await this.now()) - seconds];
+    const ended = 'LEAST(revoked_at, expires_at) <= $1';
+    const values = [after(await this.now(), -seconds).toISOString()];
     const records = await this.many(`SELECT ${ROW} FROM ${this.table} WHERE ${ended} ORDER BY id`, values);
     const ids = new Set(await this.change(`DELETE FROM ${this.table} WHERE ${ended}`, values));
     return records.filter(({ id }) => ids.has(id));
   }
 
-  /** Seconds since 1970 by the database's clock, to the microsecond; of a statement, as its transaction may have waited for a lock. */
-  private async now(): Promise<number> {
-    const { rows } = await this.client.query<{ now: number }>(`SELECT EXTRACT(EPOCH FROM ${NOW})::float8 AS now`);
-    return Number(rows[0]?.now);
+  /** The database's time, in whole milliseconds as `Date` has; of a statement, as its transaction may have waited for a lock. */
+  private async now(): Promise<Date> {
+    const { rows } = await this.client.query<{ now: number }>(`SELECT ${moment(NOW)} AS now`);
+    return dateOf(Number(rows[0]?.now));
   }
 
   private async change(sql: string, values: unknown[]): Promise<number[]> {

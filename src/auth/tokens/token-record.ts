@@ -35,7 +35,7 @@ type Moment = 'createdAt' | 'expiresAt' | 'lastUsedAt' | 'revokedAt';
 export const NOW = 'statement_timestamp()';
 const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${NOW} THEN 'expired' ELSE 'valid' END`;
 /** In seconds, whatever form the session gives to dates, and whether or not Date has them; whole milliseconds, as Date has. */
-const moment = (column: string): string => `EXTRACT(EPOCH FROM date_trunc('milliseconds', ${column}))::float8`;
+export const moment = (time: string): string => `EXTRACT(EPOCH FROM date_trunc('milliseconds', ${time}))::float8`;
 
 /** The columns of a row. The id as a number: pg makes a text of a bigint. A row that was written by hand may have no scopes. */
 export const ROW = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
@@ -55,6 +55,6 @@ export function tokenRecord(row: TokenRecordRow): TokenRecord {
 }
 
 /** A moment outside the years 1 to 9999, which a row written by hand may have, becomes the nearest one inside. */
-function dateOf(seconds: number): Date {
+export function dateOf(seconds: number): Date {
   return new Date(Math.min(Math.max(Math.round(seconds * 1000), FIRST_MOMENT.getTime()), LAST_MOMENT.getTime()));
 }
