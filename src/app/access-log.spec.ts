@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import type { Answer } from '../http/request-observer.js';
+import type { ServerResponse } from 'node:http';
+import { notesOf, PRINCIPAL } from '../http/platform.js';
 import { logWriter } from '../util/log-writer.js';
 import { AccessLog } from './access-log.js';
 import { ServiceLogger } from './service-logger.js';
@@ -57,9 +58,13 @@ describe(AccessLog.name, () => {
     fc.assert(
       fc.property(answers, ({ method, url, forwarded, ...answer }) => {
         const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-        const request = { method, url, headers, ip: forwarded, socket: { remoteAddress: '192.0.2.7' } };
+        const { principal, durationMs, ...notes } = answer;
+        const socket = { remoteAddress: '192.0.2.7' };
+        const request = { method, url, headers, ip: forwarded, socket, [PRINCIPAL]: { name: principal } };
+        const response = { req: request } as unknown as ServerResponse;
+        Object.assign(notesOf(response), notes);
         written = '';
-        log?.answered?.({ ...answer, request, response: { req: request } } as unknown as Answer);
+        log?.answered?.(response, durationMs);
         logWriter.flush();
 
         expect(written).toMatch(/^\{[^\n]+\}\n$/);

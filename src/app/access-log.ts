@@ -1,8 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress } from '../auth/client-network.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
-import { traceIdOf } from '../http/platform.js';
-import type { Answer, RequestObserver } from '../http/request-observer.js';
+import {
+  notesOf,
+  type PlatformRequest,
+  PRINCIPAL,
+  requestIdOf,
+  type RequestObserver,
+  traceIdOf,
+} from '../http/platform.js';
 import { logWriter } from '../util/log-writer.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './config.js';
@@ -33,11 +40,12 @@ export class AccessLog implements RequestObserver {
     return options.logRequests === 'off' || !logger.isLevelEnabled('log') ? [] : [new AccessLog(logger, options)];
   }
 
-  answered(answer: Answer): void {
+  answered(response: ServerResponse, durationMs: number): void {
     const { logRequests, logFormat } = this.options;
-    if (answer.error === 0 && logRequests === 'failures') return;
-    const message = messageOf(answer.error);
-    const fields = this.fieldsOf(answer);
+    const { error } = notesOf(response);
+    if (error === 0 && logRequests === 'failures') return;
+    const message = messageOf(error);
+    const fields = this.fieldsOf(response, durationMs);
     // Not by Nest's logger, which takes several times as long: here each create has a line.
     if (logRequests === 'all' && logFormat === 'json') {
       logWriter.write(
@@ -60,22 +68,24 @@ export class AccessLog implements RequestObserver {
   }
 
   /** As JSON from the start: an object, and its serialization, would take several times as long. */
-  private fieldsOf({ request, response, requestId, error, durationMs, principal, plantId }: Answer): string {
+  private fieldsOf(response: ServerResponse, durationMs: number): string {
+    const request: IncomingMessage & PlatformRequest = response.req;
     const { method, headers, socket } = request;
+    const { error, plantId } = notesOf(response);
     // Without this header it is what Express would find, at a cost.
     const client = headers['x-forwarded-for'] === undefined ? socket.remoteAddress : clientAddress(request);
     // Of integers: a fraction takes several times as long to print.
     const microseconds = Math.round(durationMs * 1000);
     const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
-      `"requestId":${quoted(requestId)}${field('traceId', traceIdOf(response))}${field('client', client)}` +
+      `"requestId":${quoted(requestIdOf(response))}${field('traceId', traceIdOf(response))}${field('client', client)}` +
       `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
-      `${field('token', principal)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
+      `${field('token', request[PRINCIPAL]?.name)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );
   }
 
   /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
-  private pathOf(request: Answer['request'] & { originalUrl?: string }): string {
+  private pathOf(request: IncomingMessage & { originalUrl?: string }): string {
     const target = request.originalUrl ?? request.url ?? '';
     if (target === this.target) return this.path;
     const [path = ''] = target.replace(SCHEME_AND_HOST, '').split('?', 1);

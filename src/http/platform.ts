@@ -36,11 +36,6 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
 }
 
-const REQUEST_ID = Symbol('request id');
-const ERROR_NUMBER = Symbol('error number');
-const PLANT_ID = Symbol('plant id');
-const SPAN = Symbol('span');
-
 /** A span as others name it. Not OpenTelemetry's own type: an application that has none reads these declarations too. */
 export interface SpanReference {
   readonly traceId: string;
@@ -48,12 +43,35 @@ export interface SpanReference {
   readonly traceFlags: number;
 }
 
-/** What a response keeps for those who observe requests. Symbols, since its other keys are the platform's. */
-interface Annotated {
-  [REQUEST_ID]?: string | undefined;
-  [ERROR_NUMBER]?: number;
-  [PLANT_ID]?: bigint;
-  [SPAN]?: SpanReference;
+/** What is known of a request, for those who observe it. */
+interface RequestNotes {
+  requestId: string | undefined;
+  /** Number of the catalogue that it was answered with; 0 for any answer that is no failure. */
+  error: number;
+  /** The plant that it is about, where that could be read. */
+  plantId: bigint | undefined;
+  /** Our own span; none where nobody traces, and in a host, which has its own. */
+  span: SpanReference | undefined;
+}
+
+/** A symbol, since the other keys of a response are the platform's. */
+const NOTES = Symbol('plant-store:notes');
+
+export function notesOf(reply: PlatformResponse): RequestNotes {
+  const response: ServerResponse & { [NOTES]?: RequestNotes } = nodeResponse(reply);
+  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined, span: undefined });
+}
+
+/** What the public listener calls for each request: metrics, the access log and traces. What it throws is logged, and no more. */
+export interface RequestObserver {
+  /** The headers of a request were read; nothing is done with it yet. */
+  begin?(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * An answer is sent now. A request whose connection broke before is answered all the same, to nobody.
+   *
+   * @param durationMs from the arrival of the headers until the answer was ready
+   */
+  answered?(response: ServerResponse, durationMs: number): void;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
@@ -61,8 +79,7 @@ const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 
 /** The id of a request: the one that the application has set, or the client's own `X-Request-Id` if it is a plain word, or a new one. */
 export function requestIdOf(reply: PlatformResponse): string {
-  const response = nodeResponse(reply) as ServerResponse & Annotated;
-  return (response[REQUEST_ID] ??= hostsId(reply) ?? clientsId(response.req) ?? randomUUID());
+  return (notesOf(reply).requestId ??= hostsId(reply) ?? clientsId(nodeResponse(reply).req) ?? randomUUID());
 }
 
 function hostsId(reply: PlatformResponse): string | undefined {
@@ -75,38 +92,15 @@ function clientsId({ headers }: IncomingMessage): string | undefined {
   return typeof id === 'string' && ACCEPTED_ID.test(id) ? id : undefined;
 }
 
-/** Number of the catalogue that a request was answered with; 0 where that was no failure. */
-export function errorNumberOf(response: ServerResponse): number {
-  return (response as Annotated)[ERROR_NUMBER] ?? 0;
-}
-
-/** The plant that a request is about, where that could be read. */
-export function plantIdOf(response: ServerResponse): bigint | undefined {
-  return (response as Annotated)[PLANT_ID];
-}
-
-export function setPlantId(reply: PlatformResponse, id: bigint): void {
-  (nodeResponse(reply) as Annotated)[PLANT_ID] = id;
-}
-
 /** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
 
 /** The id of the trace that a request belongs to: of our own span, or else the client's. */
 export function traceIdOf(response: ServerResponse): string | undefined {
-  const own = spanOf(response)?.traceId;
+  const own = notesOf(response).span?.traceId;
   const { traceparent } = response.req.headers;
   if (own !== undefined || typeof traceparent !== 'string') return own;
   return TRACEPARENT.exec(traceparent)?.groups?.id;
-}
-
-/** Our own span of a request; none where nobody traces, and in a host, which has its own. */
-export function spanOf(reply: PlatformResponse): SpanReference | undefined {
-  return (nodeResponse(reply) as Annotated)[SPAN];
-}
-
-export function setSpan(response: ServerResponse, span: SpanReference): void {
-  (response as Annotated)[SPAN] = span;
 }
 
 /** No answer is for a cache, or to be taken for anything but JSON. */
@@ -142,7 +136,7 @@ export function sendJson(
 /** Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message, headers } = failure;
-  (nodeResponse(response) as Annotated)[ERROR_NUMBER] = error;
+  notesOf(response).error = error;
   sendJson(response, statusOf(error, errorStatus), { error, message }, headers);
 }
 

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
-import type { Answer, RequestObserver } from '../http/request-observer.js';
+import { notesOf, type RequestObserver } from '../http/platform.js';
 import { Histogram } from '../util/histogram.js';
 
 /** What the clients of the public listener asked for and got, since the process started. */
@@ -28,7 +28,8 @@ export class ClientStatistics implements RequestObserver {
     return this.server?.maxConnections ?? 0;
   }
 
-  answered({ error, durationMs }: Answer): void {
+  answered(response: ServerResponse, durationMs: number): void {
+    const { error } = notesOf(response);
     const { success, refused, failed } = this.durations;
     const durations = error === 0 ? success : isServiceFailure(error) ? failed : refused;
     durations.observe(durationMs / 1000);

@@ -26,12 +26,11 @@ import { ReadsOwnBody, readsOwnBody } from '../http/body-parser-exemption.js';
 import { MethodNotAllowedError } from '../http/http.errors.js';
 import {
   nodeRequest,
+  notesOf,
   nodeResponse,
   type PlatformRequest,
   type PlatformResponse,
   sendJson,
-  setPlantId,
-  spanOf,
 } from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
 import { withSpan } from '../tracing/statement-spans.js';
@@ -73,9 +72,9 @@ export abstract class PlantsController {
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
     const key = idempotencyKey(request);
     const newPlant = parseNewPlant(body);
-    setPlantId(response, newPlant.id);
+    notesOf(response).plantId = newPlant.id;
     const creator = this.settings.createdBy(request);
-    const plant = await withSpan(spanOf(response), () =>
+    const plant = await withSpan(notesOf(response).span, () =>
       this.plants.create(newPlant, { idempotencyKey: key, creator }),
     );
     sendJson(response, HttpStatus.OK, plant);

@@ -1,8 +1,7 @@
 import { propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isServiceFailure } from '../errors/error-catalogue.js';
-import { setSpan } from '../http/platform.js';
-import type { Answer, RequestObserver } from '../http/request-observer.js';
+import { notesOf, type RequestObserver } from '../http/platform.js';
 
 /** Those of the semantic conventions; a client may send any word. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
@@ -25,7 +24,7 @@ export class RequestSpans implements RequestObserver {
     const isRoute = url === this.route || url.startsWith(`${this.route}?`);
     const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
     const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
-    setSpan(response, span.spanContext());
+    notesOf(response).span = span.spanContext();
     // Most are not, where a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
     (response as Recorded)[SPAN] = span;
@@ -46,9 +45,10 @@ export class RequestSpans implements RequestObserver {
     });
   }
 
-  answered({ response, error, plantId }: Answer): void {
+  answered(response: ServerResponse): void {
     const span = (response as Recorded)[SPAN];
     if (span === undefined) return;
+    const { error, plantId } = notesOf(response);
     span.setAttribute('http.response.status_code', response.statusCode);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));
     if (error !== 0) span.setAttributes({ 'error.type': String(error), 'plant_store.error': error });

@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { REQUEST_ID_HEADER, requestIdOf } from '../platform.js';
-import { describeAnswer, type RequestObserver } from '../request-observer.js';
+import { REQUEST_ID_HEADER, requestIdOf, type RequestObserver } from '../platform.js';
 import { AcceptFirst } from './accept-first.js';
 import { type CloseTimes, GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
@@ -31,9 +30,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
       this.notify((observer) => observer.begin?.(request, response));
       app(request, response);
     });
-    const classes = expressClasses(app, (response, arrivedAt) => {
-      const answer = describeAnswer(response, arrivedAt);
-      this.notify((observer) => observer.answered?.(answer));
+    const classes = expressClasses(app, (response, durationMs) => {
+      this.notify((observer) => observer.answered?.(response, durationMs));
     });
     const server = createHttpServer(acceptFirst.handle, this.serverOptions, classes);
     server.maxConnections = this.maxConnections;
@@ -70,7 +68,7 @@ const ARRIVED_AT = Symbol('arrived at');
  */
 export function expressClasses(
   app: Express,
-  report?: (response: ServerResponse, arrivedAt: number) => void,
+  report?: (response: ServerResponse, durationMs: number) => void,
 ): {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
@@ -85,7 +83,7 @@ export function expressClasses(
         const given = (typeof reason === 'object' ? reason : fields) as OutgoingHttpHeaders | undefined;
         if (given?.[REQUEST_ID_HEADER] === undefined) this.setHeader(REQUEST_ID_HEADER, requestIdOf(this));
         this.statusCode = status;
-        report(this, this[ARRIVED_AT]);
+        report(this, performance.now() - this[ARRIVED_AT]);
       }
       return super.writeHead(status, reason as string, fields);
     }
