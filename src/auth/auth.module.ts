@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { type AuthModuleOptions, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
+import { type AuthModuleOptions, AuthSettings, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CredentialLimits } from './rate-limits.js';
@@ -13,9 +13,10 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setClassMethodName('forRoot')
   .build();
 
-/** @throws AuthModuleOptionsError where the options can't work */
-export function verifierOf(options: unknown, limits?: CredentialLimits): TokenVerifier {
-  const { accessTokens, issuedTokens, jwt, verifier } = authSettingsOf(options);
+export function verifierOf(
+  { accessTokens, issuedTokens, jwt, verifier }: AuthSettings,
+  limits?: CredentialLimits,
+): TokenVerifier {
   if (verifier) return verifier;
   return new TokenVerifiers([
     ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
@@ -33,12 +34,9 @@ export function verifierOf(options: unknown, limits?: CredentialLimits): TokenVe
   providers: [
     BearerAuthGuard,
     BearerStrategy,
-    { provide: TokenVerifier, useFactory: verifierOf, inject: [MODULE_OPTIONS_TOKEN, CredentialLimits] },
-    {
-      provide: CredentialLimits,
-      useFactory: (options: unknown) => new CredentialLimits(authSettingsOf(options)),
-      inject: [MODULE_OPTIONS_TOKEN],
-    },
+    CredentialLimits,
+    { provide: AuthSettings, useFactory: authSettingsOf, inject: [MODULE_OPTIONS_TOKEN] },
+    { provide: TokenVerifier, useFactory: verifierOf, inject: [AuthSettings, CredentialLimits] },
   ],
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
-import { AuthModule, verifierOf } from './auth.module.js';
+import { AuthModule, verifierOf as verifierOfSettings } from './auth.module.js';
 import { AuthModuleOptionsError, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -13,6 +13,8 @@ class NobodyVerifier extends TokenVerifier {
 }
 
 const faultsOf = (options: unknown): string[] => faultsOfError(AuthModuleOptionsError, () => authSettingsOf(options));
+
+const verifierOf = (options: unknown): TokenVerifier => verifierOfSettings(authSettingsOf(options));
 
 describe(verifierOf.name, () => {
   it('should accept the tokens that were given, and no others', async () => {

@@ -55,7 +55,6 @@ function Audience(): PropertyDecorator {
   });
 }
 
-export const DEFAULT_WRONG_TOKEN_LIMIT = 100;
 export const MAX_RATE_LIMIT = 1_000_000_000;
 
 /** Tokens, of which messages give the position only. There have to be some where nothing else says which tokens are valid. */
@@ -142,7 +141,7 @@ export class AuthSettings {
    * An address is `request.ip`, as the application's platform has it.
    */
   @WholeNumber(0, MAX_RATE_LIMIT)
-  wrongTokenLimit = DEFAULT_WRONG_TOKEN_LIMIT;
+  wrongTokenLimit = 100;
   /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
   @WholeNumber(0, MAX_RATE_LIMIT)
   rateLimit = 0;
@@ -150,9 +149,6 @@ export class AuthSettings {
 
 /** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
 export type AuthModuleOptions = Given<AuthSettings>;
-
-/** How often credentials may be tried and used. */
-export type CredentialLimitsOptions = Pick<AuthModuleOptions, 'wrongTokenLimit' | 'rateLimit'>;
 
 /** @throws AuthModuleOptionsError where the options can't work */
 export function authSettingsOf(options: unknown): AuthSettings {

@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { PlatformRequest } from '../http/platform.js';
 import { RateLimitedError, TooManyWrongTokensError } from './auth.errors.js';
+import { type AuthModuleOptions, authSettingsOf } from './auth.options.js';
 import { CredentialLimits } from './rate-limits.js';
 import type { Principal } from './token-verifier.js';
 
@@ -12,12 +13,18 @@ const ALICE: Principal = { name: 'alice', scopes: [] };
 const newResponse = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
 const requestFrom = (ip: string): PlatformRequest => ({ ip, socket: {} }) as unknown as PlatformRequest;
 
+const limitsOf = (options: AuthModuleOptions): CredentialLimits =>
+  new CredentialLimits(authSettingsOf({ accessTokens: ['a-token-of-20-characters-or-more'], ...options }));
+
 describe(CredentialLimits.name, () => {
   let now: number;
-  const clock = { now: () => now };
 
   beforeEach(() => {
     now = 5000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
   });
 
   describe('of wrong tokens', () => {
@@ -25,7 +32,7 @@ describe(CredentialLimits.name, () => {
     let limits: CredentialLimits;
 
     beforeEach(() => {
-      limits = new CredentialLimits({ wrongTokenLimit: 3 }, clock);
+      limits = limitsOf({ wrongTokenLimit: 3 });
     });
 
     /** The results of so many wrong tokens: the seconds to wait, or undefined where one is not too many. */
@@ -96,13 +103,13 @@ describe(CredentialLimits.name, () => {
     });
 
     it.each([{}, { wrongTokenLimit: undefined, rateLimit: 1 }])('should be 100 with %j', (options) => {
-      limits = new CredentialLimits(options);
+      limits = limitsOf(options);
       expect(send(100)).toEqual(Array(100).fill(undefined));
       expect(send(1)).toEqual([expect.any(String)]);
     });
 
     it('should be any number with 0', () => {
-      limits = new CredentialLimits({ wrongTokenLimit: 0 });
+      limits = limitsOf({ wrongTokenLimit: 0 });
       expect(send(10_000).filter(Boolean)).toEqual([]);
     });
   });
@@ -111,7 +118,7 @@ describe(CredentialLimits.name, () => {
     let limits: CredentialLimits;
 
     beforeEach(() => {
-      limits = new CredentialLimits({ rateLimit: 2 }, clock);
+      limits = limitsOf({ rateLimit: 2 });
     });
 
     /** Whether a request passes, how many are left, and when the next window begins. */
@@ -151,9 +158,10 @@ describe(CredentialLimits.name, () => {
     });
 
     it('should not have a client wait longer when the clock is set back', () => {
+      jest.restoreAllMocks();
       jest.useFakeTimers({ now: 1_700_000_000_000 });
       try {
-        limits = new CredentialLimits({ rateLimit: 2 });
+        limits = limitsOf({ rateLimit: 2 });
         request();
         jest.setSystemTime(Date.now() - 3_600_000);
         expect(request()).toEqual([true, '0', '60']);
@@ -211,7 +219,7 @@ describe(CredentialLimits.name, () => {
     });
 
     it.each([{}, { rateLimit: 0 }, { rateLimit: undefined }])('should be any number with %j', (options) => {
-      limits = new CredentialLimits(options);
+      limits = limitsOf(options);
       const response = newResponse();
       for (let times = 0; times < 1000; times++) expect(passes(ALICE, newResponse())).toBe(true);
       expect(passes(ALICE, response)).toBe(true);

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { json, text } from 'node:stream/consumers';
+import { AuthSettings } from '../auth/auth.options.js';
 import { CredentialLimits } from '../auth/rate-limits.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { packageVersion } from '../util/package-files.cjs';
@@ -54,7 +55,7 @@ describe(ManagementServer.name, () => {
     const sources = {
       plants: statistics,
       pool: undefined,
-      wrongTokensBy: new CredentialLimits({}).wrongTokensBy,
+      wrongTokensBy: new CredentialLimits(new AuthSettings()).wrongTokensBy,
       readiness,
       clients: new ClientStatistics(),
     };
