@@ -11,7 +11,7 @@ import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
 import { TokenStore } from './token-store.js';
-import { digestOf, isMistypedToken, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
+import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
 const CONFIRM_EVERY_MS = 500;
@@ -50,8 +50,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Why, until a statement succeeds. */
   private failure: Error | undefined;
   private retryAt = 0;
+  /** After a failure to record uses, when the next attempt may be; 0 where the last one succeeded. */
   private recordAt = 0;
-  private isRecordFailing = false;
 
   /** Connects with the first token that may have been issued. */
   constructor(
@@ -64,7 +64,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!resemblesToken(token)) return refuseToken(request, isMistypedToken(token) ? 'malformed' : undefined);
+    if (!resemblesToken(token)) return undefined;
     const key = tokenKey(token);
     const known = this.cache.get(key);
     if (known === undefined) {
@@ -75,11 +75,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       return this.lookUp(key, request);
     }
     const now = performance.now();
-    if (now < known.freshUntil) {
-      known.usedAt = now;
-      return known.principal;
-    }
-    return known.wasConfirmedWithin(this.isAway(now) ? TRUST_MS : FRESH_MS, now)
+    return this.isTrusted(known, now)
       ? (known.use(now) ?? refuseToken(request, 'expired'))
       : this.lookUp(key, request, known);
   }
@@ -113,6 +109,12 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.store.destroy();
   }
 
+  /** Whether a token is valid, until it expires, as it was when it was last confirmed. */
+  private isTrusted(token: KnownToken, now: number): boolean {
+    const age = now - token.confirmedAt;
+    return age < FRESH_MS || (age < TRUST_MS && this.isAway(now));
+  }
+
   /** Whether the database does not answer, so that tokens in use cannot be confirmed. */
   private isAway(now: number): boolean {
     return this.isFailing || (this.asking !== undefined && now - this.confirmedAt >= FRESH_MS);
@@ -132,8 +134,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
-      if (this.isAway(now) && token?.wasConfirmedWithin(TRUST_MS, now))
-        return token.use(now) ?? refuseToken(request, 'expired');
+      if (token !== undefined && this.isTrusted(token, now)) return token.use(now) ?? refuseToken(request, 'expired');
       throw error;
     }
   }
@@ -218,17 +219,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     if (now < this.recordAt && !this.isStopped) return;
     const tokens = [...ended, ...this.cache.all()].filter(({ isUseDue }) => isUseDue);
     if (tokens.length === 0) return;
-    const uses = tokens.map(({ id, usedAt }) => ({ id, age: now - usedAt }));
+    // While they are recorded, they may be used again.
+    const uses = tokens.map((token) => ({ token, usedAt: token.usedAt }));
     try {
-      await this.store.recordUses(uses);
-      tokens.forEach((token, index) => {
-        token.recordedAt = now - (uses[index]?.age ?? 0);
-      });
-      this.isRecordFailing = false;
+      await this.store.recordUses(uses.map(({ token, usedAt }) => ({ id: token.id, age: now - usedAt })));
+      for (const { token, usedAt } of uses) token.recordedAt = usedAt;
+      this.recordAt = 0;
     } catch (error) {
-      if (!this.isRecordFailing)
-        this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
-      this.isRecordFailing = true;
+      if (this.recordAt === 0) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
       this.recordAt = now + RECORD_RETRY_MS;
     }
   }

@@ -23,13 +23,11 @@ export class KnownToken {
   readonly id: number;
   /** The same object each time: a request may keep what it derives from it. */
   principal: Principal;
-  /** Until then it is valid without another check. */
-  freshUntil = 0;
   usedAt: number;
   /** The use that was recorded last. */
   recordedAt = -Infinity;
+  confirmedAt = 0;
   private expiresAt = 0;
-  private confirmedAt = 0;
 
   /** @param askedAt when the database was asked, not when it answered: so an error is on the safe side */
   constructor(row: TokenRow, askedAt: number) {
@@ -43,11 +41,6 @@ export class KnownToken {
     if (!isSame(this.principal, row)) this.principal = principalOf(row);
     this.confirmedAt = askedAt;
     this.expiresAt = askedAt + (row.remaining ?? Infinity);
-    this.freshUntil = Math.min(this.expiresAt, askedAt + FRESH_MS);
-  }
-
-  wasConfirmedWithin(milliseconds: number, now: number): boolean {
-    return now - this.confirmedAt < milliseconds;
   }
 
   /** Whether its last use is to be recorded. */
