@@ -47,6 +47,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
   let database: TestDatabase;
   let app: INestApplication | undefined;
   let logged: unknown[];
+  let stacks: unknown[];
 
   beforeEach(async () => {
     database = await createTestDatabase();
@@ -60,7 +61,11 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, ...options })] })
     class HostModule {}
     logged = [];
-    const error = (message: unknown, stack: unknown): unknown => logged.push([message, stack]);
+    stacks = [];
+    const error = (...line: unknown[]): void => {
+      logged.push(line.slice(0, 2));
+      stacks.push(line[2]);
+    };
     const logger = { log: () => undefined, warn: () => undefined, error };
     const adapter = adapterOf(platform);
     app = await NestFactory.create(HostModule, adapter, { logger });
@@ -157,4 +162,19 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     expect(await create('any')).toMatchObject({ status: 200 });
     expect(await creators()).toEqual(['alice']);
   });
+
+  it.each([
+    ['what JSON has no form for', { reason: 'the session is broken', id: 1n }],
+    ['what holds itself', holding({ reason: 'the session is broken' })],
+    ['an error that causes itself', holding(new Error('the session is broken'))],
+  ])('should be a failure of the service where the host throws %s', async (_, thrown) => {
+    const createdBy = (): never => raise(thrown as Error);
+    await start({ guards: [SessionGuard], createdBy });
+    expect(await create('any')).toMatchObject({ status: 400, body: { error: 50000 } });
+    expect(stacks).toEqual([expect.stringContaining('the session is broken')]);
+  });
 });
+
+function holding<Thrown extends object>(thrown: Thrown): Thrown {
+  return Object.assign(thrown, { cause: thrown });
+}

@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
+import { inspect } from 'node:util';
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
@@ -64,9 +65,15 @@ function toApiError(failure: unknown): ApiError {
 }
 
 /** A failure with its stack, and those of all that caused it. */
-function describe(cause: unknown): string | undefined {
-  if (cause === undefined) return undefined;
-  if (!(cause instanceof Error)) return JSON.stringify(cause);
-  const own = cause.stack ?? cause.message;
-  return cause.cause === undefined ? own : `${own}\ncaused by ${describe(cause.cause) ?? ''}`;
+function describe(failure: unknown): string | undefined {
+  const causes = new Set<unknown>();
+  // An error may cause itself.
+  for (let cause = failure; cause !== undefined && !causes.has(cause); cause = (Object(cause) as Error).cause) {
+    causes.add(cause);
+  }
+  // A host may throw anything, also what JSON has no form for.
+  const texts = Array.from(causes, (cause) =>
+    cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause),
+  );
+  return texts.length > 0 ? texts.join('\ncaused by ') : undefined;
 }
