@@ -35,20 +35,16 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
     super();
   }
 
-  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    return this.verifyFrom(0, token, request);
-  }
-
-  /** Not `async`: most often the answer is there at once, and a promise for it would take its time. */
-  private verifyFrom(
-    first: number,
-    token: string,
-    request: unknown,
-  ): Promise<Principal | undefined> | Principal | undefined {
+  /**
+   * Not `async`: most often the answer is there at once, and a promise for it would take its time.
+   *
+   * @param first position of the first verifier to ask
+   */
+  verify(token: string, request?: unknown, first = 0): Promise<Principal | undefined> | Principal | undefined {
     for (let index = first; index < this.verifiers.length; index++) {
       const result = this.verifiers[index]?.verify(token, request);
       if (result instanceof Promise) {
-        return result.then((principal) => principal ?? this.verifyFrom(index + 1, token, request));
+        return result.then((principal) => principal ?? this.verify(token, request, index + 1));
       }
       if (result !== undefined) return result;
     }

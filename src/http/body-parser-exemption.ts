@@ -1,4 +1,6 @@
 import { type CustomDecorator, type INestApplication, SetMetadata } from '@nestjs/common';
+import type { Express, Request } from 'express';
+import type { FastifyInstance } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -19,7 +21,7 @@ export function exemptPlantsFromBodyParser(app: INestApplication): void {
       exemptOnExpress(adapter.getInstance() as Express);
       break;
     case 'fastify':
-      exemptOnFastify(adapter.getInstance() as Fastify);
+      exemptOnFastify(adapter.getInstance() as FastifyInstance);
       break;
     default:
       throw new Error(
@@ -76,36 +78,24 @@ function isUnmarkedRoute(handler: object): boolean {
 const TOO_LATE =
   'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
 
-/** The part of Express in use: the layers of its router, of which some are routes. */
-interface Express {
-  readonly router: { readonly stack: readonly Layer[] };
-  use(middleware: (request: ExpressRequest, response: unknown, next: () => void) => void): unknown;
-}
-
-type ExpressRequest = IncomingMessage & { readonly path: string };
-
-interface Layer {
-  readonly name: string;
-  readonly route?: {
-    readonly path: unknown;
-    readonly methods: Readonly<Record<string, boolean>>;
-    readonly stack: readonly { readonly handle: object }[];
-  };
+/** A layer of Express' router, with what its types leave out. */
+type Layer = Express['router']['stack'][number] & {
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
   match(path: string): boolean;
-}
+};
 
 /** Express finds the route only after its parsers, so the routes are asked here, before them. */
 function exemptOnExpress(express: Express): void {
+  const layers = (): Layer[] => express.router.stack as Layer[];
   const isParserOrRoute = ({ name, route }: Layer): boolean =>
     route !== undefined || /^(?:json|urlencoded|raw|text)Parser$/.test(name);
-  if (express.router.stack.some(isParserOrRoute)) throw new Error(TOO_LATE);
+  if (layers().some(isParserOrRoute)) throw new Error(TOO_LATE);
   let marked: Layer[] = [];
   let rivals: Layer[] = [];
   express.use((request, _response, next) => {
     if (marked.length === 0) {
-      const { stack } = express.router;
-      marked = stack.filter((layer) => isHandledBy(layer, isMarkedHandler));
-      rivals = rivalsOf(marked, stack);
+      marked = layers().filter((layer) => isHandledBy(layer, isMarkedHandler));
+      rivals = rivalsOf(marked, layers());
     }
     if (marked.some((layer) => matches(layer, request)) && !rivals.some((layer) => matches(layer, request))) {
       hideMediaType(request);
@@ -118,7 +108,7 @@ function exemptOnExpress(express: Express): void {
  * Routes of the application's own that may take a request from a marked one: they come first, or are the same path in another
  * version, which only Nest can distinguish. What they may take stays with the parsers.
  */
-function rivalsOf(marked: Layer[], stack: readonly Layer[]): Layer[] {
+function rivalsOf(marked: Layer[], stack: Layer[]): Layer[] {
   const last = stack.findLastIndex((layer) => marked.includes(layer));
   const paths = marked.map(({ route }) => route?.path);
   return stack.filter(
@@ -130,27 +120,12 @@ function isHandledBy({ route }: Layer, are: (handler: object) => boolean): boole
   return route?.stack.some(({ handle }) => are(handle)) ?? false;
 }
 
-function matches(layer: Layer, { method = '', path }: ExpressRequest): boolean {
+function matches(layer: Layer, { method, path }: Request): boolean {
   const methods = layer.route?.methods ?? {};
   return (methods._all ?? methods[method.toLowerCase()] ?? false) && layer.match(path);
 }
 
-/** The part of Fastify in use. */
-interface Fastify {
-  addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: unknown, done: () => void) => void): unknown;
-  hasContentTypeParser(type: string): boolean;
-  addContentTypeParser(
-    type: string,
-    parser: (request: unknown, body: unknown, done: (error: null) => void) => void,
-  ): unknown;
-}
-
-interface FastifyRequest {
-  readonly raw: IncomingMessage;
-  readonly routeOptions: { readonly config: object };
-}
-
-function exemptOnFastify(fastify: Fastify): void {
+function exemptOnFastify(fastify: FastifyInstance): void {
   if (fastify.hasContentTypeParser(UNPARSED)) return;
   try {
     fastify.addHook('onRequest', (request, _reply, done) => {

@@ -58,7 +58,7 @@ interface RequestNotes {
 const NOTES = Symbol('plant-store:notes');
 
 export function notesOf(reply: PlatformResponse): RequestNotes {
-  const response: ServerResponse & { [NOTES]?: RequestNotes } = nodeResponse(reply);
+  const response = nodeResponse(reply) as { [NOTES]?: RequestNotes | undefined };
   return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined, span: undefined });
 }
 

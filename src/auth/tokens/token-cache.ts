@@ -61,10 +61,6 @@ export class TokenCache {
   /** Until when each is refused, and why. */
   private readonly unknown = new LRUCache<string, { until: number; reason: WrongTokenReason }>({ max: MAX_TOKENS });
 
-  get size(): number {
-    return this.known.size;
-  }
-
   get(key: string): KnownToken | undefined {
     return this.known.get(key);
   }
