@@ -46,6 +46,7 @@ export class IssuerKeysError extends Error {
 export class IssuerKeys {
   private readonly logger = new Logger('JWT');
   private readonly closing = new AbortController();
+  private opening: Promise<FindKey> | undefined;
   private find: FindKey | undefined;
   /** jose puts the keys here at the moment from which on it uses them. */
   private readonly inUse: { jwks?: JSONWebKeySet } = {};
@@ -73,8 +74,8 @@ export class IssuerKeys {
 
   /** @throws IssuerKeysError where there are no keys yet, and none can be had */
   async open(): Promise<FindKey> {
-    const jose = await import('jose');
-    const find = (this.find ??= this.createKeySet(jose));
+    this.opening ??= this.createKeySet();
+    const find = await this.opening;
     if (!find.fresh) await find.reload();
     return find;
   }
@@ -85,7 +86,8 @@ export class IssuerKeys {
     clearTimeout(this.timer);
   }
 
-  private createKeySet(jose: Jose): FindKey {
+  private async createKeySet(): Promise<FindKey> {
+    const jose = await import('jose');
     const { cooldownMs, timeoutMs, maxAgeMs } = this.timing;
     const { issuer, jwksUrl } = this.options;
     const find = jose.createRemoteJWKSet(new URL(jwksUrl ?? discoveryUrl(issuer)), {
@@ -95,6 +97,7 @@ export class IssuerKeys {
       [jose.jwksCache]: this.inUse as Record<string, never>,
       [jose.customFetch]: (_url, init) => this.fetch(init, find, jose),
     });
+    this.find = find;
     return find;
   }
 
