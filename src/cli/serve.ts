@@ -51,10 +51,9 @@ async function run(
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { startApp }, { describeStart }] = await Promise.all([
+  const [{ Logger }, { describeStart, startApp }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
-    import('../app/start-line.js'),
   ]);
   const options = Object.assign(environment, { databaseUrl });
   const app = await startApp(options);

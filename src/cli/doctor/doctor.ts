@@ -66,25 +66,23 @@ function table(findings: readonly Finding[]): string {
 async function checkPorts(environment: Environment): Promise<Finding[]> {
   const { host, port, managementHost, managementPort } = environment;
   const running = await findRunning(managementHost, managementPort);
-  const check = async (hostName: string, portName: string, address: { host: string; port: number }) => {
+  const check = async (prefix: '' | 'MANAGEMENT_', host: string, port: number): Promise<Finding> => {
+    const name = `${prefix}PORT is free`;
     const server = createServer();
     try {
-      await once(server.listen(address), 'listening');
-      return finding(`${portName} is free`, 'yes');
+      await once(server.listen({ host, port }), 'listening');
+      return finding(name, 'yes');
     } catch (error) {
-      const isRunning = running?.configuration?.[portName]?.value === String(address.port);
-      if (isRunning) return finding(`${portName} is free`, `no, plant store ${String(running.version)} is running`);
-      const { message } = listenError(error, { host: hostName, port: portName }, address);
+      const isRunning = running?.configuration?.[`${prefix}PORT`]?.value === String(port);
+      if (isRunning) return finding(name, `no, plant store ${String(running.version)} is running`);
+      const { message } = listenError(error, prefix, host, port);
       const advice = 'End the other program, or correct the variable.';
-      return finding(`${portName} is free`, message.split('\n')[1] ?? message, true, ['fault', advice]);
+      return finding(name, message.split('\n')[1] ?? message, true, ['fault', advice]);
     } finally {
       server.close();
     }
   };
-  return Promise.all([
-    check('HOST', 'PORT', { host, port }),
-    check('MANAGEMENT_HOST', 'MANAGEMENT_PORT', { host: managementHost, port: managementPort }),
-  ]);
+  return Promise.all([check('', host, port), check('MANAGEMENT_', managementHost, managementPort)]);
 }
 
 interface RunningService {
