@@ -1,6 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { findNearest } from '../util/did-you-mean.js';
+import { packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -23,8 +24,6 @@ export interface Command extends Help {
 /** A command with subcommands. */
 export interface CommandGroup extends Help {
   readonly commands: Readonly<Record<string, Command | CommandGroup>>;
-  /** What `--version` prints, if there is such an option. */
-  readonly version?: () => string;
 }
 
 /** The command line is wrong. */
@@ -57,12 +56,12 @@ export async function call(command: Command | CommandGroup, args: readonly strin
 }
 
 async function callSubcommand(group: CommandGroup, args: readonly string[], path: string): Promise<void> {
-  const { commands, version } = group;
+  const { commands } = group;
   const [first, ...rest] = args;
   if (first === undefined) throw new UsageError(`a command is missing${path && ` behind ${path}`}`);
   if (first.startsWith('-')) {
-    const { values } = parseArguments(args, { ...(version && VERSION), ...HELP });
-    console.log(version !== undefined && values.help !== true ? version() : await helpOf(group));
+    const { values } = parseArguments(args, { ...(path === '' && VERSION), ...HELP });
+    console.log(path === '' && values.help !== true ? packageVersion() : await helpOf(group));
     return;
   }
   const named = [path, first].filter(Boolean).join(' ');

@@ -5,6 +5,7 @@ import { Environment, loadEnvironment } from '../app/config.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
+import type { DatabaseAddress } from './database.js';
 import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
 import { describeFailure, table } from './output.js';
@@ -72,7 +73,7 @@ async function run(
   printSummary({ url, basePath, docs, production, token, location });
   const stopping = new AbortController();
   const needsHint = tokenless && token === undefined;
-  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
+  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
 
   const reason = await stopped;
   const start = performance.now();
@@ -119,19 +120,15 @@ function shutdownSignal(): Promise<string> {
   });
 }
 
-interface HintDatabase {
-  readonly url: string;
-  readonly password: string | undefined;
-}
-
 /** Logs how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
-async function hintAtFirstToken(database: HintDatabase, logger: Logger, signal: AbortSignal): Promise<void> {
+async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promise<void> {
   try {
-    const { withTokensOf } = await import('./token/token-database.js');
-    if (await withTokensOf({ ...database, signal }, (tokens) => tokens.hasValid())) return;
+    const { onTokens, withDatabase } = await import('./database.js');
+    const hasValid = onTokens((tokens) => tokens.hasValid());
+    if (await withDatabase(address, hasValid)) return;
     logger.warn(`No access token is valid now, so nobody can create plants. ${CREATE_TOKEN_ADVICE}`);
   } catch (error) {
-    if (signal.aborted) return;
+    if (address.signal?.aborted) return;
     logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
   }
 }

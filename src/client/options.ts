@@ -28,9 +28,6 @@ export interface CreateOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** The options of a client, all that have a default being given. */
-export type ResolvedOptions = PlantStoreClientOptions & Required<Omit<PlantStoreClientOptions, 'fetch'>>;
-
 const NAMES = [
   'baseUrl',
   'token',
@@ -47,18 +44,24 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
-export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions {
+export function resolveOptions(given: PlantStoreClientOptions): Required<PlantStoreClientOptions> {
   checkObject('options', given, `with ${NAMES.join(', ')}`);
   checkNames(given, NAMES);
-  const { timeout = 15_000, retries = 3, retryDelay = 200, maxRetryDelay = 30_000, ...options } = given;
-  if (typeof options.token !== 'function') checkToken(options.token);
+  const {
+    token,
+    timeout = 15_000,
+    retries = 3,
+    retryDelay = 200,
+    maxRetryDelay = 30_000,
+    fetch = globalThis.fetch,
+  } = given;
+  if (typeof token !== 'function') checkToken(token);
   checkWholeNumber('timeout', timeout, 1);
   checkWholeNumber('retries', retries, 0);
   checkWholeNumber('retryDelay', retryDelay, 0);
   checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
-  checkFetch(options.fetch);
-  const baseUrl = withoutTrailingSlash(options.baseUrl);
-  return { ...options, baseUrl, timeout, retries, retryDelay, maxRetryDelay };
+  checkFetch(fetch);
+  return { baseUrl: withoutTrailingSlash(given.baseUrl), token, timeout, retries, retryDelay, maxRetryDelay, fetch };
 }
 
 /** @throws TypeError that names the option of a create that cannot be */
@@ -114,7 +117,7 @@ function checkSignal(signal: Partial<AbortSignal> | null): void {
 }
 
 function checkFetch(fetch: unknown): void {
-  if (fetch === undefined || typeof fetch === 'function') return;
+  if (typeof fetch === 'function') return;
   throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
 }
 

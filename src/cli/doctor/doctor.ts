@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
-import { hasLocalDatabase, LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
+import { LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
 import { OutputError, print } from '../output.js';
 import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 
@@ -150,7 +151,7 @@ async function checkStorage(environment: Environment): Promise<Finding | Finding
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
   const use = { connections: databasePoolSize + 1, otherTokens: others.join(', ') };
   if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
-  if (!(await hasLocalDatabase())) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
-  const { url, stop } = await useLocalDatabase();
-  return checkDatabase({ url }, use).finally(stop);
+  if (!existsSync(LOCAL_DIRECTORY)) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
+  const local = await useLocalDatabase();
+  return checkDatabase({ url: local.url }, use).finally(() => local.stop());
 }
