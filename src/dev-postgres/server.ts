@@ -40,16 +40,15 @@ export class Postmaster {
   }
 
   static async start(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings = {}): Promise<Postmaster> {
-    const pidFile = new PidFile(home.data);
-    const orphan = await pidFile.read();
+    const orphan = await readPidFile(home.data);
     if (orphan && (await isServerOf(home.data, orphan.pid))) {
       await shutDown(orphan.pid, binaries, untilGone(orphan.pid, home.data));
     }
     await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
-      await pidFile.disown();
+      await disownPidFile(home.data);
       const postmaster = await Postmaster.spawn(home, binaries, { ...own, port: await freePort() });
-      if (await postmaster.becomesReady(pidFile)) return postmaster;
+      if (await postmaster.becomesReady(home.data)) return postmaster;
       await sleep(50 * attempt);
     }
     const lines = (await readFile(home.logFile, 'utf8')).trim().split('\n').slice(-10);
@@ -90,9 +89,9 @@ export class Postmaster {
     }
   }
 
-  private async becomesReady(pidFile: PidFile): Promise<boolean> {
+  private async becomesReady(dataDirectory: string): Promise<boolean> {
     while (!this.hasEnded()) {
-      const state = await pidFile.read();
+      const state = await readPidFile(dataDirectory);
       if (state?.pid === this.pid && state.ready) return true;
       await sleep(10);
     }
@@ -104,37 +103,38 @@ export class Postmaster {
   }
 }
 
-/** PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state. */
-export class PidFile {
-  private readonly path: string;
+/**
+ * Reads PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state.
+ * Undefined when there is no file, or none with a process in it.
+ */
+export async function readPidFile(
+  dataDirectory: string,
+): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
+  const lines = (await readIfExists(pidFileOf(dataDirectory)))?.split('\n') ?? [];
+  // The number of a single-user server is kept negative.
+  const pid = Math.abs(Number(lines[0]));
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  const port = Number(lines[3]);
+  return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
+}
 
-  constructor(dataDirectory: string) {
-    this.path = join(dataDirectory, 'postmaster.pid');
-  }
+/**
+ * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
+ * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
+ * processes of a killed server may still be at work.
+ */
+export async function disownPidFile(dataDirectory: string): Promise<void> {
+  const path = pidFileOf(dataDirectory);
+  const text = await readIfExists(path);
+  if (text === undefined) return;
+  // On Windows PostgreSQL has no use for its parent's number, and finds the memory by the name of the directory.
+  const keeps = process.platform !== 'win32' && (await readPidFile(dataDirectory)) !== undefined;
+  if (keeps) await writeFile(path, text.replace(/^.*/, String(process.pid)));
+  else await rm(path, { force: true });
+}
 
-  /** Undefined when there is no file, or none with a process in it. */
-  async read(): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
-    const lines = (await readIfExists(this.path))?.split('\n') ?? [];
-    // The number of a single-user server is kept negative.
-    const pid = Math.abs(Number(lines[0]));
-    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
-    const port = Number(lines[3]);
-    return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
-  }
-
-  /**
-   * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
-   * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
-   * processes of a killed server may still be at work.
-   */
-  async disown(): Promise<void> {
-    const text = await readIfExists(this.path);
-    if (text === undefined) return;
-    // On Windows PostgreSQL has no use for its parent's number, and finds the memory by the name of the directory.
-    const keeps = process.platform !== 'win32' && (await this.read()) !== undefined;
-    if (keeps) await writeFile(this.path, text.replace(/^.*/, String(process.pid)));
-    else await rm(this.path, { force: true });
-  }
+function pidFileOf(dataDirectory: string): string {
+  return join(dataDirectory, 'postmaster.pid');
 }
 
 /** Whether that process is the server of that data directory, and no other program that was given its number since. */
