@@ -5,19 +5,14 @@ import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
-import { showProgress } from './first-contact.js';
+import { withProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
-export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
-  const progress = showProgress('Starting a PostgreSQL of its own …');
-  try {
-    return await startDatabase(progress.print);
-  } finally {
-    progress.end();
-  }
+export function startLocalDatabase(): Promise<EmbeddedPostgres> {
+  return withProgress('Starting a PostgreSQL of its own …', startDatabase);
 }
 
 async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostgres> {

@@ -77,18 +77,18 @@ async function callSubcommand(group: CommandGroup, args: readonly string[], path
 
 async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
   const { options, operands: names = [], load } = command;
-  const { values, operands } = parseArguments(args, { ...options, ...HELP });
+  const { values, positionals } = parseArguments(args, { ...options, ...HELP });
   const { help, ...rest } = values;
   if (help === true) {
     console.log(await helpOf(command));
     return;
   }
-  const surplus = operands.slice(names.length);
+  const surplus = positionals.slice(names.length);
   if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
-  const missing = names[operands.length];
+  const missing = names[positionals.length];
   if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing behind ${path}`);
   const run = await load();
-  await run(rest as never, ...operands);
+  await run(rest as never, ...positionals);
 }
 
 async function helpOf({ usage = '', appendix }: Help): Promise<string> {
@@ -99,13 +99,10 @@ async function helpOf({ usage = '', appendix }: Help): Promise<string> {
 const NEGATIVE = /^-\d+$/;
 const SHIELD = '\0';
 
-interface ParsedArguments {
-  /** The value of each option; several if it may be repeated. */
-  readonly values: Record<string, string | string[] | boolean | undefined>;
-  readonly operands: readonly string[];
-}
+type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
+type ParsedArguments = ReturnType<typeof parseArgs<Config>>;
 
-function parseArguments(args: readonly string[], options: Options): ParsedArguments {
+function parseArguments(args: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
   const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
   const config = { args: shielded, options, allowPositionals: true, tokens: true } as const;
   const { values, positionals, tokens } = parseStrictly(config);
@@ -117,15 +114,10 @@ function parseArguments(args: readonly string[], options: Options): ParsedArgume
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
-  return {
-    values: values as ParsedArguments['values'],
-    operands: positionals.map(bare),
-  };
+  return { values, positionals: positionals.map(bare) };
 }
 
-type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
-
-function parseStrictly(config: Config): ReturnType<typeof parseArgs<Config>> {
+function parseStrictly(config: Config): ParsedArguments {
   try {
     return parseArgs(config);
   } catch (error) {

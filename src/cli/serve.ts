@@ -2,6 +2,7 @@ import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
+import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
@@ -29,7 +30,7 @@ export async function serve(): Promise<void> {
   const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
   try {
     if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
-    await run(environment, postgres?.url ?? String(environment.databaseUrl), stopped, postgres?.location);
+    await run(environment, stopped, postgres);
   } finally {
     await postgres?.stop();
     // Lines that wait keep the process, and nobody may read them.
@@ -40,13 +41,9 @@ export async function serve(): Promise<void> {
   process.stdout.write('', () => process.exit());
 }
 
-async function run(
-  environment: Environment,
-  databaseUrl: string,
-  stopped: Promise<string>,
-  location?: string,
-): Promise<void> {
-  const { accessTokens, jwtIssuer, production, basePath, docs, databasePassword: password } = environment;
+async function run(environment: Environment, stopped: Promise<string>, postgres?: EmbeddedPostgres): Promise<void> {
+  const { accessTokens, jwtIssuer, production, basePath, databasePassword: password } = environment;
+  const databaseUrl = postgres?.url ?? String(environment.databaseUrl);
   const tokenless = accessTokens.length === 0 && jwtIssuer === undefined;
   const token = tokenless && !production ? await localToken() : undefined;
   if (token !== undefined) environment.accessTokens = [token];
@@ -70,7 +67,7 @@ async function run(
   if (typeof fields !== 'string') logger.log(`Started plant-store ${packageVersion()}`, fields);
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  printSummary({ url, basePath, docs, production, token, location });
+  printSummary(url, environment, token, postgres?.location);
   const stopping = new AbortController();
   const needsHint = tokenless && token === undefined;
   const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);

@@ -60,7 +60,8 @@ export function resolveOptions(given: PlantStoreClientOptions): Required<PlantSt
   checkWholeNumber('retries', retries, 0);
   checkWholeNumber('retryDelay', retryDelay, 0);
   checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
-  checkFetch(fetch);
+  if (typeof fetch !== 'function')
+    throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
   return { baseUrl: withoutTrailingSlash(given.baseUrl), token, timeout, retries, retryDelay, maxRetryDelay, fetch };
 }
 
@@ -73,12 +74,8 @@ export function checkCreateOptions(options: CreateOptions): void {
   if (!(options instanceof RequestError)) checkNames(options, CREATE_NAMES);
   const { signal, idempotencyKey } = options;
   if (signal !== undefined) checkSignal(signal);
-  if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
-}
-
-function checkIdempotencyKey(key: unknown): void {
-  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return;
-  throw new TypeError('idempotencyKey must have 1 to 255 characters of ASCII, without a space at either end.');
+  if (idempotencyKey !== undefined && !(typeof idempotencyKey === 'string' && IDEMPOTENCY_KEY.test(idempotencyKey)))
+    throw new TypeError('idempotencyKey must have 1 to 255 characters of ASCII, without a space at either end.');
 }
 
 /** RFC 6750, section 2.1. The runtime's own complaint about such a header would show the token. */
@@ -114,11 +111,6 @@ function checkSignal(signal: Partial<AbortSignal> | null): void {
   if (typeof signal?.throwIfAborted === 'function' && typeof signal.addEventListener === 'function') return;
   const found = typeof signal === 'object' && signal !== null ? 'no AbortSignal' : kindOf(signal);
   throw new TypeError(`signal is ${found}; it must be an AbortSignal, such as the signal of an AbortController.`);
-}
-
-function checkFetch(fetch: unknown): void {
-  if (typeof fetch === 'function') return;
-  throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
 }
 
 function withoutTrailingSlash(baseUrl: unknown): string {

@@ -1,13 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { PostgresBinaries } from './binaries.js';
 import { EmbeddedPostgresError, hasCode } from './errors.js';
-import type { ServerHome } from './server-home.js';
+import type { ServerHome, ServerUser } from './server-home.js';
 
 const run = promisify(execFile);
 
@@ -69,24 +70,11 @@ export class Postmaster {
     own: ServerSettings & { port: number },
   ): Promise<Postmaster> {
     const options = Object.entries({ ...SETTINGS, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const log = await open(home.logFile, 'a', 0o600);
-    try {
-      const child = spawn(binaries.postgres, ['-D', home.data, ...options], {
-        ...home.user.ids,
-        cwd: home.data,
-        env: serverEnvironment(),
-        stdio: ['ignore', log.fd, log.fd],
-        windowsHide: true,
-        // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
-        detached: true,
-      });
-      await once(child, 'spawn');
-      // A process that ends without stop() must not hang: its server is found at the next start.
-      child.unref();
-      return new Postmaster(child, child.pid ?? 0, binaries, own.port);
-    } finally {
-      await log.close();
-    }
+    const child = spawnProgram(binaries.postgres, ['-D', home.data, ...options], home.user, home.data, home.logFile);
+    await once(child, 'spawn');
+    // A process that ends without stop() must not hang: its server is found at the next start.
+    child.unref();
+    return new Postmaster(child, child.pid ?? 0, binaries, own.port);
   }
 
   private async becomesReady(dataDirectory: string): Promise<boolean> {
@@ -114,8 +102,7 @@ export async function readPidFile(
   // The number of a single-user server is kept negative.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
-  const port = Number(lines[3]);
-  return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
+  return { pid, port: Number(lines[3]) || undefined, ready: lines[7]?.trim() === 'ready' };
 }
 
 /**
@@ -150,6 +137,30 @@ async function commandLine(pid: number): Promise<string> {
   const query = `(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`;
   const { stdout } = await run('powershell', ['-NoProfile', '-Command', query], { windowsHide: true });
   return stdout.replaceAll('"', '');
+}
+
+/** Starts a program of PostgreSQL as that user, in a folder, and appends what it prints to a file. */
+export function spawnProgram(
+  program: string,
+  args: readonly string[],
+  user: ServerUser,
+  folder: string,
+  output: string,
+): ChildProcess {
+  const file = openSync(output, 'a', 0o600);
+  try {
+    return spawn(program, args, {
+      ...user.ids,
+      cwd: folder,
+      env: serverEnvironment(),
+      stdio: ['ignore', file, file],
+      windowsHide: true,
+      // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
+      detached: true,
+    });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
