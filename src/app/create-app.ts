@@ -10,7 +10,11 @@ import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { ClientStatistics } from '../management/client-statistics.js';
-import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError, ManagementServer } from '../management/management-server.js';
+import {
+  MAX_MANAGEMENT_CONNECTIONS,
+  ManagementListenError,
+  ManagementServer,
+} from '../management/management-server.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
