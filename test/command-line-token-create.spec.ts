@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CREATE_PLANTS } from '../src/auth/token-verifier.js';
 import { isWellFormedToken } from '../src/auth/tokens/token.js';
 import { parseExpiry } from '../src/cli/token/token-arguments.js';
-import { withTokensOf } from '../src/cli/token/token-database.js';
+import { onTokens, withDatabase } from '../src/cli/database.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { createOddDatabase } from './support/odd-database.js';
 import { outcomeOfCommandLine } from './support/run-command-line.js';
@@ -53,9 +53,12 @@ describe('plant-store token create', () => {
   ])('should have a token end in %s, by the clock of the database', async (expires, seconds) => {
     const name = `in-${expires}`;
     // More than once: a sum that is not exact is wrong at some moments only.
-    await withTokensOf(database, async (tokens) => {
-      for (let i = 0; i < 10; i++) await tokens.create(`${name}-${i}`, [CREATE_PLANTS], parseExpiry(expires));
-    });
+    await withDatabase(
+      database,
+      onTokens(async (tokens) => {
+        for (let i = 0; i < 10; i++) await tokens.create(`${name}-${i}`, [CREATE_PLANTS], parseExpiry(expires));
+      }),
+    );
     const rows = await database.query(
       `SELECT DISTINCT extract(epoch FROM expires_at - created_at)::float8 AS life, created_at <= clock_timestamp() AS past
        FROM access_tokens WHERE name LIKE $1`,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { withTokensOf } from '../src/cli/token/token-database.js';
+import { onTokens, withDatabase } from '../src/cli/database.js';
 import { freePort } from './support/free-port.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { outcomeOfCommandLine } from './support/run-command-line.js';
@@ -136,10 +136,13 @@ describe('plant-store token, on a connection that breaks', () => {
   });
 
   it('should have what was done although the server does not take leave', async () => {
-    const done = await withTokensOf({ url: proxy.url }, () => {
-      proxy.freeze();
-      return Promise.resolve('done');
-    });
+    const done = await withDatabase(
+      { url: proxy.url },
+      onTokens(() => {
+        proxy.freeze();
+        return Promise.resolve('done');
+      }),
+    );
     expect(done).toBe('done');
   });
 

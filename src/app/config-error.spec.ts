@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError, listenError } from './config-error.js';
 
 describe(listenError.name, () => {
-  const translate = (cause: unknown) =>
-    listenError(cause, { port: 'PORT', host: 'HOST' }, { port: 80, host: '127.0.0.1' });
+  const translate = (cause: unknown) => listenError(cause, '', '127.0.0.1', 80);
 
   it.each([
     ['EADDRINUSE', 'PORT: 80 on "127.0.0.1" is taken by another program, should be a free port'],

@@ -12,32 +12,21 @@ export class ConfigurationError extends Error {
   }
 }
 
-interface Listener<Port> {
-  host: string;
-  port: Port;
-}
-
-/** Translates what a server's `listen` failed with into a fault of the variables that said where to listen. */
-export function listenError(cause: unknown, variables: Listener<string>, { host, port }: Listener<number>): Error {
+/** Translates what a server's `listen` failed with into a fault of HOST or PORT, whose names may have a prefix. */
+export function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', host: string, port: number): Error {
   const { code } = cause as NodeJS.ErrnoException;
-  const place = `${port} on ${quote(host)}`;
+  const fault = (text: string): Error => new ConfigurationError([`${prefix}${text}`], { cause });
   switch (code) {
     case 'EADDRINUSE':
-      return fault(`${variables.port}: ${place} is taken by another program, should be a free port`);
+      return fault(`PORT: ${port} on ${quote(host)} is taken by another program, should be a free port`);
     case 'EACCES':
-      return fault(`${variables.port}: ${place} is not allowed to this user, should be 1024 or more`);
+      return fault(`PORT: ${port} on ${quote(host)} is not allowed to this user, should be 1024 or more`);
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return fault(
-        `${variables.host}: ${quote(host)} is no address of this machine (${code}), should be one of its own`,
-      );
+      return fault(`HOST: ${quote(host)} is no address of this machine (${code}), should be one of its own`);
     default:
-      return cause instanceof Error ? cause : new Error(String(cause));
-  }
-
-  function fault(text: string): ConfigurationError {
-    return new ConfigurationError([text], { cause });
+      return cause as Error;
   }
 }

@@ -195,23 +195,23 @@ export function HostNames(): PropertyDecorator {
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
-// Browsers send an origin in lower case and without the port that goes without saying; a list written otherwise would never match.
-function normalise(text: string): string {
-  if (!ORIGIN.test(text) || !URL.canParse(text)) return text;
+/** As browsers send it: in lower case, and without the port that goes without saying. Written otherwise it would never match. */
+function originOf(text: string): string | undefined {
+  if (!ORIGIN.test(text) || !URL.canParse(text)) return undefined;
   const { origin } = new URL(text);
   return origin === 'null' ? text.toLowerCase() : origin;
 }
 
 function originFault(origin: string): string | undefined {
   if (origin === '*') return 'is "*", which is not offered: should be a list of the origins that may call';
-  if (ORIGIN.test(origin) && URL.canParse(origin)) return undefined;
+  if (originOf(origin) !== undefined) return undefined;
   return `holds ${quote(origin)}, should be origins like https://app.example.com or http://localhost:5173, without a path, separated by commas`;
 }
 
 /** Origins of web pages, separated by commas. */
 export function CorsOrigins(): PropertyDecorator {
   return applyDecorators(
-    Read((text) => splitList(text).map(normalise)),
+    Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
     Rule((origins) => {
       const faults = (origins as string[]).map(originFault).filter((fault) => fault !== undefined);
       return faults.length > 0 ? faults.join('; ') : undefined;

@@ -1,19 +1,27 @@
+import type { INestApplication } from '@nestjs/common';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
+import { parseDatabaseUrl } from '../database/database-url.js';
+import { Database } from '../database/database.js';
 import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { ClientStatistics } from '../management/client-statistics.js';
-import { MAX_MANAGEMENT_CONNECTIONS, ManagementListenError } from '../management/management-server.js';
+import {
+  MAX_MANAGEMENT_CONNECTIONS,
+  ManagementListenError,
+  ManagementServer,
+} from '../management/management-server.js';
+import { packageVersion } from '../util/package-files.cjs';
 import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { listenError } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
-import { startTracing } from './tracing.js';
+import { prepareTracing } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
@@ -23,7 +31,10 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
     await app.listen(options.port, options.host);
   } catch (error) {
     await app.close();
-    throw listenFault(error, options);
+    const { host, port, managementHost, managementPort } = options;
+    throw error instanceof ManagementListenError
+      ? listenError(error.cause, 'MANAGEMENT_', managementHost, managementPort)
+      : listenError(error, '', host, port);
   }
   return app;
 }
@@ -34,7 +45,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   const { limit, warning } = connectionLimit(options);
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
-  const tracing = await startTracing(options, logger);
+  const tracing = (await prepareTracing())?.start(`${options.basePath}/plants`, options.shutdownTimeout, logger);
   const observers = [clients, ...(tracing ? [tracing.requests] : []), ...AccessLog.observers(logger, options)];
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options, clients, tracing),
@@ -102,10 +113,26 @@ function tuneGarbageCollection(): void {
   setFlagsFromString('--heap-growing-percent=60');
 }
 
-/** What is wrong with the variables of the listener that could not be opened. */
-function listenFault(error: unknown, { host, port, managementHost, managementPort }: Environment): Error {
-  if (!(error instanceof ManagementListenError))
-    return listenError(error, { host: 'HOST', port: 'PORT' }, { host, port });
-  const variables = { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' };
-  return listenError(error.cause, variables, { host: managementHost, port: managementPort });
+/** What was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
+export async function describeStart(app: INestApplication, options: AppOptions): Promise<Record<string, unknown>> {
+  const { schema, description } = parseDatabaseUrl(options.databaseUrl, options.databasePassword);
+  const { address = '', family, port } = app.get(ManagementServer, { strict: false }).address() ?? {};
+  return {
+    version: packageVersion(),
+    node: process.version,
+    pid: process.pid,
+    public: await app.getUrl(),
+    management: `http://${family === 'IPv6' ? `[${address}]` : address}:${String(port)}`,
+    database: description,
+    schema,
+    databaseVersion: await databaseVersion(app.get(Database, { strict: false })),
+    databasePoolSize: options.databasePoolSize,
+    errorStatus: options.errorStatus,
+    production: options.production,
+  };
+}
+
+async function databaseVersion({ query }: Database): Promise<string | undefined> {
+  const rows = await query<{ version: string }>(`SELECT current_setting('server_version') AS version`).catch(() => []);
+  return rows[0]?.version;
 }

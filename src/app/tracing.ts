@@ -2,7 +2,6 @@ import type { LoggerService } from '@nestjs/common';
 import type { TracingSdk } from '../tracing/sdk.js';
 import { isHttpUrl, quote } from '../util/text.js';
 import { ConfigurationError } from './config-error.js';
-import type { Environment } from './config.js';
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
@@ -56,12 +55,4 @@ export async function prepareTracing(): Promise<PreparedTracing | undefined> {
     }
   };
   return { endpoint, start };
-}
-
-/** Starts what sends traces, if OpenTelemetry's variables say so. @throws ConfigurationError */
-export async function startTracing(
-  { basePath, shutdownTimeout }: Environment,
-  logger: LoggerService,
-): Promise<TracingSdk | undefined> {
-  return (await prepareTracing())?.start(`${basePath}/plants`, shutdownTimeout, logger);
 }

@@ -1,5 +1,9 @@
-import { packageVersion } from '../util/package-files.cjs';
-import type { Command, CommandGroup } from './parser.js';
+import { withoutTokens } from '../auth/tokens/token.js';
+import { escapeControlsInLines } from '../util/text.js';
+import { call, type Command, type CommandGroup, UsageError } from './parser.js';
+
+const FAILURE = 1;
+const USAGE_FAULT = 2;
 
 const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();
 const TEXT = { type: 'string' } as const;
@@ -36,7 +40,7 @@ const DISTRIBUTE: Command = {
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
 plant-store migrate and with the same variables, and may be run many times.`,
   options: { shards: TEXT, schema: TEXT },
-  load: async () => (await import('./distribute.js')).distribute,
+  load: async () => (await import('./migrate.js')).distribute,
 };
 
 const OPENAPI: Command = {
@@ -127,7 +131,7 @@ integer of 64 bits. An export says on standard error, where that is a terminal, 
   },
 };
 
-export const PLANT_STORE: CommandGroup = {
+const PLANT_STORE: CommandGroup = {
   usage: `plant-store: a service that stores plants
 
   plant-store serve      run the service
@@ -153,5 +157,24 @@ Configuration comes from environment variables; plant-store --help lists them.`,
     openapi: OPENAPI,
     doctor: DOCTOR,
   },
-  version: packageVersion,
 };
+
+/** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong. */
+export async function runCommandLine(args: string[]): Promise<number> {
+  try {
+    await call(PLANT_STORE, args);
+    return 0;
+  } catch (error) {
+    const misused = error instanceof UsageError;
+    const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : await failureText(error);
+    // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
+    console.error(escapeControlsInLines(withoutTokens(text)));
+    return misused ? USAGE_FAULT : FAILURE;
+  }
+}
+
+async function failureText(error: unknown): Promise<string> {
+  // Loaded only here: it loads the database driver.
+  const { describeFailure } = await import('./output.js');
+  return describeFailure(error);
+}

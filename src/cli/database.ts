@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import type pg from 'pg';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
+import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { schemaFaults } from '../database/database.options.js';
@@ -45,13 +46,21 @@ export async function withServiceDatabase<T>(schema: string | undefined, work: W
   const faults = schemaFaults('--schema', schema);
   if (faults.length > 0) throw new ConfigurationError(faults);
   if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema, timeout }, work);
-  const { url, stop } = await useLocalDatabase();
+  const local = await useLocalDatabase();
   // What takes long may be interrupted, and must not leave a server behind.
   const end = (signal: NodeJS.Signals): void => {
-    void stop().finally(() => process.exit(128 + constants.signals[signal]));
+    void local.stop().finally(() => process.exit(128 + constants.signals[signal]));
   };
   process.once('SIGINT', end).once('SIGTERM', end);
-  return withDatabase({ url, schema, timeout }, work).finally(stop);
+  return withDatabase({ url: local.url, schema, timeout }, work).finally(() => local.stop());
+}
+
+/** Work on the access tokens of a database that has the tables of this build. */
+export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): Work<T> {
+  return async ({ client, database, assertTables }) => {
+    await assertTables();
+    return work(new TokenAdministration(client, database.schema));
+  };
 }
 
 /** Runs `work` on a connection to a database. @throws MigrationError if it can't be reached, or refuses a statement */

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import type { Environment } from '../app/config.js';
 import { packageVersion } from '../util/package-files.cjs';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -10,54 +11,44 @@ function isWatched(): boolean {
   return process.stdout.isTTY && !process.env.CI;
 }
 
-interface Progress {
-  /** Prints a line above the one that moves. */
-  print: (line: string) => void;
-  end: () => void;
-}
-
-/** A line that moves until its end, and then is gone; nothing where nobody watches. */
-export function showProgress(text: string): Progress {
-  const print = (line: string): void => {
-    console.log(line);
-  };
+/** Does the work below a line that moves until its end, and then is gone; without it where nobody watches. */
+export async function withProgress<T>(text: string, work: (print: (line: string) => void) => Promise<T>): Promise<T> {
   // Of the cursor only the place is changed, so there is nothing else to restore.
-  if (!isWatched() || process.env.TERM === 'dumb') return { print, end: () => undefined };
+  if (!isWatched() || process.env.TERM === 'dumb') return work(console.log);
   let count = 0;
+  const clear = (): void => {
+    process.stdout.write(CLEAR_LINE);
+  };
   const draw = (): void => {
     process.stdout.write(`${CLEAR_LINE}${FRAMES[count++ % FRAMES.length] ?? ''} ${text}`);
   };
   const timer = setInterval(draw, FRAME_MS);
-  const end = (): void => {
-    clearInterval(timer);
-    process.off('exit', end);
-    process.stdout.write(CLEAR_LINE);
-  };
-  process.once('exit', end);
+  process.once('exit', clear);
   draw();
-  return {
-    print: (line) => {
-      process.stdout.write(CLEAR_LINE);
-      print(line);
-    },
-    end,
-  };
+  try {
+    return await work((line) => {
+      clear();
+      console.log(line);
+    });
+  } finally {
+    clearInterval(timer);
+    process.off('exit', clear);
+    clear();
+  }
 }
 
-interface RunningStore {
-  url: string;
-  basePath: string;
-  /** Whether Swagger UI is served. */
-  docs: boolean;
-  production: boolean;
-  /** The one that the service has made for itself. */
-  token: string | undefined;
-  /** The folder of an embedded PostgreSQL. */
-  location: string | undefined;
-}
-
-/** Says how to use the store: a summary for a person, and otherwise only the command with the token that nobody else knows. */
-export function printSummary({ url, basePath, docs, production, token, location }: RunningStore): void {
+/**
+ * Says how to use the store: a summary for a person, and otherwise only the command with the token that nobody else knows.
+ *
+ * @param token the one that the service has made for itself
+ * @param location the folder of an embedded PostgreSQL
+ */
+export function printSummary(
+  url: string,
+  { basePath, docs, production }: Environment,
+  token: string | undefined,
+  location: string | undefined,
+): void {
   const plants = `${url}${basePath}/plants`;
   const command = token === undefined ? '' : `\nCreate a plant:\n\n${curlCommand(plants, token)}\n`;
   if (!isWatched() || production) {

@@ -1,22 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
-import { showProgress } from './first-contact.js';
+import { withProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
-export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
-  const progress = showProgress('Starting a PostgreSQL of its own …');
-  try {
-    return await startDatabase(progress.print);
-  } finally {
-    progress.end();
-  }
+export function startLocalDatabase(): Promise<EmbeddedPostgres> {
+  return withProgress('Starting a PostgreSQL of its own …', startDatabase);
 }
 
 async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostgres> {
@@ -33,19 +29,9 @@ async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostg
   }
 }
 
-/** A database that can be used until it is stopped. */
-interface UsableDatabase {
-  readonly url: string;
-  stop: () => Promise<void>;
-}
-
-export async function hasLocalDatabase(): Promise<boolean> {
-  return (await stat(LOCAL_DIRECTORY).catch(() => undefined)) !== undefined;
-}
-
 /** The embedded PostgreSQL of `plant-store serve`: the running one or, if none runs, one of this process. */
-export async function useLocalDatabase(): Promise<UsableDatabase> {
-  if (!(await hasLocalDatabase())) {
+export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' | 'stop'>> {
+  if (!existsSync(LOCAL_DIRECTORY)) {
     throw new ConfigurationError([
       `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
         `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
@@ -53,8 +39,7 @@ export async function useLocalDatabase(): Promise<UsableDatabase> {
   }
   try {
     // Standard output is for what the command prints.
-    const postgres = await startDatabase(console.error);
-    return { url: postgres.url, stop: () => postgres.stop() };
+    return await startDatabase(console.error);
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
     const { runningServerUrl } = await import('../dev-postgres/embedded-postgres.js');
@@ -65,24 +50,16 @@ export async function useLocalDatabase(): Promise<UsableDatabase> {
 /** The access token in the local folder, made at the first start. */
 export async function localToken(): Promise<string> {
   const file = join(LOCAL_DIRECTORY, 'access-token');
-  const stored = await readFile(file, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return '';
-  });
-  return stored.trim() || makeToken(file);
+  const stored = existsSync(file) ? (await readFile(file, 'utf8')).trim() : '';
+  return stored || makeToken(file);
 }
 
 async function makeToken(file: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
   await mkdir(LOCAL_DIRECTORY, { recursive: true });
   // Renamed when it is complete: a crash in between must not leave an empty token.
-  const draft = await open(`${file}.${process.pid}`, 'w', 0o600);
-  try {
-    await draft.writeFile(`${token}\n`);
-    await draft.sync();
-  } finally {
-    await draft.close();
-  }
-  await rename(`${file}.${process.pid}`, file);
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${token}\n`, { mode: 0o600, flush: true });
+  await rename(draft, file);
   return token;
 }

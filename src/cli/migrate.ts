@@ -4,6 +4,7 @@ import { parseDatabaseUrl } from '../database/database-url.js';
 import { schemaFaults } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
+import { quoteArgument, UsageError } from './parser.js';
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
@@ -13,8 +14,22 @@ export async function migrate({ schema }: { schema?: string }): Promise<void> {
   console.log(`${migrator.place}: ${result}`);
 }
 
+interface DistributeOptions {
+  readonly schema?: string;
+  readonly shards?: string;
+}
+
+/** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
+export async function distribute({ schema, shards }: DistributeOptions): Promise<void> {
+  if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
+    throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
+  const migrator = new Migrator(migrationOptions(schema));
+  const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
+  console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
+}
+
 /** The database of the environment, as the owner of its tables. */
-export function migrationOptions(schema: string | undefined): MigratorOptions {
+function migrationOptions(schema: string | undefined): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );

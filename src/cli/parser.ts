@@ -1,6 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { findNearest } from '../util/did-you-mean.js';
+import { packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -23,8 +24,6 @@ export interface Command extends Help {
 /** A command with subcommands. */
 export interface CommandGroup extends Help {
   readonly commands: Readonly<Record<string, Command | CommandGroup>>;
-  /** What `--version` prints, if there is such an option. */
-  readonly version?: () => string;
 }
 
 /** The command line is wrong. */
@@ -57,12 +56,12 @@ export async function call(command: Command | CommandGroup, args: readonly strin
 }
 
 async function callSubcommand(group: CommandGroup, args: readonly string[], path: string): Promise<void> {
-  const { commands, version } = group;
+  const { commands } = group;
   const [first, ...rest] = args;
   if (first === undefined) throw new UsageError(`a command is missing${path && ` behind ${path}`}`);
   if (first.startsWith('-')) {
-    const { values } = parseArguments(args, { ...(version && VERSION), ...HELP });
-    console.log(version !== undefined && values.help !== true ? version() : await helpOf(group));
+    const { values } = parseArguments(args, { ...(path === '' && VERSION), ...HELP });
+    console.log(path === '' && values.help !== true ? packageVersion() : await helpOf(group));
     return;
   }
   const named = [path, first].filter(Boolean).join(' ');
@@ -78,18 +77,18 @@ async function callSubcommand(group: CommandGroup, args: readonly string[], path
 
 async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
   const { options, operands: names = [], load } = command;
-  const { values, operands } = parseArguments(args, { ...options, ...HELP });
+  const { values, positionals } = parseArguments(args, { ...options, ...HELP });
   const { help, ...rest } = values;
   if (help === true) {
     console.log(await helpOf(command));
     return;
   }
-  const surplus = operands.slice(names.length);
+  const surplus = positionals.slice(names.length);
   if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
-  const missing = names[operands.length];
+  const missing = names[positionals.length];
   if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing behind ${path}`);
   const run = await load();
-  await run(rest as never, ...operands);
+  await run(rest as never, ...positionals);
 }
 
 async function helpOf({ usage = '', appendix }: Help): Promise<string> {
@@ -100,13 +99,10 @@ async function helpOf({ usage = '', appendix }: Help): Promise<string> {
 const NEGATIVE = /^-\d+$/;
 const SHIELD = '\0';
 
-interface ParsedArguments {
-  /** The value of each option; several if it may be repeated. */
-  readonly values: Record<string, string | string[] | boolean | undefined>;
-  readonly operands: readonly string[];
-}
+type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
+type ParsedArguments = ReturnType<typeof parseArgs<Config>>;
 
-function parseArguments(args: readonly string[], options: Options): ParsedArguments {
+function parseArguments(args: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
   const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
   const config = { args: shielded, options, allowPositionals: true, tokens: true } as const;
   const { values, positionals, tokens } = parseStrictly(config);
@@ -118,15 +114,10 @@ function parseArguments(args: readonly string[], options: Options): ParsedArgume
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
-  return {
-    values: values as ParsedArguments['values'],
-    operands: positionals.map(bare),
-  };
+  return { values, positionals: positionals.map(bare) };
 }
 
-type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
-
-function parseStrictly(config: Config): ReturnType<typeof parseArgs<Config>> {
+function parseStrictly(config: Config): ParsedArguments {
   try {
     return parseArgs(config);
   } catch (error) {

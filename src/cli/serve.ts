@@ -2,9 +2,11 @@ import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
+import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
+import type { DatabaseAddress } from './database.js';
 import { printSummary } from './first-contact.js';
 import { localToken, startLocalDatabase } from './local.js';
 import { describeFailure, table } from './output.js';
@@ -28,7 +30,7 @@ export async function serve(): Promise<void> {
   const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
   try {
     if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
-    await run(environment, postgres?.url ?? String(environment.databaseUrl), stopped, postgres?.location);
+    await run(environment, stopped, postgres);
   } finally {
     await postgres?.stop();
     // Lines that wait keep the process, and nobody may read them.
@@ -39,22 +41,17 @@ export async function serve(): Promise<void> {
   process.stdout.write('', () => process.exit());
 }
 
-async function run(
-  environment: Environment,
-  databaseUrl: string,
-  stopped: Promise<string>,
-  location?: string,
-): Promise<void> {
-  const { accessTokens, jwtIssuer, production, basePath, docs, databasePassword: password } = environment;
+async function run(environment: Environment, stopped: Promise<string>, postgres?: EmbeddedPostgres): Promise<void> {
+  const { accessTokens, jwtIssuer, production, basePath, databasePassword: password } = environment;
+  const databaseUrl = postgres?.url ?? String(environment.databaseUrl);
   const tokenless = accessTokens.length === 0 && jwtIssuer === undefined;
   const token = tokenless && !production ? await localToken() : undefined;
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { startApp }, { describeStart }] = await Promise.all([
+  const [{ Logger }, { describeStart, startApp }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
-    import('../app/start-line.js'),
   ]);
   const options = Object.assign(environment, { databaseUrl });
   const app = await startApp(options);
@@ -70,10 +67,10 @@ async function run(
   if (typeof fields !== 'string') logger.log(`Started plant-store ${packageVersion()}`, fields);
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  printSummary({ url, basePath, docs, production, token, location });
+  printSummary(url, environment, token, postgres?.location);
   const stopping = new AbortController();
   const needsHint = tokenless && token === undefined;
-  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password }, logger, stopping.signal);
+  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
 
   const reason = await stopped;
   const start = performance.now();
@@ -120,19 +117,15 @@ function shutdownSignal(): Promise<string> {
   });
 }
 
-interface HintDatabase {
-  readonly url: string;
-  readonly password: string | undefined;
-}
-
 /** Logs how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
-async function hintAtFirstToken(database: HintDatabase, logger: Logger, signal: AbortSignal): Promise<void> {
+async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promise<void> {
   try {
-    const { withTokensOf } = await import('./token/token-database.js');
-    if (await withTokensOf({ ...database, signal }, (tokens) => tokens.hasValid())) return;
+    const { onTokens, withDatabase } = await import('./database.js');
+    const hasValid = onTokens((tokens) => tokens.hasValid());
+    if (await withDatabase(address, hasValid)) return;
     logger.warn(`No access token is valid now, so nobody can create plants. ${CREATE_TOKEN_ADVICE}`);
   } catch (error) {
-    if (signal.aborted) return;
+    if (address.signal?.aborted) return;
     logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
   }
 }

@@ -1,16 +1,14 @@
 import { AbortError, NetworkError, RequestError } from './errors.js';
 import type { operations, paths } from './generated/openapi.js';
+import { newIdempotencyKey, type NewPlant, type Plant, readResponse, serializePlant } from './messages.js';
 import {
   checkCreateOptions,
   checkObject,
   checkToken,
   type CreateOptions,
   type PlantStoreClientOptions,
-  type ResolvedOptions,
   resolveOptions,
 } from './options.js';
-import { newIdempotencyKey, type NewPlant, serializePlant } from './request.js';
-import { type Plant, readResponse } from './response.js';
 import { abortable, retryDelay, withTimeLimit } from './retry.js';
 
 const PATH = '/plants' satisfies keyof paths;
@@ -18,15 +16,11 @@ type Headers = operations['createPlant']['parameters']['header'];
 
 /** Creates plants in a plant store. Needs nothing but `fetch`, so it runs in Node.js and in browsers. */
 export class PlantStoreClient {
-  private readonly options: ResolvedOptions;
-  private readonly fetch: (request: Request) => Promise<Response>;
-  private readonly url: string;
+  private readonly options: Required<PlantStoreClientOptions>;
 
   /** @throws TypeError where an option cannot be */
   constructor(options: PlantStoreClientOptions) {
     this.options = resolveOptions(options);
-    this.fetch = this.options.fetch ?? globalThis.fetch;
-    this.url = `${this.options.baseUrl}${PATH}`;
   }
 
   /**
@@ -99,7 +93,8 @@ export class PlantStoreClient {
     signal: AbortSignal | undefined,
   ): Promise<Plant> {
     // A browser's own fetch, called as a method, refuses its `this`.
-    const { fetch, url } = this;
+    const { fetch, timeout, baseUrl } = this.options;
+    const url = `${baseUrl}${PATH}`;
     const headers = {
       'Content-Type': 'application/json',
       Authorization: `Bearer ${token}`,
@@ -111,7 +106,7 @@ export class PlantStoreClient {
       return readResponse(url, await fetch(request), idempotencyKey);
     };
     try {
-      return await withTimeLimit(this.options.timeout, signal, exchange);
+      return await withTimeLimit(timeout, signal, exchange);
     } catch (error) {
       signal?.throwIfAborted();
       throw error instanceof RequestError ? error : new NetworkError(url, error, idempotencyKey);

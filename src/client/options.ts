@@ -28,9 +28,6 @@ export interface CreateOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** The options of a client, all that have a default being given. */
-export type ResolvedOptions = PlantStoreClientOptions & Required<Omit<PlantStoreClientOptions, 'fetch'>>;
-
 const NAMES = [
   'baseUrl',
   'token',
@@ -47,18 +44,25 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
-export function resolveOptions(given: PlantStoreClientOptions): ResolvedOptions {
+export function resolveOptions(given: PlantStoreClientOptions): Required<PlantStoreClientOptions> {
   checkObject('options', given, `with ${NAMES.join(', ')}`);
   checkNames(given, NAMES);
-  const { timeout = 15_000, retries = 3, retryDelay = 200, maxRetryDelay = 30_000, ...options } = given;
-  if (typeof options.token !== 'function') checkToken(options.token);
+  const {
+    token,
+    timeout = 15_000,
+    retries = 3,
+    retryDelay = 200,
+    maxRetryDelay = 30_000,
+    fetch = globalThis.fetch,
+  } = given;
+  if (typeof token !== 'function') checkToken(token);
   checkWholeNumber('timeout', timeout, 1);
   checkWholeNumber('retries', retries, 0);
   checkWholeNumber('retryDelay', retryDelay, 0);
   checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
-  checkFetch(options.fetch);
-  const baseUrl = withoutTrailingSlash(options.baseUrl);
-  return { ...options, baseUrl, timeout, retries, retryDelay, maxRetryDelay };
+  if (typeof fetch !== 'function')
+    throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
+  return { baseUrl: withoutTrailingSlash(given.baseUrl), token, timeout, retries, retryDelay, maxRetryDelay, fetch };
 }
 
 /** @throws TypeError that names the option of a create that cannot be */
@@ -70,12 +74,8 @@ export function checkCreateOptions(options: CreateOptions): void {
   if (!(options instanceof RequestError)) checkNames(options, CREATE_NAMES);
   const { signal, idempotencyKey } = options;
   if (signal !== undefined) checkSignal(signal);
-  if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
-}
-
-function checkIdempotencyKey(key: unknown): void {
-  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return;
-  throw new TypeError('idempotencyKey must have 1 to 255 characters of ASCII, without a space at either end.');
+  if (idempotencyKey !== undefined && !(typeof idempotencyKey === 'string' && IDEMPOTENCY_KEY.test(idempotencyKey)))
+    throw new TypeError('idempotencyKey must have 1 to 255 characters of ASCII, without a space at either end.');
 }
 
 /** RFC 6750, section 2.1. The runtime's own complaint about such a header would show the token. */
@@ -111,11 +111,6 @@ function checkSignal(signal: Partial<AbortSignal> | null): void {
   if (typeof signal?.throwIfAborted === 'function' && typeof signal.addEventListener === 'function') return;
   const found = typeof signal === 'object' && signal !== null ? 'no AbortSignal' : kindOf(signal);
   throw new TypeError(`signal is ${found}; it must be an AbortSignal, such as the signal of an AbortController.`);
-}
-
-function checkFetch(fetch: unknown): void {
-  if (fetch === undefined || typeof fetch === 'function') return;
-  throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
 }
 
 function withoutTrailingSlash(baseUrl: unknown): string {

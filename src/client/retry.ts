@@ -1,5 +1,5 @@
 import type { RequestError } from './errors.js';
-import type { ResolvedOptions } from './options.js';
+import type { PlantStoreClientOptions } from './options.js';
 
 /**
  * Milliseconds to wait before a repetition, the first being 0: what the answer asks for, and on top exponential backoff
@@ -9,7 +9,7 @@ import type { ResolvedOptions } from './options.js';
 export function retryDelay(
   { retryable, retryAfter = 0 }: RequestError,
   repetition: number,
-  { retryDelay, maxRetryDelay }: Pick<ResolvedOptions, 'retryDelay' | 'maxRetryDelay'>,
+  { retryDelay, maxRetryDelay }: Required<Pick<PlantStoreClientOptions, 'retryDelay' | 'maxRetryDelay'>>,
 ): number | undefined {
   const asked = retryAfter * 1000;
   if (!retryable || asked > maxRetryDelay) return undefined;

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -7,7 +6,7 @@ import { join } from 'node:path';
 import type { PostgresBinaries } from './binaries.js';
 import { EmbeddedPostgresError } from './errors.js';
 import type { ServerHome, ServerUser } from './server-home.js';
-import { readIfExists, serverEnvironment } from './server.js';
+import { readIfExists, spawnProgram } from './server.js';
 
 const DRAFT = '.postgres-init-';
 // The encoding and the order of texts are PostgreSQL's own: none is needed of the system.
@@ -50,24 +49,12 @@ export async function initdb(
   await writeFile(passwordFile, password, { mode: 0o600 });
   await user.own(passwordFile);
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  const output = await open(join(folder, 'output'), 'w', 0o600);
-  try {
-    const child = spawn(binaries.initdb, [`--pgdata=${data}`, ...ENCODING, ...access, '--no-instructions'], {
-      ...user.ids,
-      cwd: folder,
-      env: serverEnvironment(),
-      stdio: ['ignore', output.fd, output.fd],
-      windowsHide: true,
-      // Not in the terminal's process group: Ctrl-C would make it fail.
-      detached: true,
-    });
-    const [code] = (await once(child, 'exit')) as [number | null];
-    if (code === 0) return data;
-    const lines = (await readFile(join(folder, 'output'), 'utf8')).trim().split('\n').slice(-5);
-    throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${lines.join('\n')}`);
-  } finally {
-    await output.close();
-  }
+  const args = [`--pgdata=${data}`, ...ENCODING, ...access, '--no-instructions'];
+  const output = join(folder, 'output');
+  const [code] = (await once(spawnProgram(binaries.initdb, args, user, folder, output), 'exit')) as [number | null];
+  if (code === 0) return data;
+  const lines = (await readFile(output, 'utf8')).trim().split('\n').slice(-5);
+  throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${lines.join('\n')}`);
 }
 
 /** Elsewhere first and then renamed, so that an interrupted initdb never looks like a data directory. */

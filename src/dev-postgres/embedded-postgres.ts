@@ -6,7 +6,7 @@ import { prepareDataDirectory, readPassword } from './data-directory.js';
 import { EmbeddedPostgresError, FolderInUseError } from './errors.js';
 import { FolderLock } from './folder-lock.js';
 import { ServerHome } from './server-home.js';
-import { isServerOf, PidFile, Postmaster, type ServerSettings } from './server.js';
+import { isServerOf, Postmaster, readPidFile, type ServerSettings } from './server.js';
 
 const DATABASE = 'plants';
 /** Another process may just be starting its server, with data to be made or repaired. */
@@ -81,7 +81,7 @@ export async function runningServerUrl(directory: string): Promise<string> {
   const home = await ServerHome.find(directory);
   const deadline = performance.now() + SEARCH_TIMEOUT_MS;
   for (;;) {
-    const state = await new PidFile(home.data).read();
+    const state = await readPidFile(home.data);
     // The file of a server that is gone says that it is ready, too.
     if (state?.ready && state.port !== undefined && (await isServerOf(home.data, state.pid))) {
       const password = await readPassword(home);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { hasCode } from './errors.js';
@@ -21,7 +21,7 @@ interface LockOwner {
  * not the network do not see each other's.
  */
 export class FolderLock {
-  private constructor(private readonly held: Server | FileHandle) {}
+  private constructor(private readonly held: AsyncDisposable) {}
 
   static async acquire(folder: string): Promise<FolderLock | LockOwner> {
     if (process.platform !== 'linux' && process.platform !== 'win32') return FolderLock.acquireFile(folder);
@@ -35,9 +35,7 @@ export class FolderLock {
   }
 
   async release(): Promise<void> {
-    const closed = 'listen' in this.held ? once(this.held, 'close') : undefined;
-    await this.held.close();
-    await closed;
+    await this.held[Symbol.asyncDispose]();
   }
 
   private static async acquireFile(folder: string): Promise<FolderLock | LockOwner> {

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PidFile } from './server.js';
+import { disownPidFile, readPidFile } from './server.js';
 
 const REST = '/data\n1700000000\n5432\n\n127.0.0.1\n  1234567   8\n';
 
-describe(PidFile.name, () => {
+describe(`${readPidFile.name} and ${disownPidFile.name}`, () => {
   let directory: string;
   let path: string;
 
@@ -28,25 +28,25 @@ describe(PidFile.name, () => {
   ])('should read %j', async (text, expected) => {
     await writeFile(path, text);
 
-    expect(await new PidFile(directory).read()).toEqual(expected);
+    expect(await readPidFile(directory)).toEqual(expected);
   });
 
   it('should read nothing where there is no file, and have nothing to disown', async () => {
-    await new PidFile(directory).disown();
+    await disownPidFile(directory);
 
-    expect(await new PidFile(directory).read()).toBeUndefined();
+    expect(await readPidFile(directory)).toBeUndefined();
   });
 
   it('should disown the process and keep what is known of its shared memory', async () => {
     await writeFile(path, `123\n${REST}ready\n`);
-    await new PidFile(directory).disown();
+    await disownPidFile(directory);
 
     expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n${REST}ready\n`);
   });
 
   it('should remove a file without a process', async () => {
     await writeFile(path, '');
-    await new PidFile(directory).disown();
+    await disownPidFile(directory);
 
     expect(await readdir(directory)).toEqual([]);
   });

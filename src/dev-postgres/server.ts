@@ -1,13 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { PostgresBinaries } from './binaries.js';
 import { EmbeddedPostgresError, hasCode } from './errors.js';
-import type { ServerHome } from './server-home.js';
+import type { ServerHome, ServerUser } from './server-home.js';
 
 const run = promisify(execFile);
 
@@ -40,16 +41,15 @@ export class Postmaster {
   }
 
   static async start(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings = {}): Promise<Postmaster> {
-    const pidFile = new PidFile(home.data);
-    const orphan = await pidFile.read();
+    const orphan = await readPidFile(home.data);
     if (orphan && (await isServerOf(home.data, orphan.pid))) {
       await shutDown(orphan.pid, binaries, untilGone(orphan.pid, home.data));
     }
     await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
-      await pidFile.disown();
+      await disownPidFile(home.data);
       const postmaster = await Postmaster.spawn(home, binaries, { ...own, port: await freePort() });
-      if (await postmaster.becomesReady(pidFile)) return postmaster;
+      if (await postmaster.becomesReady(home.data)) return postmaster;
       await sleep(50 * attempt);
     }
     const lines = (await readFile(home.logFile, 'utf8')).trim().split('\n').slice(-10);
@@ -70,29 +70,16 @@ export class Postmaster {
     own: ServerSettings & { port: number },
   ): Promise<Postmaster> {
     const options = Object.entries({ ...SETTINGS, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const log = await open(home.logFile, 'a', 0o600);
-    try {
-      const child = spawn(binaries.postgres, ['-D', home.data, ...options], {
-        ...home.user.ids,
-        cwd: home.data,
-        env: serverEnvironment(),
-        stdio: ['ignore', log.fd, log.fd],
-        windowsHide: true,
-        // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
-        detached: true,
-      });
-      await once(child, 'spawn');
-      // A process that ends without stop() must not hang: its server is found at the next start.
-      child.unref();
-      return new Postmaster(child, child.pid ?? 0, binaries, own.port);
-    } finally {
-      await log.close();
-    }
+    const child = spawnProgram(binaries.postgres, ['-D', home.data, ...options], home.user, home.data, home.logFile);
+    await once(child, 'spawn');
+    // A process that ends without stop() must not hang: its server is found at the next start.
+    child.unref();
+    return new Postmaster(child, child.pid ?? 0, binaries, own.port);
   }
 
-  private async becomesReady(pidFile: PidFile): Promise<boolean> {
+  private async becomesReady(dataDirectory: string): Promise<boolean> {
     while (!this.hasEnded()) {
-      const state = await pidFile.read();
+      const state = await readPidFile(dataDirectory);
       if (state?.pid === this.pid && state.ready) return true;
       await sleep(10);
     }
@@ -104,37 +91,37 @@ export class Postmaster {
   }
 }
 
-/** PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state. */
-export class PidFile {
-  private readonly path: string;
+/**
+ * Reads PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state.
+ * Undefined when there is no file, or none with a process in it.
+ */
+export async function readPidFile(
+  dataDirectory: string,
+): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
+  const lines = (await readIfExists(pidFileOf(dataDirectory)))?.split('\n') ?? [];
+  // The number of a single-user server is kept negative.
+  const pid = Math.abs(Number(lines[0]));
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  return { pid, port: Number(lines[3]) || undefined, ready: lines[7]?.trim() === 'ready' };
+}
 
-  constructor(dataDirectory: string) {
-    this.path = join(dataDirectory, 'postmaster.pid');
-  }
+/**
+ * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
+ * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
+ * processes of a killed server may still be at work.
+ */
+export async function disownPidFile(dataDirectory: string): Promise<void> {
+  const path = pidFileOf(dataDirectory);
+  const text = await readIfExists(path);
+  if (text === undefined) return;
+  // On Windows PostgreSQL has no use for its parent's number, and finds the memory by the name of the directory.
+  const keeps = process.platform !== 'win32' && (await readPidFile(dataDirectory)) !== undefined;
+  if (keeps) await writeFile(path, text.replace(/^.*/, String(process.pid)));
+  else await rm(path, { force: true });
+}
 
-  /** Undefined when there is no file, or none with a process in it. */
-  async read(): Promise<{ pid: number; port: number | undefined; ready: boolean } | undefined> {
-    const lines = (await readIfExists(this.path))?.split('\n') ?? [];
-    // The number of a single-user server is kept negative.
-    const pid = Math.abs(Number(lines[0]));
-    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
-    const port = Number(lines[3]);
-    return { pid, port: port > 0 ? port : undefined, ready: lines[7]?.trim() === 'ready' };
-  }
-
-  /**
-   * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
-   * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
-   * processes of a killed server may still be at work.
-   */
-  async disown(): Promise<void> {
-    const text = await readIfExists(this.path);
-    if (text === undefined) return;
-    // On Windows PostgreSQL has no use for its parent's number, and finds the memory by the name of the directory.
-    const keeps = process.platform !== 'win32' && (await this.read()) !== undefined;
-    if (keeps) await writeFile(this.path, text.replace(/^.*/, String(process.pid)));
-    else await rm(this.path, { force: true });
-  }
+function pidFileOf(dataDirectory: string): string {
+  return join(dataDirectory, 'postmaster.pid');
 }
 
 /** Whether that process is the server of that data directory, and no other program that was given its number since. */
@@ -150,6 +137,30 @@ async function commandLine(pid: number): Promise<string> {
   const query = `(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`;
   const { stdout } = await run('powershell', ['-NoProfile', '-Command', query], { windowsHide: true });
   return stdout.replaceAll('"', '');
+}
+
+/** Starts a program of PostgreSQL as that user, in a folder, and appends what it prints to a file. */
+export function spawnProgram(
+  program: string,
+  args: readonly string[],
+  user: ServerUser,
+  folder: string,
+  output: string,
+): ChildProcess {
+  const file = openSync(output, 'a', 0o600);
+  try {
+    return spawn(program, args, {
+      ...user.ids,
+      cwd: folder,
+      env: serverEnvironment(),
+      stdio: ['ignore', file, file],
+      windowsHide: true,
+      // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
+      detached: true,
+    });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**

@@ -1,18 +1,36 @@
 import type { LoggerService, OnApplicationShutdown } from '@nestjs/common';
-import { diag, DiagLogLevel } from '@opentelemetry/api';
+import {
+  diag,
+  DiagLogLevel,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import * as resources from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isServiceFailure } from '../errors/error-catalogue.js';
+import { notesOf, type RequestObserver } from '../http/platform.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
-import { RequestSpans } from './request-spans.js';
 
 /** From one line about lost spans to the next. */
 const REPORT_EVERY_MS = 60_000;
 /** Time that a stop gives the last spans. */
 const MAX_FLUSH_MS = 1000;
 const CONTEXT = 'Tracing';
+
+/** Those of the semantic conventions; a client may send any word. */
+const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
+const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
+
+const SPAN = Symbol('recorded span');
+type Recorded = ServerResponse & { [SPAN]?: Span };
 
 /** What sends spans until the application stops. */
 export type TracingSdk = OnApplicationShutdown & { readonly requests: RequestSpans };
@@ -66,4 +84,51 @@ export function startSdk(endpoint: string, route: string, shutdownTimeout: numbe
 function reasonIn(failure: string): string {
   const { message, code = 'no reason given' } = JSON.parse(failure) as { message?: string; code?: string };
   return Number(code) > 0 ? `it answered with status ${code}` : (message ?? code);
+}
+
+/** One span for each request, in the trace that its `traceparent` names. */
+export class RequestSpans implements RequestObserver {
+  private readonly tracer = trace.getTracer('plant-store');
+
+  /** @param route the one path that names a span: clients may ask for any other */
+  constructor(private readonly route: string) {}
+
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    const { headers, httpVersion, method = '', url = '' } = request;
+    const parent = headers.traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);
+    const known = METHODS.has(method) ? method : undefined;
+    const isRoute = url === this.route || url.startsWith(`${this.route}?`);
+    const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
+    const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+    notesOf(response).span = span.spanContext();
+    // Most are not, where a sampler decides: nothing more is done for them.
+    if (!span.isRecording()) return;
+    (response as Recorded)[SPAN] = span;
+    // Express' own, which go by the trusted proxies.
+    const { ip, protocol } = request as { ip?: string; protocol?: string };
+    const { address, port } = HOST.exec(headers.host ?? '')?.groups ?? {};
+    span.setAttributes({
+      'http.request.method': known ?? '_OTHER',
+      'http.route': isRoute ? this.route : undefined,
+      // Any other may hold a token or a password.
+      'url.path': isRoute ? this.route : undefined,
+      'url.scheme': protocol,
+      'client.address': ip,
+      'server.address': address,
+      'server.port': port && Number(port),
+      'network.protocol.version': httpVersion,
+      'user_agent.original': headers['user-agent'],
+    });
+  }
+
+  answered(response: ServerResponse): void {
+    const span = (response as Recorded)[SPAN];
+    if (span === undefined) return;
+    const { error, plantId } = notesOf(response);
+    span.setAttribute('http.response.status_code', response.statusCode);
+    if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));
+    if (error !== 0) span.setAttributes({ 'error.type': String(error), 'plant_store.error': error });
+    if (isServiceFailure(error)) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
 }

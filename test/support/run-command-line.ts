@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Writable } from 'node:stream';
 import { format } from 'node:util';
-import { runCommandLine } from '../../src/cli/cli.js';
+import { runCommandLine } from '../../src/cli/commands.js';
 
 export interface CommandOutcome {
   readonly code: number;
@@ -47,7 +47,6 @@ async function prepare(): Promise<void> {
   // Jest fails where modules that import the same ones are loaded at the same time.
   await import('../../src/cli/token/token.commands.js');
   await import('../../src/cli/migrate.js');
-  await import('../../src/cli/distribute.js');
   await import('../../src/cli/plants/plants.commands.js');
   capture();
 }

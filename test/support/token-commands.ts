@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { withTokensOf } from '../../src/cli/token/token-database.js';
+import { onTokens, withDatabase } from '../../src/cli/database.js';
 import { issueToken, type StoredToken, type TokenFields } from './issued-token.js';
 import { type CommandOutcome, outcomeOfCommandLine } from './run-command-line.js';
 import { digestForms } from './secrets.js';
@@ -52,7 +52,10 @@ export class TokenCommands {
 
   /** What `list --json` would print, without a process, as it is asked for all the time. */
   async list(name?: string): Promise<ListedToken[]> {
-    const records = await withTokensOf({ url: this.database.url }, (tokens) => tokens.list());
+    const records = await withDatabase(
+      { url: this.database.url },
+      onTokens((tokens) => tokens.list()),
+    );
     const tokens = JSON.parse(JSON.stringify(records)) as ListedToken[];
     return tokens.filter((token) => name === undefined || token.name === name);
   }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
-import { hasLocalDatabase, LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
+import { LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
 import { OutputError, print } from '../output.js';
 import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 
@@ -66,25 +67,23 @@ function table(findings: readonly Finding[]): string {
 async function checkPorts(environment: Environment): Promise<Finding[]> {
   const { host, port, managementHost, managementPort } = environment;
   const running = await findRunning(managementHost, managementPort);
-  const check = async (hostName: string, portName: string, address: { host: string; port: number }) => {
+  const check = async (prefix: '' | 'MANAGEMENT_', host: string, port: number): Promise<Finding> => {
+    const name = `${prefix}PORT is free`;
     const server = createServer();
     try {
-      await once(server.listen(address), 'listening');
-      return finding(`${portName} is free`, 'yes');
+      await once(server.listen({ host, port }), 'listening');
+      return finding(name, 'yes');
     } catch (error) {
-      const isRunning = running?.configuration?.[portName]?.value === String(address.port);
-      if (isRunning) return finding(`${portName} is free`, `no, plant store ${String(running.version)} is running`);
-      const { message } = listenError(error, { host: hostName, port: portName }, address);
+      const isRunning = running?.configuration?.[`${prefix}PORT`]?.value === String(port);
+      if (isRunning) return finding(name, `no, plant store ${String(running.version)} is running`);
+      const { message } = listenError(error, prefix, host, port);
       const advice = 'End the other program, or correct the variable.';
-      return finding(`${portName} is free`, message.split('\n')[1] ?? message, true, ['fault', advice]);
+      return finding(name, message.split('\n')[1] ?? message, true, ['fault', advice]);
     } finally {
       server.close();
     }
   };
-  return Promise.all([
-    check('HOST', 'PORT', { host, port }),
-    check('MANAGEMENT_HOST', 'MANAGEMENT_PORT', { host: managementHost, port: managementPort }),
-  ]);
+  return Promise.all([check('', host, port), check('MANAGEMENT_', managementHost, managementPort)]);
 }
 
 interface RunningService {
@@ -152,7 +151,7 @@ async function checkStorage(environment: Environment): Promise<Finding | Finding
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
   const use = { connections: databasePoolSize + 1, otherTokens: others.join(', ') };
   if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
-  if (!(await hasLocalDatabase())) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
-  const { url, stop } = await useLocalDatabase();
-  return checkDatabase({ url }, use).finally(stop);
+  if (!existsSync(LOCAL_DIRECTORY)) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
+  const local = await useLocalDatabase();
+  return checkDatabase({ url: local.url }, use).finally(() => local.stop());
 }

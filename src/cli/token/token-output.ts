@@ -4,15 +4,18 @@ import { DAY_MS } from '../../util/options.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
-interface Remarks {
-  /** For the owner of the token. */
-  readonly remarks?: readonly string[];
-  /** What happened to the tokens that it replaces. */
-  readonly replaced?: readonly string[];
-}
-
-/** Prints the token, alone, to standard output, and its description to standard error. @throws OutputError */
-export async function printToken(made: NewToken, { remarks = [], replaced = [] }: Remarks = {}): Promise<void> {
+/**
+ * Prints the token, alone, to standard output, and its description to standard error.
+ *
+ * @param remarks for the owner of the token
+ * @param replaced what happened to the tokens that it replaces
+ * @throws OutputError
+ */
+export async function printToken(
+  made: NewToken,
+  remarks: readonly string[],
+  replaced: readonly string[] = [],
+): Promise<void> {
   const { id, name, scopes, expiresAt } = made.record;
   try {
     await write(`${made.token}\n`);

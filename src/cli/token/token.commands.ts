@@ -1,11 +1,12 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
+import type { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
+import { onTokens, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 import { parseExpiry, parseScopes, parseTime, refuseToken } from './token-arguments.js';
-import { withTokens } from './token-database.js';
 import { endingSoon, printToken, tokenTable, utc } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
@@ -16,19 +17,23 @@ const DEFAULT_PRUNE_AGE = '90d';
 const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
 const ID = /^[0-9]+$/;
 
-interface SchemaOption {
+interface TokenOptions {
   readonly schema?: string;
-}
-
-interface CreateOptions extends SchemaOption {
   readonly name?: string;
   readonly expires?: string;
   readonly scope?: readonly string[];
+  readonly overlap?: string;
+  readonly 'ended-before'?: string;
+  readonly json?: boolean;
+}
+
+function withTokens<T>(schema: string | undefined, work: (tokens: TokenAdministration) => Promise<T>): Promise<T> {
+  return withServiceDatabase(schema, onTokens(work));
 }
 
 /** `plant-store token create`: makes a token and prints it. `--name` is the form of earlier versions. */
 export async function createToken(
-  { name: option, expires, scope, schema }: CreateOptions,
+  { name: option, expires, scope, schema }: TokenOptions,
   operand?: string,
 ): Promise<void> {
   const name = operand ?? option;
@@ -42,15 +47,11 @@ export async function createToken(
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
 
   const made = await withTokens(schema, (tokens) => tokens.create(name, scopes, expiry));
-  await printToken(made, { remarks: expires === undefined ? [DEFAULT_EXPIRY_REMARK] : [] });
-}
-
-interface ListOptions extends SchemaOption {
-  readonly json?: boolean;
+  await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
 /** `plant-store token list`: all tokens, but never the tokens themselves. */
-export async function listTokens({ json, schema }: ListOptions): Promise<void> {
+export async function listTokens({ json, schema }: TokenOptions): Promise<void> {
   const records = await withTokens(schema, (tokens) => tokens.list());
   // JSON.stringify leaves some control characters as they are. Escaped, they mean the same in JSON.
   await print(json === true ? escapeControlsInLines(JSON.stringify(records, LISTED_FIELDS, 2)) : tokenTable(records));
@@ -64,7 +65,7 @@ export async function listTokens({ json, schema }: ListOptions): Promise<void> {
 }
 
 /** `plant-store token revoke`: ends tokens at once. */
-export async function revokeTokens({ schema }: SchemaOption, nameOrId: string): Promise<void> {
+export async function revokeTokens({ schema }: TokenOptions, nameOrId: string): Promise<void> {
   refuseToken(nameOrId);
   const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
   const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
@@ -92,25 +93,16 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
   return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
 }
 
-interface PruneOptions extends SchemaOption {
-  readonly 'ended-before'?: string;
-}
-
 /** `plant-store token prune`: removes tokens that ended long ago. */
-export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, schema }: PruneOptions): Promise<void> {
+export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, schema }: TokenOptions): Promise<void> {
   const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
   const pruned = await withTokens(schema, (tokens) => tokens.prune(seconds));
   if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
   else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
 }
 
-interface RotateOptions extends SchemaOption {
-  readonly overlap?: string;
-  readonly expires?: string;
-}
-
 /** `plant-store token rotate`: makes a token that replaces another, which ends after an overlap. */
-export async function rotateToken({ overlap, expires, schema }: RotateOptions, name: string): Promise<void> {
+export async function rotateToken({ overlap, expires, schema }: TokenOptions, name: string): Promise<void> {
   refuseToken(name);
   if (ID.test(name))
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
@@ -120,7 +112,7 @@ export async function rotateToken({ overlap, expires, schema }: RotateOptions, n
     expiry: expires === undefined ? undefined : parseExpiry(expires),
   };
   const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
-  await printToken(made, { replaced: replaced.map(describeReplaced) });
+  await printToken(made, [], replaced.map(describeReplaced));
 }
 
 function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {
