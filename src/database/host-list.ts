@@ -15,10 +15,12 @@ const ORDER_MS = 100;
 const SILENCE_MS = 200;
 /** Limit of the answer of a host whose connections are silent. */
 const DOUBT_MS = 500;
+/** SQLSTATE of PgBouncer where it has no connection to its server. */
+const NO_SERVER = '08P01';
 
 const FIND_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
-/** What pg's types leave out of a client. */
+/** What pg's types leave out of a client. Its options do not serve: a pool makes a client before a host is chosen. */
 type Internals = Readonly<{
   connectionParameters: object;
   connection: { stream: Socket };
@@ -134,7 +136,7 @@ class HostList {
     // With "too many clients", for example, a host answers that works.
     const lives = await this.ask(host, DOUBT_MS).then(
       () => true,
-      (error: unknown) => ![undefined, READ_ONLY].includes(sqlStateOf(error)),
+      (error: unknown) => ![undefined, READ_ONLY, NO_SERVER].includes(sqlStateOf(error)),
     );
     const others = this.database.hosts.filter((other) => other !== host);
     if (lives) await sleep(ASK_TIMEOUT_MS, undefined, { ref: false });
