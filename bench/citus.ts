@@ -55,12 +55,12 @@ await runBenchmark(async (signal) => {
   const time = measuringTime(values);
   await using plain = await CitusCluster.start(0);
   await using citus = await CitusCluster.start(workers);
-  for (const { coordinator } of [plain, citus]) await migrate(coordinator.url, values.build);
+  for (const { coordinator } of [plain, citus]) await migrate(coordinator.url(), values.build);
   await distribute(citus, shards);
-  const nodes = citus.nodes.map(({ url }) => url);
+  const nodes = citus.nodes.map((node) => node.url());
   const measurements = await measurePlaces(
     [
-      ['plain PostgreSQL', plain.coordinator.url, [plain.coordinator.url]],
+      ['plain PostgreSQL', plain.coordinator.url(), [plain.coordinator.url()]],
       ['Citus, asked through the coordinator', nodes[0] ?? '', nodes],
       ['Citus, asked through a worker', nodes[1] ?? '', nodes],
     ],

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { Load } from './faults/load.js';
-import { CitusCluster, type CitusNode, describeWithCitus } from './support/citus-cluster.js';
+import { CitusCluster, describeWithCitus } from './support/citus-cluster.js';
 import { figure } from './support/figure.js';
 import { bearer } from './support/issued-token.js';
 import { MigrationFolder } from './support/migration-folder.js';
+import type { PostgresServer } from './support/postgres-server.js';
 import { type CommandOutcome, outcomeOfCommandLine } from './support/run-command-line.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { until } from './support/until.js';
@@ -15,11 +16,10 @@ const ROWS = 100_000;
 describeWithCitus('the command line on Citus', () => {
   let cluster: CitusCluster;
 
-  const urlOf = ({ port }: CitusNode, role: string): string => `postgresql://${role}@127.0.0.1:${port}/plants`;
   /** As the role of the service on a node, and as the owner on the coordinator unless the other is given. */
   const run = (command: string, node = cluster.coordinator, owner = cluster.coordinator): Promise<CommandOutcome> =>
-    outcomeOfCommandLine(command, { DATABASE_URL: urlOf(node, 'svc'), MIGRATION_DATABASE_URL: urlOf(owner, 'owner') });
-  const startOn = (node: CitusNode): Promise<Store> => startStoreOn({ url: urlOf(node, 'svc') } as Store['database']);
+    outcomeOfCommandLine(command, { DATABASE_URL: node.url('svc'), MIGRATION_DATABASE_URL: owner.url('owner') });
+  const startOn = (node: PostgresServer): Promise<Store> => startStoreOn({ url: node.url('svc') } as Store['database']);
   const failure = (text: string): unknown => ({ code: 1, stdout: '', stderr: expect.stringContaining(text) });
 
   beforeAll(async () => {
@@ -94,7 +94,7 @@ describeWithCitus('the command line on Citus', () => {
     await coordinator.query(`INSERT INTO half.plants (id, name) VALUES (1, 'Rose')`);
     await coordinator.query(`SELECT create_distributed_table('half.plants', 'id', shard_count := 3)`);
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-    const url = urlOf(coordinator, 'svc');
+    const url = coordinator.url('svc');
     await new Migrator({ url, schema: 'half' }).assertCurrent({});
     expect(warn.mock.calls.join()).toContain(
       'access_tokens and _prisma_migrations not copied to each node: run plant-store distribute',
@@ -162,13 +162,13 @@ describeWithCitus('the command line on Citus', () => {
     const { coordinator } = cluster;
     await using folder = await MigrationFolder.create();
     await folder.write('20990101000000_add_height', 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;');
-    const url = urlOf(coordinator, 'owner');
+    const url = coordinator.url('owner');
     const migrator = new Migrator({ url, folder: folder.path, grantTo: 'svc' });
     expect(await migrator.migrate()).toEqual(['20990101000000_add_height']);
     expect(await migrator.migrate()).toEqual([]);
     for (const node of cluster.nodes) {
       expect(await node.query('SELECT height FROM plants WHERE id = -1')).toEqual([{ height: null }]);
-      await new Migrator({ url: urlOf(node, 'svc'), folder: folder.path }).assertCurrent({});
+      await new Migrator({ url: node.url('svc'), folder: folder.path }).assertCurrent({});
     }
     await coordinator.query('ALTER TABLE plants DROP COLUMN height');
     await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);
@@ -187,7 +187,7 @@ describeWithCitus('the command line on Citus', () => {
 
   it('should not start where its own sessions may lose what they have acknowledged', async () => {
     for (const node of cluster.nodes) {
-      const url = `${urlOf(node, 'svc')}?options=-c%20synchronous_commit%3Doff`;
+      const url = `${node.url('svc')}?options=-c%20synchronous_commit%3Doff`;
       await expect(startStoreOn({ url } as Store['database'])).rejects.toThrow(
         'synchronous_commit is off in this session: plants could be lost. Remove it from DATABASE_URL',
       );
@@ -195,7 +195,7 @@ describeWithCitus('the command line on Citus', () => {
   });
 
   it('should start while a worker is silent', async () => {
-    const [first, silent] = cluster.workers as [CitusNode, CitusNode];
+    const [first, silent] = cluster.workers as [PostgresServer, PostgresServer];
     await silent.signalAll('SIGSTOP');
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     try {
@@ -216,7 +216,7 @@ describeWithCitus('the command line on Citus', () => {
   it('should say which node is down, change nothing, and verify tokens meanwhile', async () => {
     const { coordinator, workers } = cluster;
     const made = await run('token create early');
-    const [first, dead] = workers as [CitusNode, CitusNode];
+    const [first, dead] = workers as [PostgresServer, PostgresServer];
     await dead.kill();
     const down = `connection to the remote node svc@127.0.0.1:${dead.port} failed`;
     for (const node of [coordinator, first]) {
@@ -225,7 +225,7 @@ describeWithCitus('the command line on Citus', () => {
       expect((await run('token list', node)).stdout).toMatch(/early .* valid/);
       expect((await run('token list', node)).stdout).not.toContain('late');
       const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-      await new Migrator({ url: urlOf(node, 'svc') }).assertCurrent({});
+      await new Migrator({ url: node.url('svc') }).assertCurrent({});
       expect(warn.mock.calls.join()).toContain(
         `synchronous_commit is not known (failed to connect to 127.0.0.1:${dead.port}) on node 127.0.0.1:${dead.port}`,
       );

@@ -5,8 +5,9 @@ import { Migrator } from '../src/database/migrations/migrator.js';
 import { describeContract } from './contract/describe-contract.js';
 import { runningTarget } from './contract/running-target.js';
 import { type Comparison, Load, type StoredPlant } from './faults/load.js';
-import { CitusCluster, type CitusNode, describeWithCitus } from './support/citus-cluster.js';
+import { CitusCluster, describeWithCitus } from './support/citus-cluster.js';
 import { figure } from './support/figure.js';
+import type { PostgresServer } from './support/postgres-server.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { until } from './support/until.js';
 
@@ -19,17 +20,17 @@ describeWithCitus('The writer on Citus', () => {
 
   beforeAll(async () => {
     cluster = await CitusCluster.start();
-    await new Migrator({ url: cluster.coordinator.url }).migrate();
+    await new Migrator({ url: cluster.coordinator.url() }).migrate();
     for (const table of ['access_tokens', '_prisma_migrations'])
       await cluster.coordinator.query(`SELECT create_reference_table('${table}')`);
     await cluster.coordinator.query(`SELECT create_distributed_table('plants', 'id', shard_count := 4)`);
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  const storeOn = (node: CitusNode): Promise<Store> =>
-    startStoreOn({ url: node.url, drop: () => Promise.resolve() } as Store['database'], { ERROR_STATUS: 'semantic' });
+  const storeOn = (node: PostgresServer): Promise<Store> =>
+    startStoreOn({ url: node.url(), drop: () => Promise.resolve() } as Store['database'], { ERROR_STATUS: 'semantic' });
 
-  async function start(node: CitusNode): Promise<Store> {
+  async function start(node: PostgresServer): Promise<Store> {
     const store = await storeOn(node);
     stores.push(store);
     return store;
@@ -81,7 +82,7 @@ describeWithCitus('The writer on Citus', () => {
     return shards.length;
   }
 
-  describe.each<[string, () => CitusNode | undefined]>([
+  describe.each<[string, () => PostgresServer | undefined]>([
     ['the coordinator', () => cluster.coordinator],
     ['a worker', () => cluster.workers[0]],
   ])('asked through %s', (_, node) => {
@@ -118,15 +119,15 @@ describeWithCitus('The writer on Citus', () => {
     });
 
     it.each([
-      ['killed', (worker: CitusNode) => worker.kill(), (worker: CitusNode) => worker.start()],
+      ['killed', (worker: PostgresServer) => worker.kill(), (worker: PostgresServer) => worker.start()],
       [
         'stopped',
-        (worker: CitusNode) => worker.signalAll('SIGSTOP'),
-        (worker: CitusNode) => worker.signalAll('SIGCONT'),
+        (worker: PostgresServer) => worker.signalAll('SIGSTOP'),
+        (worker: PostgresServer) => worker.signalAll('SIGCONT'),
       ],
     ])('should go on in other shards while a worker is %s', async (what, end, begin) => {
       const store = await start(cluster.coordinator);
-      const [worker] = cluster.workers as [CitusNode];
+      const [worker] = cluster.workers as [PostgresServer];
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 1000);
       const before = await rateOf(load);

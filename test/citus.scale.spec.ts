@@ -9,13 +9,15 @@ describeWithCitus('Citus', () => {
   beforeAll(async () => {
     cluster = await CitusCluster.start();
     for (const command of ['migrate', 'distribute'])
-      expect(await outcomeOfCommandLine(command, { DATABASE_URL: cluster.coordinator.url })).toMatchObject({ code: 0 });
+      expect(await outcomeOfCommandLine(command, { DATABASE_URL: cluster.coordinator.url() })).toMatchObject({
+        code: 0,
+      });
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   it('should take creates on any node', async () => {
     for (const [i, node] of cluster.nodes.entries()) {
-      const store = await startStoreOn({ url: node.url } as Store['database']);
+      const store = await startStoreOn({ url: node.url() } as Store['database']);
       expect((await store.post(`{"id":${i},"name":"Rose"}`)).status).toBe(200);
       await store.stop();
     }

@@ -7,10 +7,10 @@ import pg from 'pg';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Load, type StoredPlant } from './faults/load.js';
-import { PostgresServer } from './faults/postgres-server.js';
 import { figure } from './support/figure.js';
 import { freePort } from './support/free-port.js';
 import { issueToken } from './support/issued-token.js';
+import { PostgresServer } from './support/postgres-server.js';
 import { PlantStoreProcess } from './support/process.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { until } from './support/until.js';
@@ -34,11 +34,8 @@ describe('A database of two hosts', () => {
     home = await mkdtemp(join(tmpdir(), 'plant-store-failover-'));
     // PostgreSQL runs as another user than root.
     await chmod(home, 0o711);
-    primary = await PostgresServer.create(home);
+    primary = await PostgresServer.createMigrated(home);
     servers.push(primary);
-    await primary.start();
-    await primary.query('CREATE DATABASE plants', 'postgres');
-    await new Migrator({ url: primary.url() }).migrate();
     await addStandby();
   });
   afterAll(async () => {
@@ -47,12 +44,9 @@ describe('A database of two hosts', () => {
   });
 
   async function addStandby(inPlaceOf?: PostgresServer): Promise<void> {
-    await primary.end('SIGINT');
-    standby = await primary.copyAsStandby(inPlaceOf);
+    standby = await primary.startStandby(inPlaceOf);
     servers.push(standby);
-    await Promise.all([primary.start(), standby.start()]);
-    await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
-    await primary.query('SELECT pg_reload_conf()');
+    await primary.set('synchronous_standby_names', '*');
     const sql = `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'`;
     await until(async () => (await primary.query(sql)).length === 1);
   }

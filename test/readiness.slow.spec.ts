@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { Migrator } from '../src/index.js';
-import { PostgresServer } from './faults/postgres-server.js';
 import { CreatingClients } from './support/creating-clients.js';
+import { PostgresServer } from './support/postgres-server.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { TableLock } from './support/table-lock.js';
 import { TcpProxy } from './support/tcp-proxy.js';
@@ -183,14 +182,8 @@ describe('A store whose address leads to a standby for a while', () => {
   let standby: PostgresServer;
 
   beforeAll(async () => {
-    primary = await PostgresServer.create();
-    await primary.start();
-    await primary.query('CREATE DATABASE plants', 'postgres');
-    await new Migrator({ url: primary.url() }).migrate();
-    await primary.end('SIGINT');
-    standby = await primary.copyAsStandby();
-    await primary.start();
-    await standby.start();
+    primary = await PostgresServer.createMigrated();
+    standby = await primary.startStandby();
   });
   afterAll(async () => {
     await standby.remove();

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Migrator } from '../src/index.js';
-import { PostgresServer } from './faults/postgres-server.js';
 import { CreatingClients } from './support/creating-clients.js';
+import { PostgresServer } from './support/postgres-server.js';
 import { ProxiedStore } from './support/proxied-store.js';
 import { startStoreOn, type Store } from './support/store.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -24,10 +23,7 @@ describe('Sessions of a store', () => {
   let store: Store;
 
   beforeAll(async () => {
-    server = await PostgresServer.create();
-    await server.start();
-    await server.query('CREATE DATABASE plants', 'postgres');
-    await new Migrator({ url: server.url() }).migrate();
+    server = await PostgresServer.createMigrated();
   });
   afterAll(() => server.remove());
   beforeEach(async () => {
@@ -42,8 +38,7 @@ describe('Sessions of a store', () => {
   it('should not exceed the pool while the synchronous standby is away, and create plants when it is back', async () => {
     await using clients = CreatingClients.start(store.port, CLIENTS);
     await until(() => clients.created.length > CLIENTS);
-    await server.query(`ALTER SYSTEM SET synchronous_standby_names TO 'nobody'`);
-    await server.query('SELECT pg_reload_conf()');
+    await server.set('synchronous_standby_names', 'nobody');
     await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
 
     let most = 0;
@@ -55,15 +50,13 @@ describe('Sessions of a store', () => {
     expect(most).toBeLessThanOrEqual(POOL_SIZE);
 
     const created = clients.created.length;
-    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
-    await server.query('SELECT pg_reload_conf()');
+    await server.set('synchronous_standby_names', '');
     await until(() => clients.created.length > created + CLIENTS);
     await clients.stop();
   });
 
   it('should not hold up a stop', async () => {
-    await server.query(`ALTER SYSTEM SET synchronous_standby_names TO 'nobody'`);
-    await server.query('SELECT pg_reload_conf()');
+    await server.set('synchronous_standby_names', 'nobody');
     const answers = Array.from({ length: POOL_SIZE }, (_, id) => store.post(`{"id":${-1 - id},"name":"Rose"}`));
     const errors = (await Promise.all(answers)).map(({ body }) => body);
     expect(errors.filter((body) => body.includes('50400')).length).toBeGreaterThan(0);
@@ -71,8 +64,7 @@ describe('Sessions of a store', () => {
     await store.stop();
     expect(performance.now() - before).toBeLessThan(2 * STORAGE_TIMEOUT);
     await until(async () => (await sessions()).every(({ wait_event }) => wait_event === 'SyncRep'));
-    await server.query('ALTER SYSTEM RESET synchronous_standby_names');
-    await server.query('SELECT pg_reload_conf()');
+    await server.set('synchronous_standby_names', '');
     await until(async () => (await sessions()).length === 0);
     store = await start();
   });

@@ -15,10 +15,12 @@ const ORDER_MS = 100;
 const SILENCE_MS = 200;
 /** Limit of the answer of a host whose connections are silent. */
 const DOUBT_MS = 500;
+/** SQLSTATE of PgBouncer where it has no connection to its server. */
+const NO_SERVER = '08P01';
 
 const FIND_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
-/** What pg's types leave out of a client. */
+/** What pg's types leave out of a client. Its options do not serve: a pool makes a client before a host is chosen. */
 type Internals = Readonly<{
   connectionParameters: object;
   connection: { stream: Socket };
@@ -51,7 +53,8 @@ export function clientOf(database: DatabaseUrl): typeof pg.Client {
  */
 class HostList {
   private search: Promise<DatabaseHost> | undefined;
-  private readonly open = new Map<pg.Client, DatabaseHost>();
+  /** By the socket below TLS. */
+  private readonly open = new Map<Socket, DatabaseHost>();
   private readonly doubted = new Set<DatabaseHost>();
 
   constructor(private readonly database: DatabaseUrl) {}
@@ -67,17 +70,17 @@ class HostList {
     });
     givenUp.catch(ignore);
     const host = await Promise.race([this.find(), givenUp]);
-    this.open.set(leadTo(client, host), host);
+    leadTo(client, host);
+    this.open.set(stream, host);
     let heard = -1;
     const inspect = (): void => {
-      const { connection, readyForQuery } = internals(client);
-      if (readyForQuery !== true && connection.stream.bytesRead === heard) void this.doubt(host);
-      heard = connection.stream.bytesRead;
+      if (internals(client).readyForQuery !== true && stream.bytesRead === heard) void this.doubt(host);
+      heard = stream.bytesRead;
     };
     const timer = this.database.hosts.length > 1 ? setInterval(inspect, SILENCE_MS).unref() : undefined;
-    client.once('end', () => {
+    stream.once('close', () => {
       clearInterval(timer);
-      this.open.delete(client);
+      this.open.delete(stream);
     });
     return connectTo();
   }
@@ -134,12 +137,13 @@ class HostList {
     // With "too many clients", for example, a host answers that works.
     const lives = await this.ask(host, DOUBT_MS).then(
       () => true,
-      (error: unknown) => ![undefined, READ_ONLY].includes(sqlStateOf(error)),
+      (error: unknown) => ![undefined, READ_ONLY, NO_SERVER].includes(sqlStateOf(error)),
     );
     const others = this.database.hosts.filter((other) => other !== host);
     if (lives) await sleep(ASK_TIMEOUT_MS, undefined, { ref: false });
     else if (await Promise.any(others.map((other) => this.ask(other))).catch(ignore)) {
-      for (const [client, its] of this.open) if (its === host) destroy(client);
+      const reason = new Error('the host does not answer, and another one is used');
+      for (const [stream, its] of this.open) if (its === host) stream.destroy(reason);
     }
     this.doubted.delete(host);
   }
@@ -157,10 +161,6 @@ function leadTo(client: pg.Client, { host, port }: DatabaseHost): pg.Client {
   // pg searches the password file for them.
   Object.assign(internals(client).connectionParameters, { host, port });
   return Object.assign(client, { host, port });
-}
-
-function destroy(client: pg.Client): void {
-  internals(client).connection.stream.destroy(new Error('the host does not answer, and another one is used'));
 }
 
 function ignore(): void {

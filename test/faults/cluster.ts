@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../support/free-port.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { PlantStoreProcess } from '../support/process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { PostgresServer } from './postgres-server.js';
 
 const run = promisify(execFile);
 // This file runs from a build of its own, four folders below the package.
@@ -77,10 +77,8 @@ export class Cluster implements AsyncDisposable {
 
   /** Stops the primary, makes a standby of its data, and starts both. */
   async addStandby({ synchronous }: { synchronous: boolean }): Promise<void> {
-    await this.primary.end('SIGINT');
-    this.standby = await this.primary.copyAsStandby();
-    await Promise.all([this.primary.start(), this.standby.start()]);
-    await this.set('synchronous_standby_names', synchronous ? '*' : '');
+    this.standby = await this.primary.startStandby();
+    await this.primary.set('synchronous_standby_names', synchronous ? '*' : '');
     const state = synchronous ? 'sync' : 'async';
     await until(async () => {
       const sql = `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = '${state}'`;
@@ -89,7 +87,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   async removeStandby(): Promise<void> {
-    await this.set('synchronous_standby_names', '');
+    await this.primary.set('synchronous_standby_names', '');
     await this.standby?.remove();
     this.standby = undefined;
   }
@@ -102,15 +100,9 @@ export class Cluster implements AsyncDisposable {
     await standby.query('SELECT pg_promote()');
     this.primary = standby;
     this.standby = undefined;
-    await this.set('synchronous_standby_names', '');
+    await this.primary.set('synchronous_standby_names', '');
     this.address.leadTo(standby.url('plants'));
     await primary.remove();
-  }
-
-  /** Sets a setting of the server without a restart. */
-  async set(name: string, value: string): Promise<void> {
-    await this.primary.query(`ALTER SYSTEM SET ${name} = '${value}'`);
-    await this.primary.query('SELECT pg_reload_conf()');
   }
 
   /** Resolves with the time at which a new connection to the address could create a plant. */

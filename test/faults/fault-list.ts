@@ -214,10 +214,10 @@ const ofServers: Fault[] = [
   {
     name: 'server set to read-only for 2 s',
     async inject(cluster) {
-      await cluster.set('default_transaction_read_only', 'on');
+      await cluster.primary.set('default_transaction_read_only', 'on');
       await sleep(2000);
     },
-    restore: (cluster) => cluster.set('default_transaction_read_only', 'off'),
+    restore: (cluster) => cluster.primary.set('default_transaction_read_only', 'off'),
   },
   {
     name: 'address leads to a standby for 2 s; its connections are kept',

@@ -6,19 +6,18 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { Migrator } from '../../src/database/migrations/migrator.js';
 import { findPostgresPackage, PostgresBinaries } from '../../src/dev-postgres/binaries.js';
 import { initdb } from '../../src/dev-postgres/data-directory.js';
 import { ServerUser } from '../../src/dev-postgres/server-home.js';
 import { serverEnvironment } from '../../src/dev-postgres/server.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from './free-port.js';
 
 const run = promisify(execFile);
 
 const PASSWORD = 'faults';
 const START_TIMEOUT_MS = 60_000;
 const SETTINGS = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
   fsync: 'on',
   full_page_writes: 'on',
   max_connections: 60,
@@ -29,24 +28,51 @@ const SETTINGS = {
   wal_retrieve_retry_interval: '100ms',
 };
 
+interface Installation {
+  /** The executable. */
+  readonly postgres: string;
+  readonly user: ServerUser;
+  readonly settings: Readonly<Record<string, string | number>>;
+  /** Not in the terminal's process group: at Ctrl-C something else ends it. */
+  readonly detached: boolean;
+}
+
+/** The user that servers run as: PostgreSQL refuses to run as root. */
+export async function serverUser(): Promise<ServerUser> {
+  return process.getuid?.() === 0 ? ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
+}
+
 /** A PostgreSQL server that waits for its disk, and whose processes can be killed, stopped, copied and started again. */
 export class PostgresServer {
   private child: ChildProcess | undefined;
 
-  private constructor(
+  constructor(
     private readonly folder: string,
-    private readonly binaries: PostgresBinaries,
-    readonly user: ServerUser,
-    private readonly port: number,
+    private readonly installation: Installation,
+    readonly port: number,
   ) {}
 
-  /** In a folder of its own in `home`. */
+  /** Of the embedded PostgreSQL, in a folder of its own in `home`. */
   static async create(home = tmpdir()): Promise<PostgresServer> {
-    const user = process.getuid?.() === 0 ? await ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
+    const user = await serverUser();
     const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
     await initdb(folder, binaries, user, PASSWORD);
-    return new PostgresServer(folder, binaries, user, await freePort());
+    const installation = { postgres: binaries.postgres, user, settings: SETTINGS, detached: true };
+    return new PostgresServer(folder, installation, await freePort());
+  }
+
+  /** Started, with the tables of the store in the database `plants`. In suites only: the build of the faults holds no migrations. */
+  static async createMigrated(home?: string): Promise<PostgresServer> {
+    const server = await PostgresServer.create(home);
+    await server.start();
+    await server.query('CREATE DATABASE plants', 'postgres');
+    await new Migrator({ url: server.url() }).migrate();
+    return server;
+  }
+
+  get user(): ServerUser {
+    return this.installation.user;
   }
 
   get data(): string {
@@ -68,7 +94,10 @@ export class PostgresServer {
         () => false,
       );
       if (isReady) return;
-      if (performance.now() > deadline) throw new Error(`PostgreSQL did not start:\n${await this.logEnd()}`);
+      if (performance.now() > deadline) {
+        const logEnd = (await this.log().catch(() => '')).split('\n').slice(-15);
+        throw new Error(`PostgreSQL did not start:\n${logEnd.join('\n')}`);
+      }
       await sleep(10);
     }
   }
@@ -106,10 +135,11 @@ export class PostgresServer {
     }
   }
 
-  /** A stopped server's data, as a standby of it, at the port of a server that is gone if one is given; both have to be started. */
-  async copyAsStandby(inPlaceOf?: PostgresServer): Promise<PostgresServer> {
+  /** Stops it, copies its data, and starts it and the copy as its standby, at the port of a server that is gone if one is given. */
+  async startStandby(inPlaceOf?: PostgresServer): Promise<PostgresServer> {
+    await this.end('SIGINT');
     const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
-    const standby = new PostgresServer(folder, this.binaries, this.user, inPlaceOf?.port ?? (await freePort()));
+    const standby = new PostgresServer(folder, this.installation, inPlaceOf?.port ?? (await freePort()));
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
     const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
@@ -117,19 +147,26 @@ export class PostgresServer {
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
     const { uid, gid } = this.user.ids ?? {};
     if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid ?? uid}`, folder]);
+    await Promise.all([this.start(), standby.start()]);
     return standby;
   }
 
-  /** As the superuser, and not through the address that the service uses. */
-  async query<Row extends pg.QueryResultRow>(sql: string, database?: string): Promise<Row[]> {
+  /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
+  async query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.url('postgres', database) });
     client.on('error', () => undefined);
     try {
       await client.connect();
-      return (await client.query<Row>(sql)).rows;
+      return (await client.query(sql)).rows as Row[];
     } finally {
       await client.end().catch(() => undefined);
     }
+  }
+
+  /** Sets a setting of the server without a restart. */
+  async set(name: string, value: string): Promise<void> {
+    await this.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+    await this.query('SELECT pg_reload_conf()');
   }
 
   async remove(): Promise<void> {
@@ -137,9 +174,9 @@ export class PostgresServer {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  async logEnd(): Promise<string> {
-    const log = await readFile(join(this.folder, 'log'), 'utf8').catch(() => '');
-    return log.split('\n').slice(-15).join('\n');
+  /** What it has logged: with `log_statement = 'all'` each statement, also those that other servers send. */
+  log(): Promise<string> {
+    return readFile(join(this.folder, 'log'), 'utf8');
   }
 
   private hasEnded(): boolean {
@@ -147,19 +184,18 @@ export class PostgresServer {
   }
 
   private async spawn(): Promise<void> {
-    const settings = Object.entries({ ...SETTINGS, port: this.port }).flatMap(([name, value]) => [
-      '-c',
-      `${name}=${value}`,
-    ]);
+    const { postgres, user, detached } = this.installation;
+    const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: this.port };
+    const settings = Object.entries({ ...this.installation.settings, ...own });
+    const args = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(join(this.folder, 'log'), 'a', 0o600);
     try {
-      this.child = spawn(this.binaries.postgres, ['-D', this.data, ...settings], {
-        ...this.user.ids,
+      this.child = spawn(postgres, ['-D', this.data, ...args], {
+        ...user.ids,
         cwd: this.folder,
         env: serverEnvironment(),
         stdio: ['ignore', log.fd, log.fd],
-        // Not in the terminal's process group: at Ctrl-C the harness ends it.
-        detached: true,
+        detached,
       });
       await once(this.child, 'spawn');
     } finally {
