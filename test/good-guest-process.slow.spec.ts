@@ -42,7 +42,7 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [SCRIPT, platform, database.url, TOKEN, ...spoiled],
-      { env: { PATH: process.env.PATH }, timeout: 25_000 },
+      { env: { PATH: process.env.PATH }, timeout: 50_000 },
     );
     // What the store has to log it gives to the host's logger.
     expect(stderr).toBe('');

@@ -6,6 +6,7 @@ import { bearer, issueToken, type StoredToken } from './support/issued-token.js'
 import { PlantStoreProcess } from './support/process.js';
 import { ProxiedStore } from './support/proxied-store.js';
 import type { RawResponse } from './support/raw-connection.js';
+import { expectWithin, Stopwatch } from './support/stopwatch.js';
 import { endTokenSessions, errorOf, NO_PLANT } from './support/store-instances.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
@@ -89,9 +90,7 @@ describe('Issued access tokens without their database', () => {
   it('should be wrong within 2 s after they were revoked where the connection falls silent, and another can be made', async () => {
     store.proxy.freezeOpen();
     await revoke();
-    const start = performance.now();
-    await until(async () => (await verdict(known.token)) === 40101);
-    expect(performance.now() - start).toBeLessThan(2000);
+    await expectWithin(2000, async () => (await verdict(known.token)) === 40101);
   });
 
   it('should be wrong soon after they were revoked where the next connection hangs as well', async () => {
@@ -176,9 +175,9 @@ describe('The connection for access tokens', () => {
     // Waits for the database, or is refused by then.
     const unknown = Promise.resolve(verifier.verify(makeToken())).catch((error: unknown) => error);
 
-    const start = performance.now();
+    using stopwatch = new Stopwatch();
     await verifier.onApplicationShutdown();
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(stopwatch.elapsed).toBeLessThan(3000);
     expect(await unknown).not.toHaveProperty('scopes');
     await expect(verifier.verify(makeToken())).rejects.toThrow('shut down');
     proxy.restore();
@@ -201,6 +200,8 @@ describe('The connection for access tokens', () => {
           ({ context, message }) => context === 'IssuedTokenVerifier' && String(message).includes(text),
         );
       expect(errorOf(await service.post(NO_PLANT, bearer(token)))).toBe(40003);
+      // This one is looked up once the use of the other is recorded, which the log would say too if it failed.
+      expect(errorOf(await service.post(NO_PLANT, bearer(makeToken())))).toBe(40101);
       proxy.reset();
       for (let i = 0; i < 5; i++) expect(errorOf(await service.post(NO_PLANT, bearer(makeToken())))).toBe(50300);
       expect(lines('cannot be looked up')).toHaveLength(1);

@@ -6,6 +6,9 @@ import { json } from './support/key-server.js';
 import { TrustingStore } from './support/trusting-store.js';
 import { until } from './support/until.js';
 
+/** At once: a slow machine may send few more before the issuer is asked again. */
+const MANY = 100;
+
 describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
   let scene: TrustingStore;
 
@@ -42,14 +45,16 @@ describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
     // Until it has asked, so that it is known to have been made to.
     let sent = 0;
     while (issuer.keyRequests < 2) {
-      const strange = Array.from({ length: 20 }, () => issuer.forge({}, { kid: `strange-${sent++}` }, scene.keys.b));
+      const strange = Array.from({ length: sent === 0 ? MANY : 20 }, () =>
+        issuer.forge({}, { kid: `strange-${sent++}` }, scene.keys.b),
+      );
       const outcomes = await Promise.all(strange.map((one) => outcomeOf(instance, one)));
       expect(new Set(outcomes)).toEqual(new Set([40101]));
       expect(await outcomeOf(instance, token)).toBe(200);
     }
 
     expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldownMs * 0.9);
-    expect(sent).toBeGreaterThan(100);
+    expect(sent).toBeGreaterThan(MANY);
   });
 
   it('should not be made to ask by them while the issuer is broken either', async () => {
@@ -58,11 +63,13 @@ describe(`${JwtVerifier.name}, and the keys of its issuer`, () => {
     const begin = performance.now();
     let sent = 0;
     while (server.requests.length < 2) {
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(instance, token)));
+      const outcomes = await Promise.all(
+        Array.from({ length: sent === 0 ? MANY : 20 }, () => outcomeOf(instance, token)),
+      );
       expect(new Set(outcomes)).toEqual(new Set([50300]));
-      sent += 20;
+      sent += outcomes.length;
     }
     expect(performance.now() - begin).toBeGreaterThan(KEYS_TIMING.cooldownMs * 0.9);
-    expect(sent).toBeGreaterThan(100);
+    expect(sent).toBeGreaterThan(MANY);
   });
 });

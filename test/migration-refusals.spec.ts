@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
+import { freePort } from './support/free-port.js';
 import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';
 
@@ -121,11 +120,7 @@ describe(MigrationError.name, () => {
   });
 
   it('should say which database is out of reach, without its password', async () => {
-    const server = createServer().listen(0, 'localhost');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
+    const port = await freePort();
     const migrator = new Migrator({ url: `postgresql://gardener:not-to-be-told@localhost:${port}/plants` });
     for (const error of await Promise.all([
       failureOf(migrator.migrate()),
@@ -134,7 +129,7 @@ describe(MigrationError.name, () => {
     ])) {
       expect(error.code).toBe('unreachable');
       expect(error.message).toMatch(
-        `cannot connect to database plants at localhost:${port} as gardener: connect ECONN`,
+        new RegExp(`cannot connect to database plants at localhost:${port} as gardener: .*connect ECONNREFUSED`),
       );
       expect(error.message).not.toMatch('not-to-be-told');
     }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { CreatingClients } from './support/creating-clients.js';
 import { PostgresServer } from './support/postgres-server.js';
+import { expectWithin } from './support/stopwatch.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { TableLock } from './support/table-lock.js';
 import { TcpProxy } from './support/tcp-proxy.js';
@@ -26,14 +27,11 @@ async function readiness({ managementPort }: Store): Promise<{ status: number; r
 }
 
 /** Asks often, as several balancers do. */
-async function expectReadiness(store: Store, status: number, reason = ''): Promise<void> {
-  const before = performance.now();
-  await until(async () => {
+const expectReadiness = (store: Store, status: number, reason = ''): Promise<void> =>
+  expectWithin(MAX_DELAY_MS, async () => {
     const answer = await readiness(store);
     return answer.status === status && answer.reason.includes(reason);
   });
-  expect(performance.now() - before).toBeLessThan(MAX_DELAY_MS);
-}
 
 const plant = (id: number): string => JSON.stringify({ id, name: 'Rose' });
 

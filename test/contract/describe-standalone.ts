@@ -43,7 +43,7 @@ export function describeStandalone(
     });
 
     describe('and a short REQUEST_TIMEOUT', () => {
-      describeTimeouts(start({ ERROR_STATUS, REQUEST_TIMEOUT: '300' }), 300);
+      describeTimeouts(start({ ERROR_STATUS, REQUEST_TIMEOUT: '600' }), 600);
     });
   });
 }

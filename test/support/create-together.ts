@@ -1,6 +1,9 @@
 import { expect } from '@jest/globals';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 import { postHead, type RequestHeaders } from './request.js';
+import { stall } from './stall.js';
+
+const DELIVERY_MS = 20;
 
 export interface TogetherCreate {
   body: string;
@@ -23,6 +26,8 @@ export async function createTogether(
     for (const [index, { body, headers }] of creates.entries()) {
       connections[index]?.send(postHead('', body, headers) + body);
     }
+    // The system may hand over the last of them later than the first; the store, in this process, shall find all at once.
+    stall(DELIVERY_MS);
     return await Promise.all(connections.map((connection) => connection.response()));
   } finally {
     for (const connection of connections) connection.close();

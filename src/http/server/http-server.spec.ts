@@ -5,7 +5,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { onRequestAbort } from './broken-requests.js';
 import { createHttpServer } from './http-server.js';
 
-const REQUEST_TIMEOUT = 200;
+/** Longer than a slow machine takes between accepting a connection and reading what came on it. */
+const REQUEST_TIMEOUT = 400;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe(createHttpServer.name, () => {
@@ -37,7 +38,7 @@ describe(createHttpServer.name, () => {
   it('should leave a client the time to take its answer with pauses', async () => {
     const size = 20_000_000;
     // Longer than a busy machine keeps a client from taking anything.
-    const timeout = 5 * REQUEST_TIMEOUT;
+    const timeout = 2.5 * REQUEST_TIMEOUT;
     const client = await open((_request, response) => {
       response.setHeader('Connection', 'close');
       response.end(Buffer.alloc(size));
@@ -65,9 +66,11 @@ describe(createHttpServer.name, () => {
   });
 
   it('should not take a request for late whose body nobody took in time', async () => {
+    const timeout = 2.5 * REQUEST_TIMEOUT;
     const client = await open((request, response) => {
-      setTimeout(() => request.resume().on('end', () => response.end('whole')), 1.7 * REQUEST_TIMEOUT);
-    });
+      // It is found late after 1.25 times the timeout at the latest, and has the whole timeout once more.
+      setTimeout(() => request.resume().on('end', () => response.end('whole')), 1.4 * timeout);
+    }, timeout);
     client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${' '.repeat(1_000_000)}`);
     let text = '';
     client.setEncoding('latin1').on('data', (chunk) => (text += String(chunk)));
