@@ -15,7 +15,8 @@ export async function createTestDatabase({ migrated = true }: { migrated?: boole
   const name = databaseName(randomBytes(6).toString('hex'));
   await onServer(async (server) => {
     const template = migrated ? await migratedTemplate(server) : 'template1';
-    await server.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`);
+    // Copying files takes a quarter of what copying pages through the log does.
+    await server.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" STRATEGY file_copy`);
   });
   const url = databaseUrl(name);
   return {
