@@ -20,7 +20,14 @@ export default {
     '\\.ts$': ['@swc/jest', swc],
     '\\.cts$': ['@swc/jest', { ...swc, module: { type: 'commonjs' } }],
   },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^(\\.{1,2}/.*)\\.cjs$': ['$1.cts', '$1.cjs'] },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^(\\.{1,2}/.*)\\.cjs$': ['$1.cts', '$1.cjs'],
+    // Jest loads every module anew for each suite. These packages have a thousand, and a bundle with the same content.
+    '^rxjs(?:/operators)?$': '<rootDir>/node_modules/rxjs/dist/bundles/rxjs.umd.js',
+    '^class-validator$': '<rootDir>/node_modules/class-validator/bundles/class-validator.umd.js',
+    '^es-toolkit/compat$': '<rootDir>/node_modules/es-toolkit/dist/browser.global.js',
+  },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],

@@ -1,134 +1,149 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { describeWithPgBouncer, PgBouncer } from './support/pgbouncer.js';
-import { PostgresServer } from './support/postgres-server.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { MigrationError } from '../src/database/migrations/migration-status.js';
+import { Migrator } from '../src/database/migrations/migrator.js';
+import { freePort } from './support/free-port.js';
+import { issueToken } from './support/issued-token.js';
+import { expectRefusal } from './support/refusal.js';
+import { Stopwatch } from './support/stopwatch.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { TcpProxy } from './support/tcp-proxy.js';
+import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 import { until } from './support/until.js';
 
-/** Less than a statement would wait for a host that does not answer. */
-const SOON_MS = 10_000;
-const STORAGE_TIMEOUT = '30000';
+/** Less than a silent host would take: the time limit of the database. */
+const SOON_MS = 4000;
+const REFUSAL = 'SFATAL\0VFATAL\0C53300\0Mtoo many clients\0\0';
+const TOO_MANY_CLIENTS = `E\0\0\0${String.fromCharCode(REFUSAL.length + 4)}${REFUSAL}`;
 
-let server: PostgresServer;
-let store: Store | undefined;
-
-beforeAll(async () => {
-  server = await PostgresServer.createMigrated();
-});
-afterAll(() => server.remove());
-afterEach(async () => {
-  await store?.stop();
-  store = undefined;
-  await server.query('TRUNCATE plants');
-});
-
-async function start(hosts: string[], parameters: string): Promise<void> {
-  const url = `${server.url().replace(/@[^/]*/, `@${hosts.join()}`)}?target_session_attrs=read-write&${parameters}`;
-  store = await startStoreOn({ url } as Store['database'], { ERROR_STATUS: 'semantic', STORAGE_TIMEOUT });
-}
-const create = async (id: number): Promise<number | undefined> =>
-  (await store?.post(`{"id":${id},"name":"Rose"}`))?.status;
-const portOf = ({ url }: TcpProxy): string => new URL(url).port;
-
-describe('A database of several hosts with TLS', () => {
+describe('A database of several hosts', () => {
+  let database: TestDatabase;
   let first: TcpProxy;
   let second: TcpProxy;
-  let trusted: string;
+  let store: Store | undefined;
 
-  beforeAll(async () => {
-    trusted = join(server.data, 'trusted.pem');
-    await makeCertificate('first', 'DNS:localhost');
-    await makeCertificate('second', 'IP:127.0.0.1');
-    await makeCertificate('elsewhere', 'DNS:elsewhere.example');
-    await makeCertificate('foreign', 'DNS:localhost,IP:127.0.0.1');
-    const known = ['first', 'second', 'elsewhere'].map((name) => readFile(join(server.data, name)));
-    await writeFile(trusted, Buffer.concat(await Promise.all(known)));
-  });
   beforeEach(async () => {
-    first = await TcpProxy.start(server.url());
-    second = await TcpProxy.start(server.url());
+    database = await createTestDatabase();
+    first = await TcpProxy.start(database.url);
+    second = await TcpProxy.start(database.url);
   });
-  afterEach(() => Promise.all([first.close(), second.close()]));
+  afterEach(async () => {
+    for (const proxy of [first, second]) proxy.restore();
+    await store?.stop();
+    store = undefined;
+    await Promise.all([first.close(), second.close()]);
+    await database.drop();
+  });
 
-  /** Signed by itself, so that it is its own authority, and with its key in one file. */
-  async function makeCertificate(name: string, names: string): Promise<void> {
-    const file = join(server.data, name);
-    const options = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${name} -addext subjectAltName=${names}`;
-    await promisify(execFile)('openssl', ['req', ...options.split(' '), '-keyout', file, '-out', file]);
-    await server.user.own(file);
-  }
-  /** From now on new connections get this certificate. */
-  async function present(name: string): Promise<void> {
-    for (const setting of ['ssl_cert_file', 'ssl_key_file']) await server.set(setting, name);
-    await server.set('ssl', 'on');
-    const current = `SELECT WHERE current_setting('ssl_key_file') = '${name}' AND current_setting('ssl')::boolean`;
-    await until(async () => (await server.query(current)).length === 1);
-  }
-  const hosts = (): [string, string] => [`localhost:${portOf(first)}`, `127.0.0.1:${portOf(second)}`];
-  const parameters = (): string => `sslmode=verify-full&sslrootcert=${trusted}`;
+  const urlOf = (hosts: string[], parameters = '?target_session_attrs=read-write'): string =>
+    database.url.replace(/@[^/]*/, `@${hosts.join()}`).replace(/\?.*|$/, parameters);
+  const hostOf = ({ url }: TcpProxy): string => new URL(url).host;
+  const start = async (url: string): Promise<Store> =>
+    (store = await startStoreOn({ ...database, url }, { ERROR_STATUS: 'semantic' }));
+  const create = async (id: number, headers = {}) => store?.post(`{"id":${id},"name":"Rose"}`, headers);
+  const readiness = async (): Promise<unknown> =>
+    (await fetch(`http://127.0.0.1:${store?.managementPort}/readyz`)).json();
 
-  it('should verify each host by its own name, and refuse no other with it', async () => {
-    await present('second');
-    await start(hosts(), parameters());
-    expect(await create(1)).toBe(200);
-    await until(() => first.connections === 0);
-    expect(second.connections).toBeGreaterThan(0);
+  it('should be used where only the last takes connections', async () => {
+    const closed = `127.0.0.1:${await freePort()}`;
+    await start(urlOf([closed, hostOf(second)]));
+    expect(await create(1)).toMatchObject({ status: 200 });
+  });
 
-    await present('first');
-    second.freeze();
-    const silent = performance.now();
-    expect(await create(2)).toBe(200);
-    expect(performance.now() - silent).toBeLessThan(SOON_MS);
-    second.restore();
+  it.each(['?target_session_attrs=read-write', ''])(
+    'should not wait for one that is silent (%s)',
+    async (parameters) => {
+      first.freeze();
+      using stopwatch = new Stopwatch();
+      await start(urlOf([hostOf(first), hostOf(second)], parameters));
+      expect(await create(1)).toMatchObject({ status: 200 });
+      expect(stopwatch.elapsed).toBeLessThan(SOON_MS);
+    },
+  );
+
+  it('should be used in their order', async () => {
+    await start(urlOf([hostOf(first), hostOf(second)], ''));
+    expect(await create(1)).toMatchObject({ status: 200 });
     await until(() => second.connections === 0);
     expect(first.connections).toBeGreaterThan(0);
-    expect(
-      await server.query(`SELECT FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-      WHERE application_name LIKE 'plant-store%' AND NOT ssl`),
-    ).toEqual([]);
   });
 
-  it.each([
-    ['names none of them', 'elsewhere', 'does not match'],
-    ['is of an unknown authority', 'foreign', 'self-signed'],
-  ])('should use none where the certificate %s', async (_, name, reason) => {
-    await present(name);
-    const failure = await start(hosts(), parameters()).catch((error: unknown) => error);
-    const [one, other] = hosts();
-    expect(String(failure)).toMatch(new RegExp(`: ${one}: .*${reason}.*; ${other}: .*${reason}`));
+  it('should leave one that falls silent, with its idle connections and those that wait', async () => {
+    await start(urlOf([hostOf(first), hostOf(second)]));
+    const token = await issueToken(database);
+    await Promise.all([1, 2, 3].map((id) => create(id, token.headers)));
+    first.freeze();
+    using stopwatch = new Stopwatch();
+    const answers = await Promise.all([4, 5, 6].map((id) => create(id, token.headers)));
+    expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 200]);
+    expect(stopwatch.elapsed).toBeLessThan(SOON_MS);
   });
-});
 
-describeWithPgBouncer('A database of several hosts that are PgBouncers', () => {
-  it('should be used at a pooler of the primary, also after another one is promoted', async () => {
-    const settings = { pool_mode: 'transaction' };
-    const standby = await server.startStandby();
+  const slowDown = async (): Promise<void> => {
+    const statement = `CREATE FUNCTION nap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END $$`;
+    await database.query(statement);
+    await database.query('CREATE TRIGGER nap BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION nap()');
+  };
+
+  it('should keep a statement that takes long', async () => {
+    await start(urlOf([hostOf(second), hostOf(first)]));
+    expect(await create(1)).toMatchObject({ status: 200 });
+    await slowDown();
+    const inserts = [first, second].map((proxy) => proxy.counting('INSERT INTO'));
+    expect(await create(2)).toMatchObject({ status: 200 });
+    expect(inserts.reduce((sum, { count }) => sum + count, 0)).toBeLessThan(2);
+  });
+
+  it('should keep a statement that takes long on a host that takes no more connections', async () => {
+    let isFull = false;
+    const busy = createServer((socket) => {
+      const onward = isFull ? undefined : connect(Number(new URL(second.url).port), '127.0.0.1');
+      socket.on('error', () => onward?.destroy());
+      if (onward) socket.pipe(onward.on('error', () => socket.destroy())).pipe(socket);
+      else socket.once('data', () => socket.end(TOO_MANY_CLIENTS));
+    }).listen(0, '127.0.0.1');
+    await once(busy, 'listening');
     try {
-      await using ofStandby = await PgBouncer.start(standby.url(), settings);
-      await using next = await PgBouncer.start(server.url(), settings);
-      const first = await PgBouncer.start(server.url(), settings);
-      const hosts = [ofStandby, first, next].map((pooler) => new URL(pooler.urlOf(server.url())).host);
-      await start(hosts, 'pgbouncer=true');
-      let id = 0;
-      const creates = async (): Promise<boolean> => (await create(++id)) === 200;
-      expect(await creates()).toBe(true);
-      await first[Symbol.asyncDispose]();
-      await until(creates);
-
-      await server.kill();
-      await standby.query('SELECT pg_promote()');
-      const promoted = performance.now();
-      await until(creates);
-      expect(performance.now() - promoted).toBeLessThan(SOON_MS);
-      await store?.stop();
-      store = undefined;
+      await start(urlOf([`127.0.0.1:${(busy.address() as AddressInfo).port}`, hostOf(first)]));
+      expect(await create(1)).toMatchObject({ status: 200 });
+      await slowDown();
+      isFull = true;
+      const inserts = first.counting('INSERT INTO');
+      expect(await create(2)).toMatchObject({ status: 200 });
+      expect(inserts.count).toBe(0);
     } finally {
-      await standby.remove();
-      await server.start();
+      busy.close();
     }
+  });
+
+  it('should answer that nothing was written while none can be reached, and go on afterwards', async () => {
+    await start(urlOf([hostOf(first), hostOf(second)]));
+    first.reset();
+    second.reset();
+    await until(() => first.connections + second.connections === 0);
+    const answer = await create(1);
+    expect(answer && expectRefusal(answer, 50300, 'semantic')).toMatch('Nothing was written');
+    expect(await readiness()).toMatchObject({ reason: 'the database cannot be reached' });
+    second.restore();
+    await until(async () => (await create(1))?.status === 200);
+  });
+
+  it('should be left where it accepts no writes any more', async () => {
+    await start(urlOf([hostOf(first)]));
+    expect(await create(1)).toMatchObject({ status: 200 });
+    const name = new URL(database.url).pathname.slice(1);
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'plant-store'`;
+    await database.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+    await database.query(end);
+    await until(() => first.connections <= 1);
+    const answer = await create(2);
+    expect(answer && expectRefusal(answer, 50300, 'semantic')).toMatch('Nothing was written');
+    await until(async () => JSON.stringify(await readiness()).includes('accepts no writes'));
+    const failure = await new Migrator({ url: urlOf([hostOf(first)]) }).migrate().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MigrationError);
+    expect((failure as Error).message).toMatch(
+      new RegExp(`^cannot connect to database .*: ${hostOf(first)}: accepts no writes: it is read-only$`),
+    );
   });
 });

@@ -15,7 +15,10 @@ export async function createTestDatabase({ migrated = true }: { migrated?: boole
   const name = databaseName(randomBytes(6).toString('hex'));
   await onServer(async (server) => {
     const template = migrated ? await migratedTemplate(server) : 'template1';
-    await server.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`);
+    // Copying pages through the log takes four times as long. Before PostgreSQL 15 there is no such choice.
+    const { rows } = await server.query<{ number: string }>(`SELECT current_setting('server_version_num') AS number`);
+    const strategy = Number(rows[0]?.number) >= 150_000 ? 'STRATEGY file_copy' : '';
+    await server.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${strategy}`);
   });
   const url = databaseUrl(name);
   return {
