@@ -5,4 +5,6 @@ export default {
   ...config,
   testMatch: ['**/*.slow.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  // A start of the service takes a second, or ten on a busy machine.
+  testTimeout: 180_000,
 };

@@ -17,7 +17,7 @@ const servers = targets.filter((target) => target.kind === 'server').filter(({ r
 beforeAll(async () => {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
   await promisify(execFile)(process.execPath, [compiler, '-p', join(ROOT, 'bench/tsconfig.json')]);
-}, 60_000);
+});
 
 async function post(port: number, body: object, token: string): Promise<RawResponse> {
   using connection = await RawConnection.open(port);

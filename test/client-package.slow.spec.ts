@@ -30,7 +30,7 @@ describe('plant-store-client, installed alone', () => {
     await run('npm', 'install', tarball, '--offline', '--no-audit', '--no-fund', '--cache', join(folder, '.npm'));
     site = await ClientSite.start('plant-store-client', packageFolder);
     store = await startStore({ CORS_ORIGINS: site.origin });
-  }, 120_000);
+  });
   afterAll(async () => {
     await store.stop();
     await site[Symbol.asyncDispose]();

@@ -128,7 +128,7 @@ it('should have the doctor end although the database does not answer', async () 
   await database.drop();
   expect(code).toBe(1);
   expect(stdout).toMatch(/^fault +database +cannot connect to database .*timeout/m);
-}, 30_000);
+});
 
 describeWithPgBouncer('plant-store doctor, behind PgBouncer in transaction mode', () => {
   it('should say that the URL does not name the pooler, and be content where it does', async () => {

@@ -15,7 +15,7 @@ describe('The package', () => {
 
   beforeAll(async () => {
     host = await PackedHost.create();
-  }, 120_000);
+  });
   afterAll(() => host[Symbol.asyncDispose]());
 
   it('should hold the build, the migrations and what people read, and nothing else', async () => {
