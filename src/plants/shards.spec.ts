@@ -5,7 +5,7 @@ import { Citus } from '../database/citus.js';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import type { PlantStatements } from './plant-sql.js';
-import { hashInt8, ShardNode, Shards, WHOLE_TABLE } from './shards.js';
+import { hashInt8, Shard, ShardNode, Shards } from './shards.js';
 
 /** As PostgreSQL computes it. */
 const HASHES: readonly [bigint, number][] = [
@@ -33,7 +33,6 @@ describe(Shards.name, () => {
   let findShards: jest.SpiedFunction<Citus['findShards']>;
   let probe: jest.Mock<PlantStatements['probe']>;
   let isBusy: boolean;
-  let hashes: (ids: string[]) => { id: string; hash: string }[];
   const lines: unknown[] = [];
 
   beforeEach(() => {
@@ -48,9 +47,7 @@ describe(Shards.name, () => {
     findShards = jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(MAP);
     probe = jest.fn<PlantStatements['probe']>().mockResolvedValue();
     isBusy = false;
-    hashes = (ids) => ids.map((id) => ({ id, hash: String(hashInt8(BigInt(id))) }));
-    const query = (_: string, [ids]: [string[]]) => Promise.resolve(hashes(ids));
-    const database = { query, schema: 'public', isBusy: () => isBusy } as unknown as Database;
+    const database = { schema: 'public', isBusy: () => isBusy } as unknown as Database;
     shards = new Shards(database, { probe } as unknown as PlantStatements);
   });
   afterEach(() => {
@@ -66,7 +63,8 @@ describe(Shards.name, () => {
   it('should be the whole table where that is not distributed', async () => {
     findShards.mockResolvedValue([]);
     await shards.start();
-    expect(shards.find(id)).toBe(WHOLE_TABLE);
+    expect(shards.find(id)).toEqual(new Shard());
+    expect(shards.find(-id)).toBe(shards.find(id));
     expect(shards.nodes).toEqual([]);
     expect(lines).toEqual([]);
   });
@@ -74,7 +72,8 @@ describe(Shards.name, () => {
   it('should find the shard whose hashes begin at or below that of the id', async () => {
     await shards.start();
     for (const [each, hash] of HASHES) expect(nodeOf(each).name).toBe(hash < 0 ? 'a:1' : 'b:2');
-    expect(shards.nodes.map(({ probeId }) => nodeOf(BigInt(probeId)))).toEqual(shards.nodes);
+    await Promise.all(shards.nodes.map((node) => shards.check(node)));
+    expect(probe.mock.calls.map(([probed]) => nodeOf(probed))).toEqual(shards.nodes);
     expect(lines).toEqual(['The table plants has 2 shards, on a:1, b:2']);
   });
 
@@ -88,15 +87,6 @@ describe(Shards.name, () => {
     await jest.advanceTimersByTimeAsync(60_000);
     expect(shards.nodes).toEqual([before]);
     expect(nodeOf(-1n)).toBe(before);
-  });
-
-  it('should be the whole table where the database hashes in another way', async () => {
-    hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
-    await shards.start();
-    expect(shards.find(id)).toBe(WHOLE_TABLE);
-    expect(lines).toEqual([expect.stringContaining('unknown way')]);
-    await jest.advanceTimersByTimeAsync(120_000);
-    expect(lines).toHaveLength(1);
   });
 
   it('should count a node as away until a probe succeeds', async () => {
