@@ -42,29 +42,23 @@ export class ConnectionPool extends pg.Pool {
   private readonly overdue = new Set<pg.PoolClient>();
   private isInspecting = false;
 
-  constructor({
-    url,
-    password,
-    schema: ownSchema,
-    size = DEFAULT_POOL_SIZE,
-    timeout = DEFAULT_TIMEOUT,
-  }: UrlDatabaseOptions) {
-    const database = parseDatabaseUrl(url, password, ownSchema);
-    const { connectionString, schema, keepsStatements, isPooled } = database;
+  constructor(options: UrlDatabaseOptions) {
+    const { size = DEFAULT_POOL_SIZE, timeout = DEFAULT_TIMEOUT } = options;
+    const database = parseDatabaseUrl(options.url, options.password, options.schema);
     super({
-      connectionString,
+      connectionString: database.connectionString,
       Client: clientOf(database),
       max: size,
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses it, by default.
-      ...(!isPooled && { statement_timeout: timeout }),
+      ...(!database.isPooled && { statement_timeout: timeout }),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       application_name: 'plant-store',
     });
     logWarnings(database);
-    this.schema = schema;
-    this.keepsStatements = keepsStatements;
+    this.schema = database.schema;
+    this.keepsStatements = database.keepsStatements;
     this.timeout = timeout;
     this.on('connect', ignoreErrors);
     this.on('acquire', () => (this.inUse += 1));

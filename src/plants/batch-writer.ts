@@ -202,19 +202,14 @@ export class BatchWriter implements OnModuleInit {
     error: unknown,
     work: (batch: readonly PendingCreate[]) => Promise<void>,
   ): Promise<void> {
-    const isPassing = mayPass(error);
-    const isWaiting = (): boolean => batch.some(({ settled, isLate }) => !settled && !isLate);
-    if (isPassing && batch.some(({ settled }) => !settled)) {
-      // To a node that hangs, each statement would hold a connection.
+    const isPassing = mayPass(error) && batch.some(({ settled }) => !settled);
+    const hasTime = ({ settled, isLate }: PendingCreate): boolean => isPassing && !settled && !isLate;
+    // To a node that hangs, each statement would hold a connection.
+    if (isPassing)
       do await new Promise((done) => setTimeout(done, REPEAT_MS));
-      while (shard.node?.isAway && isWaiting());
-    }
-    const again: PendingCreate[] = [];
-    for (const pending of batch) {
-      if (pending.settled) continue;
-      if (isPassing && !pending.isLate) again.push(pending);
-      else pending.fail(error);
-    }
+      while (shard.node?.isAway && batch.some(hasTime));
+    const again = batch.filter(hasTime);
+    for (const pending of batch) if (!pending.settled && !again.includes(pending)) pending.fail(error);
     if (again.length > 0) await work(again);
   }
 
