@@ -33,7 +33,7 @@ const TEXTS = { scalarType: 'string', arity: 'list' } as const;
 const OUT_OF_RESOURCES = /^(?:53(?!300)|58|XX)/;
 
 /** The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. */
-export class Database {
+export class Database implements OnApplicationShutdown {
   /** Whether a statement has failed for lack of resources. Who finds that the database has enough again resets it. */
   isShort = false;
 
@@ -92,23 +92,18 @@ export class Database {
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };
 
-  /** Closes what was opened for the store, and nothing of the host's. */
-  close(): Promise<void> {
+  /**
+   * Closes what was opened for the store, and nothing of the host's. Not in `onModuleDestroy`, which Nest runs before the requests in
+   * flight are answered. Prisma's client is not disconnected: it would dispose of the adapter too, which can be done once only.
+   */
+  onApplicationShutdown(): Promise<void> {
     return this.adapter.dispose();
   }
 }
 
 @Injectable()
-export class PrismaService extends PrismaClient implements OnApplicationShutdown {
-  constructor(private readonly database: Database) {
+export class PrismaService extends PrismaClient {
+  constructor(database: Database) {
     super({ adapter: database.adapterFactory });
-  }
-
-  /**
-   * Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. Without `$disconnect()`: it would dispose
-   * of the adapter too, which can be done once only.
-   */
-  onApplicationShutdown(): Promise<void> {
-    return this.database.close();
   }
 }

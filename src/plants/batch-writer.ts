@@ -24,6 +24,8 @@ const OTHER_CONNECTIONS = 1;
 const MIN_SINGLE_INSERTS = 100;
 /** Plants of a rejected statement that are tried again at a time. */
 const MAX_SINGLE_WRITES = 4;
+/** A node is probed if a statement for it takes longer. */
+const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
 const REPEAT_MS = 50;
 
@@ -128,7 +130,7 @@ export class BatchWriter implements OnModuleInit {
     this.statistics.inFlight += batch.length;
     const plants = batch.map(({ plant }) => plant);
     const { node } = shard;
-    const suspicion = node && this.shards.checkLater(node, this.send);
+    const suspicion = node && setTimeout(() => void this.shards.check(node).then(this.send), SUSPECT_MS);
     const sentAt = performance.now();
     let stored: Set<string>;
     let failure: unknown;

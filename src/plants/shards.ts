@@ -11,8 +11,6 @@ import { isNodeFailure } from './storage-failure.js';
 const REFRESH_EVERY_MS = 60_000;
 /** From one probe of a node that is away to the next. */
 const PROBE_EVERY_MS = 500;
-/** A node is probed if a statement for it takes longer. */
-const SUSPECT_MS = 1000;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
 /** Ids that are tried until one belongs to the node that is to be probed. */
@@ -98,11 +96,6 @@ export class Shards implements OnApplicationShutdown {
       if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
       return error;
     }
-  }
-
-  /** Checks a node unless a statement for it is answered soon: then the timer is to be cleared. */
-  checkLater(node: ShardNode, onResult: () => void): NodeJS.Timeout {
-    return setTimeout(() => void this.check(node).then(onResult), SUSPECT_MS);
   }
 
   private async refresh(): Promise<void> {
