@@ -70,8 +70,7 @@ export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): 
   const { schema, description } = database;
   const place = `schema ${schema} of database ${description}`;
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
-  const connected = async (client: pg.Client): Promise<T> => {
-    const query: Query = async (sql, values) => (await client.query(sql, values)).rows as never;
+  const connected = async (query: Query, client: pg.Client): Promise<T> => {
     try {
       return await work({
         client,

@@ -58,10 +58,10 @@ export class Citus {
     return row && (row.node ?? 'its coordinator');
   }
 
-  /** Why a service must not start here, and what to warn of. A silent node keeps the connection busy afterwards. */
-  async inspect(): Promise<{ fault?: string; warnings: string[] }> {
+  /** What to warn of. Throws where a service must not start. A silent node keeps the connection busy afterwards. */
+  async inspect(): Promise<string[]> {
     const tables = await this.findTables();
-    if (!tables.has('plants')) return { warnings: [] };
+    if (!tables.has('plants')) return [];
     const missing = COPIED.filter((table) => tables.get(table)?.isCopied !== true).join(' and ');
     const advice = `plants is distributed, and ${missing} not copied to each node: run plant-store distribute`;
     // This session commits in the shards of its own node, and may differ from the role's other sessions.
@@ -82,8 +82,8 @@ export class Citus {
       { found: `synchronous_commit of the nodes is not known: ${reasonOf(error)}`, isFault: false },
     ]);
     const fault = doubts.find(({ isFault }) => isFault) ?? own;
-    if (fault) return { fault: fault.found, warnings: [] };
-    return { warnings: [...(missing === '' ? [] : [advice]), ...doubts.map(({ found }) => found)] };
+    if (fault) throw new Error(fault.found);
+    return [...(missing === '' ? [] : [advice]), ...doubts.map(({ found }) => found)];
   }
 
   /**

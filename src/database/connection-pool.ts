@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Histogram } from '../util/histogram.js';
@@ -13,7 +12,7 @@ import {
   READ_ONLY,
 } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
-import { clientOf } from './host-list.js';
+import { clientOf, giveUp, ignoreErrors, internalsOf } from './host-list.js';
 
 /** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -22,9 +21,6 @@ const INSPECT_EVERY_MS = 1000;
 
 const FIND_WORKING_SESSIONS = `SELECT pg_backend_pid() AS own,
   ARRAY(SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
-
-/** What pg's types leave out of a client: the process of the server that works for it, and the socket. */
-type Session = Readonly<{ processID: number; connection: { stream: Duplex } }>;
 
 /**
  * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be
@@ -46,29 +42,23 @@ export class ConnectionPool extends pg.Pool {
   private readonly overdue = new Set<pg.PoolClient>();
   private isInspecting = false;
 
-  constructor({
-    url,
-    password,
-    schema: ownSchema,
-    size = DEFAULT_POOL_SIZE,
-    timeout = DEFAULT_TIMEOUT,
-  }: UrlDatabaseOptions) {
-    const database = parseDatabaseUrl(url, password, ownSchema);
-    const { connectionString, schema, keepsStatements, isPooled } = database;
+  constructor(options: UrlDatabaseOptions) {
+    const { size = DEFAULT_POOL_SIZE, timeout = DEFAULT_TIMEOUT } = options;
+    const database = parseDatabaseUrl(options.url, options.password, options.schema);
     super({
-      connectionString,
+      connectionString: database.connectionString,
       Client: clientOf(database),
       max: size,
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses it, by default.
-      ...(!isPooled && { statement_timeout: timeout }),
+      ...(!database.isPooled && { statement_timeout: timeout }),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       application_name: 'plant-store',
     });
     logWarnings(database);
-    this.schema = schema;
-    this.keepsStatements = keepsStatements;
+    this.schema = database.schema;
+    this.keepsStatements = database.keepsStatements;
     this.timeout = timeout;
     this.on('connect', ignoreErrors);
     this.on('acquire', () => (this.inUse += 1));
@@ -115,7 +105,7 @@ export class ConnectionPool extends pg.Pool {
   }
 
   override async end(): Promise<void> {
-    for (const client of this.overdue) destroy(client);
+    for (const client of this.overdue) giveUp(client);
     await super.end();
   }
 
@@ -125,7 +115,7 @@ export class ConnectionPool extends pg.Pool {
     const sent = this.send(client, statement);
     return withinTime(sent, deadline - performance.now(), () => {
       this.overdue.add(client);
-      if (this.ending) destroy(client);
+      if (this.ending) giveUp(client);
       else void this.inspect();
       const error = this.timeUp();
       error.released = sent.catch(() => undefined);
@@ -193,14 +183,14 @@ export class ConnectionPool extends pg.Pool {
    */
   private async endDead(inspector: pg.PoolClient): Promise<boolean> {
     const asked = [...this.overdue];
-    const pids = asked.map((client) => sessionOf(client).processID);
+    const pids = asked.map((client) => internalsOf(client).processID);
     const answer = inspector.query<{ own: number; working: number[] }>(FIND_WORKING_SESSIONS, [pids]);
     const [row] = (await withinTime(answer, this.timeout, () => this.timeUp())).rows;
-    if (row?.own !== sessionOf(inspector).processID) return false;
+    if (row?.own !== internalsOf(inspector).processID) return false;
     for (const [i, client] of asked.entries()) {
       if (row.working.includes(pids[i] ?? 0) || !this.overdue.delete(client)) continue;
       this.logger.warn('A database connection was lost without a sign; another one replaces it');
-      destroy(client);
+      giveUp(client);
     }
     return true;
   }
@@ -209,23 +199,11 @@ export class ConnectionPool extends pg.Pool {
     for (let left = this.idleCount; left > 0; left--) {
       super.connect().then(
         (client) => {
-          destroy(client);
+          giveUp(client);
           client.release(true);
         },
         () => undefined,
       );
     }
   }
-}
-
-const sessionOf = (client: pg.PoolClient): Session => client as unknown as Session;
-
-/** A lost connection also fails the statement that is on it; without a listener, the event would end the process. */
-function ignoreErrors(client: pg.PoolClient): void {
-  client.on('error', () => undefined);
-}
-
-/** Ends a connection at once, in the midst of a statement too; its pool then removes it. */
-function destroy(client: pg.PoolClient): void {
-  sessionOf(client).connection.stream.destroy(new Error('the connection was given up'));
 }

@@ -40,10 +40,10 @@ const MAX_IDENTIFIER_BYTES = 63;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
-/** What pg does as libpq or node-postgres document it, or what is read here. */
-const OBEYED = (
-  'application_name dbname host idle_in_transaction_session_timeout lock_timeout options password pgbouncer port schema ssl sslcert ' +
-  'sslkey sslmode sslnegotiation sslrootcert statement_cache_size target_session_attrs uselibpqcompat user'
+/** What pg does as libpq or node-postgres document it. */
+const OBEYED_BY_PG = (
+  'application_name host idle_in_transaction_session_timeout lock_timeout options port ssl sslcert sslkey sslmode sslnegotiation ' +
+  'sslrootcert uselibpqcompat user'
 ).split(' ');
 /** Obeyed by the store itself. pg does not get them: it would take some for options of its own. */
 const READ_HERE = ['dbname', 'password', 'pgbouncer', 'schema', 'statement_cache_size', 'target_session_attrs'];
@@ -56,6 +56,7 @@ const IGNORED = (
   'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
   'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
 ).split(' ');
+const KNOWN = [...OBEYED_BY_PG, ...READ_HERE, ...IGNORED];
 const AUTHORITY = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 /**
@@ -147,7 +148,7 @@ function checkTarget(target: string): DatabaseUrl['target'] {
 /** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
 function checkParameters(parameters: URLSearchParams): string[] {
   const names = [...new Set(parameters.keys())];
-  const unknown = names.find((name) => !OBEYED.includes(name) && !IGNORED.includes(name));
+  const unknown = names.find((name) => !KNOWN.includes(name));
   if (unknown !== undefined) throw new Error(describeUnknown(unknown, parameters));
   const ignored = names.filter((name) => IGNORED.includes(name)).join(', ');
   const advice = 'docs/configuration.md says what to use instead';
@@ -157,7 +158,7 @@ function checkParameters(parameters: URLSearchParams): string[] {
 function describeUnknown(name: string, parameters: URLSearchParams): string {
   // It may be the end of a secret with an & in it.
   const isSafe = /^\w+$/.test(name) && !parameters.has('password') && !parameters.has('sslpassword');
-  const nearest = findNearest(name, [...OBEYED, ...IGNORED]);
+  const nearest = findNearest(name, KNOWN);
   const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   return `has ${isSafe ? `the parameter ${name}` : 'a parameter'} that neither PostgreSQL nor Prisma knows${advice}`;
 }

@@ -178,19 +178,20 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
 }
 
 const SOURCES = { url: UrlDatabase, pool: PoolDatabase, adapter: AdapterDatabase };
-
-function sourcesOf(given: Record<string, unknown>): (keyof typeof SOURCES)[] {
-  return (['url', 'pool', 'adapter'] as const).filter((name) => given[name] !== undefined);
-}
+const SOURCE_NAMES = ['url', 'pool', 'adapter'] as const;
 
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
-  const named = (given: object) => (['url', 'pool', 'adapter'] as const).find((name) => name in given);
-  const classOf = (given: Record<string, unknown>) => SOURCES[sourcesOf(given)[0] ?? named(given) ?? 'url'];
+  const sourcesOf = (given: object) => SOURCE_NAMES.filter((name) => Reflect.get(given, name) !== undefined);
+  const named = (given: object) => SOURCE_NAMES.find((name) => name in given);
   return applyDecorators(
-    Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
+    Nested(
+      '{ url }, { pool } or { adapter }: where plants are stored',
+      (given) => SOURCES[sourcesOf(given)[0] ?? named(given) ?? 'url'],
+      true,
+    ),
     Rule((database) => {
-      const sources = sourcesOf(database as Record<string, unknown>);
+      const sources = sourcesOf(database as object);
       // Where one is named, its own rule says that it is undefined; most often it is a URL.
       if (sources.length === 1 || (sources.length === 0 && named(database as object))) return undefined;
       const has = sources.length === 0 ? 'none of url, pool and adapter' : sources.join(' and ');

@@ -7,7 +7,7 @@ import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
 import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
-import { TransactionalAdapter } from './host-adapter.js';
+import { transactional } from './host-adapter.js';
 import { HostPool } from './host-pool.js';
 import { escapeSchema, overPool, statementNames } from './prisma-adapter.js';
 
@@ -33,7 +33,7 @@ const TEXTS = { scalarType: 'string', arity: 'list' } as const;
 const OUT_OF_RESOURCES = /^(?:53(?!300)|58|XX)/;
 
 /** The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. */
-export class Database {
+export class Database implements OnApplicationShutdown {
   /** Whether a statement has failed for lack of resources. Who finds that the database has enough again resets it. */
   isShort = false;
 
@@ -46,8 +46,9 @@ export class Database {
     readonly connections: number,
     private readonly adapter: SqlDriverAdapter,
     /** Whether all connections are in use, as far as that is known. */
-    readonly isBusy: () => boolean = () => false,
-    private readonly ownPool?: ConnectionPool,
+    readonly isBusy: () => boolean,
+    /** Undefined where connections are borrowed from the host. */
+    readonly pool?: PoolStatistics,
   ) {}
 
   /** Connects to nothing yet. Rejects where the options can't be used. */
@@ -55,7 +56,7 @@ export class Database {
     if (hasUrl(options)) {
       const pool = new ConnectionPool(options);
       const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
-      const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), ...names });
+      const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), disposeExternalPool: true, ...names });
       const adapter = await overPool(factory, pool).connect();
       return new Database(pool.schema, pool.timeout, pool.options.max, adapter, () => pool.isBusy(), pool);
     }
@@ -69,13 +70,7 @@ export class Database {
     const inner = await factory.connect();
     const schema = inner.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
     const isBusy = (): boolean => pool?.isBusy() ?? false;
-    const adapter = new TransactionalAdapter(inner, schema, timeout, isBusy);
-    return new Database(schema, timeout, pool?.max ?? Infinity, adapter, isBusy);
-  }
-
-  /** Undefined where connections are borrowed from the host. */
-  get pool(): PoolStatistics | undefined {
-    return this.ownPool;
+    return new Database(schema, timeout, pool?.max ?? Infinity, transactional(inner, schema, timeout, isBusy), isBusy);
   }
 
   /** For a Prisma client. */
@@ -97,24 +92,18 @@ export class Database {
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };
 
-  /** Closes what was opened for the store, and nothing of the host's. */
-  async close(): Promise<void> {
-    await this.adapter.dispose();
-    await this.ownPool?.end();
+  /**
+   * Closes what was opened for the store, and nothing of the host's. Not in `onModuleDestroy`, which Nest runs before the requests in
+   * flight are answered. Prisma's client is not disconnected: it would dispose of the adapter too, which can be done once only.
+   */
+  onApplicationShutdown(): Promise<void> {
+    return this.adapter.dispose();
   }
 }
 
 @Injectable()
-export class PrismaService extends PrismaClient implements OnApplicationShutdown {
-  constructor(private readonly database: Database) {
+export class PrismaService extends PrismaClient {
+  constructor(database: Database) {
     super({ adapter: database.adapterFactory });
-  }
-
-  /**
-   * Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. Without `$disconnect()`: it would dispose
-   * of the adapter too, which can be done once only.
-   */
-  async onApplicationShutdown(): Promise<void> {
-    await this.database.close();
   }
 }

@@ -1,10 +1,7 @@
 import {
-  type ConnectionInfo,
   isDriverAdapterError,
-  type IsolationLevel,
   type SqlDriverAdapter,
   type SqlQuery,
-  type SqlResultSet,
   type Transaction,
 } from '@prisma/driver-adapter-utils';
 import { withinTime } from '../util/timing.js';
@@ -15,57 +12,25 @@ import { escapeSchema } from './prisma-adapter.js';
 /**
  * An adapter over connections that are borrowed from the host. Each statement is a transaction, with a statement timeout that ends
  * with it. The session is returned unchanged. As with ConnectionPool, errors tell whether a statement was sent at all.
+ *
+ * @param isBusy whether every connection is in use, as far as that is known
  */
-export class TransactionalAdapter implements SqlDriverAdapter {
-  readonly provider: SqlDriverAdapter['provider'];
-  readonly adapterName: string;
-
-  /** @param isBusy whether every connection is in use, as far as that is known */
-  constructor(
-    private readonly inner: SqlDriverAdapter,
-    private readonly schema: string,
-    private readonly timeout: number,
-    private readonly isBusy: () => boolean,
-  ) {
-    this.provider = inner.provider;
-    this.adapterName = inner.adapterName;
-  }
-
-  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.run((transaction) => transaction.queryRaw(query));
-  }
-
-  executeRaw(query: SqlQuery): Promise<number> {
-    return this.run((transaction) => transaction.executeRaw(query));
-  }
-
-  executeScript(script: string): Promise<void> {
-    return this.inner.executeScript(script);
-  }
-
-  startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    return this.inner.startTransaction(isolationLevel);
-  }
-
-  getConnectionInfo(): ConnectionInfo {
-    const info = this.inner.getConnectionInfo?.() ?? { supportsRelationJoins: true };
-    return { ...info, schemaName: escapeSchema(this.schema) };
-  }
-
-  dispose(): Promise<void> {
-    return this.inner.dispose();
-  }
-
-  private async run<T>(statement: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.timeout;
+export function transactional(
+  inner: SqlDriverAdapter,
+  schema: string,
+  timeout: number,
+  isBusy: () => boolean,
+): SqlDriverAdapter {
+  const run = async <T>(statement: (transaction: Transaction) => Promise<T>): Promise<T> => {
+    const deadline = performance.now() + timeout;
     // Now, and not when the time is up.
-    const waits = this.isBusy();
+    const waits = isBusy();
     const state = { isSent: false, isLate: false };
     const timeUp = (): Error => {
       state.isLate = true;
-      return new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
+      return new DatabaseTimeoutError(`the database did not answer within ${timeout} ms`);
     };
-    const result = this.inTransaction(async (transaction) => {
+    const result = inTransaction(inner, async (transaction) => {
       const left = Math.ceil(Math.max(1, deadline - performance.now()));
       await transaction.queryRaw(plainQuery(`SELECT set_config('statement_timeout', '${left}', true)`));
       // The caller has been answered that nothing was sent.
@@ -74,7 +39,7 @@ export class TransactionalAdapter implements SqlDriverAdapter {
       return statement(transaction);
     });
     try {
-      return await withinTime(result, this.timeout + GRACE_MS, timeUp);
+      return await withinTime(result, timeout + GRACE_MS, timeUp);
     } catch (cause) {
       if (state.isSent) throw cause;
       // An error of the driver is the server's or the network's: the wait for others was over by then.
@@ -82,25 +47,36 @@ export class TransactionalAdapter implements SqlDriverAdapter {
         ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no transaction could be begun', { cause });
     }
-  }
+  };
+  const info = inner.getConnectionInfo?.() ?? { supportsRelationJoins: true };
+  return {
+    provider: inner.provider,
+    adapterName: inner.adapterName,
+    queryRaw: (query) => run((transaction) => transaction.queryRaw(query)),
+    executeRaw: (query) => run((transaction) => transaction.executeRaw(query)),
+    executeScript: (script) => inner.executeScript(script),
+    startTransaction: (isolationLevel) => inner.startTransaction(isolationLevel),
+    getConnectionInfo: () => ({ ...info, schemaName: escapeSchema(schema) }),
+    dispose: () => inner.dispose(),
+  };
+}
 
-  /** Returns the connection, with nothing left open on it. */
-  private async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const transaction = await this.inner.startTransaction();
-    const end = async (sql: string): Promise<void> => {
-      if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery(sql));
-    };
-    try {
-      const result = await work(transaction);
-      await end('COMMIT');
-      await transaction.commit();
-      return result;
-    } catch (error) {
-      // Where this fails too, the connection is lost, and the transaction with it.
-      await end('ROLLBACK').catch(() => undefined);
-      await transaction.rollback().catch(() => undefined);
-      throw error;
-    }
+/** Returns the connection, with nothing left open on it. */
+async function inTransaction<T>(adapter: SqlDriverAdapter, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  const transaction = await adapter.startTransaction();
+  const end = async (sql: string): Promise<void> => {
+    if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery(sql));
+  };
+  try {
+    const result = await work(transaction);
+    await end('COMMIT');
+    await transaction.commit();
+    return result;
+  } catch (error) {
+    // Where this fails too, the connection is lost, and the transaction with it.
+    await end('ROLLBACK').catch(() => undefined);
+    await transaction.rollback().catch(() => undefined);
+    throw error;
   }
 }
 

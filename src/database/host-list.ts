@@ -24,10 +24,25 @@ const FIND_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('
 type Internals = Readonly<{
   connectionParameters: object;
   connection: { stream: Socket };
+  /** The process of the server that works for it. */
+  processID: number;
   /** Undefined before the first time. */
   readyForQuery?: boolean;
 }>;
-const internals = (client: pg.Client): Internals => client as unknown as Internals;
+
+export function internalsOf(client: pg.ClientBase): Internals {
+  return client as unknown as Internals;
+}
+
+/** Ends a connection at once, in the midst of a statement too: pg has no way to. Its pool then removes it. */
+export function giveUp(client: pg.ClientBase, reason = 'the connection was given up'): void {
+  internalsOf(client).connection.stream.destroy(new Error(reason));
+}
+
+/** A lost connection also fails what waits for it; without a listener, the event would end the process. */
+export function ignoreErrors<Client extends pg.ClientBase>(client: Client): Client {
+  return client.on('error', ignore);
+}
 
 /** The class of pg for connections to a database: pg's own where the URL has one host and no `target_session_attrs`. */
 export function clientOf(database: DatabaseUrl): typeof pg.Client {
@@ -60,8 +75,7 @@ class HostList {
   constructor(private readonly database: DatabaseUrl) {}
 
   async connect(client: pg.Client, connectTo: () => Promise<pg.Client>): Promise<pg.Client> {
-    client.on('error', ignore);
-    const { stream } = internals(client).connection;
+    const { stream } = internalsOf(ignoreErrors(client)).connection;
     // A pool gives up a client in this way.
     const givenUp = new Promise<never>((_, reject) => {
       stream.on('error', ignore).once('close', () => {
@@ -74,7 +88,7 @@ class HostList {
     this.open.set(stream, host);
     let heard = -1;
     const inspect = (): void => {
-      if (internals(client).readyForQuery !== true && stream.bytesRead === heard) void this.doubt(host);
+      if (internalsOf(client).readyForQuery !== true && stream.bytesRead === heard) void this.doubt(host);
       heard = stream.bytesRead;
     };
     const timer = this.database.hosts.length > 1 ? setInterval(inspect, SILENCE_MS).unref() : undefined;
@@ -114,7 +128,7 @@ class HostList {
     const { connectionString, target } = this.database;
     const limits = { connectionTimeoutMillis: timeout, query_timeout: timeout };
     const client = leadTo(new pg.Client({ connectionString, application_name: 'plant-store-search', ...limits }), host);
-    client.on('error', ignore);
+    ignoreErrors(client);
     try {
       await client.connect();
       if (target === 'any') return host;
@@ -125,7 +139,7 @@ class HostList {
       throw Object.assign(new Error(why), { code: READ_ONLY });
     } finally {
       // The host may fall silent now.
-      internals(client).connection.stream.unref();
+      internalsOf(client).connection.stream.unref();
       void client.end();
     }
   }
@@ -159,10 +173,10 @@ function noHostError(hosts: readonly DatabaseHost[], failures: readonly unknown[
 
 function leadTo(client: pg.Client, { host, port }: DatabaseHost): pg.Client {
   // pg searches the password file for them.
-  Object.assign(internals(client).connectionParameters, { host, port });
+  Object.assign(internalsOf(client).connectionParameters, { host, port });
   return Object.assign(client, { host, port });
 }
 
 function ignore(): void {
-  // A lost connection also fails what waits for it.
+  // It is reported elsewhere.
 }

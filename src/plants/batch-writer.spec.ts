@@ -11,7 +11,7 @@ import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } fr
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
-import { ShardNode, Shards, WHOLE_TABLE } from './shards.js';
+import { Shard, ShardNode, Shards } from './shards.js';
 import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
@@ -379,8 +379,8 @@ describe(BatchWriter.name, () => {
     beforeEach(() => {
       const nodes = [new ShardNode('a:1'), new ShardNode('b:2')];
       away = nodes[1] ?? new ShardNode('b:2');
-      const parts = [0, 1, 2, 3].map((minHash) => ({ minHash, node: nodes[minHash % 2] ?? away }));
-      jest.spyOn(shards, 'find').mockImplementation((id) => parts[Number(id) % 4] ?? WHOLE_TABLE);
+      const parts = [0, 1, 2, 3].map((minHash) => new Shard(minHash, nodes[minHash % 2] ?? away));
+      jest.spyOn(shards, 'find').mockImplementation((id) => parts[Number(id) % 4] ?? new Shard());
       jest.spyOn(shards, 'markAway').mockImplementation((node, error) => {
         node.failure = error;
       });

@@ -14,14 +14,7 @@ import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { type Shard, Shards } from './shards.js';
 import { isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import {
-  type CreateResult,
-  InsertConcurrency,
-  MAX_BATCH_PLANTS,
-  PendingCreate,
-  type Waiting,
-  WriteQueue,
-} from './write-queue.js';
+import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** Connections where their number is not known. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
@@ -31,6 +24,8 @@ const OTHER_CONNECTIONS = 1;
 const MIN_SINGLE_INSERTS = 100;
 /** Plants of a rejected statement that are tried again at a time. */
 const MAX_SINGLE_WRITES = 4;
+/** A node is probed if a statement for it takes longer. */
+const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
 const REPEAT_MS = 50;
 
@@ -40,10 +35,7 @@ const REPEAT_MS = 50;
  */
 @Injectable()
 export class BatchWriter implements OnModuleInit {
-  private readonly waiting: Waiting = { plants: 0, characters: 0 };
-  private readonly queues = new WeakMap<Shard, WriteQueue>();
-  /** The queues in which creates wait; the one whose last statement is the oldest comes first. */
-  private readonly waitingQueues = new Set<WriteQueue>();
+  private readonly queue: WriteQueue;
   private readonly concurrency: InsertConcurrency;
   private isScheduled = false;
   /** Statements in a row that had one plant. */
@@ -56,16 +48,12 @@ export class BatchWriter implements OnModuleInit {
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     private readonly shards: Shards,
   ) {
+    this.queue = new WriteQueue(statistics);
     const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
     const max = Math.max(1, connections - OTHER_CONNECTIONS);
     this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
-  }
-
-  /** Finds the shards. Only a store that has a database calls it. */
-  open(): Promise<void> {
-    return this.shards.start();
   }
 
   /** So that the first create is traced too. */
@@ -77,22 +65,18 @@ export class BatchWriter implements OnModuleInit {
   create(plant: PlantRecord): Promise<CreateResult> {
     const shard = this.shards.find(plant.id);
     if (shard.node?.isAway) throw unreachable(shard);
-    let queue = this.queues.get(shard);
-    if (!queue) this.queues.set(shard, (queue = new WriteQueue(shard, this.waiting)));
     const pending = new PendingCreate(plant);
     // A create that a statement can take now does not wait.
-    queue.add(pending, this.settings.writeQueueLimit + this.concurrency.free(queue) * MAX_BATCH_PLANTS);
-    this.waitingQueues.add(queue);
-    this.statistics.waiting = this.waiting.plants;
+    this.queue.add(shard, pending, this.settings.writeQueueLimit + this.concurrency.free(shard) * MAX_BATCH_PLANTS);
     pending.timer = setTimeout(() => {
-      this.timeUp(pending, queue);
+      this.timeUp(shard, pending);
     }, this.database.timeout);
     this.schedule();
     return pending.result;
   }
 
   private schedule(): void {
-    if (this.isScheduled || this.waitingQueues.size === 0) return;
+    if (this.isScheduled || this.statistics.waiting === 0) return;
     this.isScheduled = true;
     // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
     // lose this time.
@@ -102,13 +86,9 @@ export class BatchWriter implements OnModuleInit {
 
   private readonly send = (): void => {
     this.isScheduled = false;
-    // A queue that is added again in the loop comes once more, at the end.
-    for (const queue of this.waitingQueues) {
-      const { shard } = queue;
-      if (!shard.node?.isAway && this.concurrency.free(queue) === 0) continue;
-      this.waitingQueues.delete(queue);
-      const batch = queue.takeBatch();
-      if (queue.length > 0) this.waitingQueues.add(queue);
+    for (const shard of this.queue.shards) {
+      if (!shard.node?.isAway && this.concurrency.free(shard) === 0) continue;
+      const batch = this.queue.takeBatch(shard);
       if (shard.node?.isAway) {
         for (const pending of batch) pending.fail(unreachable(shard));
         continue;
@@ -116,9 +96,8 @@ export class BatchWriter implements OnModuleInit {
       const now = performance.now();
       for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      void this.write(shard, batch, this.concurrency.begin(queue));
+      void this.write(shard, batch, this.concurrency.begin(shard));
     }
-    this.statistics.waiting = this.waiting.plants;
   };
 
   private async write(shard: Shard, batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
@@ -151,7 +130,7 @@ export class BatchWriter implements OnModuleInit {
     this.statistics.inFlight += batch.length;
     const plants = batch.map(({ plant }) => plant);
     const { node } = shard;
-    const suspicion = node && this.shards.checkLater(node, this.send);
+    const suspicion = node && setTimeout(() => void this.shards.check(node).then(this.send), SUSPECT_MS);
     const sentAt = performance.now();
     let stored: Set<string>;
     let failure: unknown;
@@ -225,19 +204,14 @@ export class BatchWriter implements OnModuleInit {
     error: unknown,
     work: (batch: readonly PendingCreate[]) => Promise<void>,
   ): Promise<void> {
-    const isPassing = mayPass(error);
-    const isWaiting = (): boolean => batch.some(({ settled, isLate }) => !settled && !isLate);
-    if (isPassing && batch.some(({ settled }) => !settled)) {
-      // To a node that hangs, each statement would hold a connection.
+    const isPassing = mayPass(error) && batch.some(({ settled }) => !settled);
+    const hasTime = ({ settled, isLate }: PendingCreate): boolean => isPassing && !settled && !isLate;
+    // To a node that hangs, each statement would hold a connection.
+    if (isPassing)
       do await new Promise((done) => setTimeout(done, REPEAT_MS));
-      while (shard.node?.isAway && isWaiting());
-    }
-    const again: PendingCreate[] = [];
-    for (const pending of batch) {
-      if (pending.settled) continue;
-      if (isPassing && !pending.isLate) again.push(pending);
-      else pending.fail(error);
-    }
+      while (shard.node?.isAway && batch.some(hasTime));
+    const again = batch.filter(hasTime);
+    for (const pending of batch) if (!pending.settled && !again.includes(pending)) pending.fail(error);
     if (again.length > 0) await work(again);
   }
 
@@ -249,11 +223,9 @@ export class BatchWriter implements OnModuleInit {
     return true;
   }
 
-  private timeUp(pending: PendingCreate, queue: WriteQueue): void {
+  private timeUp(shard: Shard, pending: PendingCreate): void {
     const { timeout } = this.database;
-    if (queue.remove(pending)) {
-      if (queue.length === 0) this.waitingQueues.delete(queue);
-      this.statistics.waiting = this.waiting.plants;
+    if (this.queue.remove(shard, pending)) {
       pending.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${timeout} ms`));
       return;
     }

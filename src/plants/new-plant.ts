@@ -12,10 +12,8 @@ interface TextField {
   readonly isOptional: boolean;
 }
 
-const textFields: TextField[] = [];
-
 /** The text fields of a plant, in the order of their declaration. */
-export const TEXT_FIELDS: readonly TextField[] = textFields;
+export const TEXT_FIELDS: TextField[] = [];
 
 /** What PostgreSQL can store: no U+0000, no lone surrogate. Means the same with and without a regex engine's Unicode flag. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
@@ -24,7 +22,7 @@ const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\
 function Text(description: string, example: string, { optional = false } = {}): PropertyDecorator {
   return applyDecorators(
     (prototype: object, name: string | symbol) => {
-      textFields.push({ name: name as TextField['name'], isOptional: optional });
+      TEXT_FIELDS.push({ name: name as TextField['name'], isOptional: optional });
     },
     ApiProperty({ type: String, description, example, pattern: STORABLE_TEXT, required: !optional }),
     Follows((value) => isRight({ isOptional: optional }, value), textFault),

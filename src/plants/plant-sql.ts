@@ -160,7 +160,7 @@ export class PlantStatements {
   }
 
   /** Writes nothing, and succeeds where a create in the shard of this id can. */
-  async probe(id: number): Promise<void> {
+  async probe(id: bigint): Promise<void> {
     await this.database.query(`${this.probeSql} ${id}`);
   }
 

@@ -15,21 +15,7 @@ import {
 } from './plants.errors.js';
 import type { PlantsModuleExtras } from './plants.options.js';
 
-/** The classes that stand for a store's schemas in an OpenAPI document. They differ from the DTOs in their names only. */
-interface PlantsSchemas {
-  newPlant: Type<NewPlant>;
-  plant: Type<Plant>;
-  error: Type<ErrorBody>;
-}
-
-function plantsSchemas(namePrefix: string): PlantsSchemas {
-  return {
-    newPlant: named(`${namePrefix}NewPlant`, NewPlant),
-    plant: named(`${namePrefix}Plant`, Plant),
-    error: named(`${namePrefix}Error`, ErrorBody),
-  };
-}
-
+/** A class that stands for a schema of a store in an OpenAPI document. It differs from the DTO in its name only. */
 function named<Schema extends object>(name: string, schema: Type<Schema>): Type<Schema> {
   @ApiSchema({ name })
   class NamedSchema extends (schema as Type<object>) {}
@@ -37,20 +23,20 @@ function named<Schema extends object>(name: string, schema: Type<Schema>): Type<
   return NamedSchema as Type<Schema>;
 }
 
-interface CreatePlantDescription {
-  /** What the names of schemas begin with. */
-  namePrefix: string;
-  /** None where Nest is to make it, since the operation has several paths. */
-  operationId?: string | undefined;
-  errorStatus: ErrorStatus;
-}
-
-/** Describes `POST /plants` in the OpenAPI document. */
-function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDescription): MethodDecorator {
-  const schemas = plantsSchemas(namePrefix);
+/**
+ * Describes `POST /plants` in the OpenAPI document.
+ *
+ * @param namePrefix what the names of schemas begin with
+ * @param operationId undefined where Nest is to make it, since the operation has several paths
+ */
+function ApiCreatePlant(
+  namePrefix: string,
+  operationId: string | undefined,
+  errorStatus: ErrorStatus,
+): MethodDecorator {
   const failures = failureResponses(
     {
-      type: schemas.error,
+      type: named(`${namePrefix}Error`, ErrorBody),
       description: 'Unexpected error on creation',
       examples: [
         new MissingCredentialError(),
@@ -78,7 +64,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     }),
     ApiBody({
-      type: schemas.newPlant,
+      type: named(`${namePrefix}NewPlant`, NewPlant),
       required: true,
       examples: {
         plant: { summary: 'A plant with a tag', value: { id: 1, name: 'Rose', tag: 'flower' } },
@@ -86,7 +72,7 @@ function ApiCreatePlant({ namePrefix, operationId, errorStatus }: CreatePlantDes
       },
     }),
     ApiOkResponse({
-      type: schemas.plant,
+      type: named(`${namePrefix}Plant`, Plant),
       description: 'The plant response',
       headers: { [REQUEST_ID_HEADER]: REQUEST_ID_DESCRIPTION },
       examples: {
@@ -118,5 +104,5 @@ export function describeCreatePlant(
   }
   // With several versions Nest puts the version into the id; ours would be that of several operations.
   const operationId = Array.isArray(version) && version.length > 1 ? undefined : `create${namePrefix}Plant`;
-  ApiCreatePlant({ namePrefix, operationId, errorStatus })(prototype, 'create', { value: own });
+  ApiCreatePlant(namePrefix, operationId, errorStatus)(prototype, 'create', { value: own });
 }

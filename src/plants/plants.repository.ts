@@ -14,11 +14,6 @@ export class PlantsRepository {
     private readonly statements: PlantStatements,
   ) {}
 
-  /** Only a store that has a database needs it. */
-  open(): Promise<void> {
-    return this.writer.open();
-  }
-
   /**
    * Stores a plant, durably by the time the promise resolves. Resolves with false where an earlier request with the same
    * idempotency key has stored this very plant, and nothing was written.

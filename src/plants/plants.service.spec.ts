@@ -6,6 +6,7 @@ import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
+import type { Shards } from './shards.js';
 
 const PLANT = { id: 1n, name: 'Rose' };
 
@@ -22,7 +23,8 @@ describe(PlantsService.name, () => {
       return Promise.resolve(true);
     };
     const settings = { database: { url: '' }, onCreated };
-    return new PlantsService({ create } as unknown as PlantsRepository, statistics, settings, {} as Database);
+    const repository = { create } as unknown as PlantsRepository;
+    return new PlantsService(repository, statistics, settings, {} as Database, {} as Shards);
   }
 
   it.each([

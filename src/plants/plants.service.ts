@@ -14,6 +14,7 @@ import {
   type PlantsModuleSettings,
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
+import { Shards } from './shards.js';
 
 const MAX_NAME_LENGTH = 255;
 
@@ -66,12 +67,13 @@ export class PlantsService implements OnModuleInit {
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database' | 'onCreated'>,
     private readonly database: Database,
+    private readonly shards: Shards,
   ) {}
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */
   async onModuleInit(): Promise<void> {
     await assertDatabaseReady(this.database, this.settings.database);
-    await this.repository.open();
+    await this.shards.start();
   }
 
   /**

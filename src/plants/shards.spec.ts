@@ -5,7 +5,7 @@ import { Citus } from '../database/citus.js';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import type { PlantStatements } from './plant-sql.js';
-import { hashInt8, ShardNode, Shards, WHOLE_TABLE } from './shards.js';
+import { hashInt8, Shard, ShardNode, Shards } from './shards.js';
 
 /** As PostgreSQL computes it. */
 const HASHES: readonly [bigint, number][] = [
@@ -66,7 +66,8 @@ describe(Shards.name, () => {
   it('should be the whole table where that is not distributed', async () => {
     findShards.mockResolvedValue([]);
     await shards.start();
-    expect(shards.find(id)).toBe(WHOLE_TABLE);
+    expect(shards.find(id)).toEqual(new Shard());
+    expect(shards.find(-id)).toBe(shards.find(id));
     expect(shards.nodes).toEqual([]);
     expect(lines).toEqual([]);
   });
@@ -74,7 +75,8 @@ describe(Shards.name, () => {
   it('should find the shard whose hashes begin at or below that of the id', async () => {
     await shards.start();
     for (const [each, hash] of HASHES) expect(nodeOf(each).name).toBe(hash < 0 ? 'a:1' : 'b:2');
-    expect(shards.nodes.map(({ probeId }) => nodeOf(BigInt(probeId)))).toEqual(shards.nodes);
+    await Promise.all(shards.nodes.map((node) => shards.check(node)));
+    expect(probe.mock.calls.map(([probed]) => nodeOf(probed))).toEqual(shards.nodes);
     expect(lines).toEqual(['The table plants has 2 shards, on a:1, b:2']);
   });
 
@@ -93,7 +95,7 @@ describe(Shards.name, () => {
   it('should be the whole table where the database hashes in another way', async () => {
     hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
     await shards.start();
-    expect(shards.find(id)).toBe(WHOLE_TABLE);
+    expect(shards.find(id)).toEqual(new Shard());
     expect(lines).toEqual([expect.stringContaining('unknown way')]);
     await jest.advanceTimersByTimeAsync(120_000);
     expect(lines).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Citus, type ShardPlacement } from '../database/citus.js';
+import { Citus } from '../database/citus.js';
 import { afterRelease, DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { reasonOf } from '../util/text.js';
@@ -12,14 +12,13 @@ import { isNodeFailure } from './storage-failure.js';
 const REFRESH_EVERY_MS = 60_000;
 /** From one probe of a node that is away to the next. */
 const PROBE_EVERY_MS = 500;
-/** A node is probed if a statement for it takes longer. */
-const SUSPECT_MS = 1000;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
-/** Ids that are tried until each node has one to be probed with. */
-const MAX_PROBE_IDS = 100_000;
+/** Ids that are tried until one belongs to the node that is to be probed. */
+const MAX_PROBE_IDS = 100_000n;
 /** By which the own hash is compared with the database's. */
 const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
+const MIN_HASH = -(2 ** 31);
 
 /** A server that holds shards. */
 export class ShardNode {
@@ -27,8 +26,6 @@ export class ShardNode {
   failure: unknown;
   /** Statements that create plants in its shards now. */
   inFlight = 0;
-  /** An id that belongs to one of its shards. */
-  probeId = 0;
   probe: Promise<void> | undefined;
 
   /** @param name its host and port */
@@ -39,15 +36,16 @@ export class ShardNode {
   }
 }
 
-/** A part of the table, on one node. */
-export interface Shard {
-  /** Undefined where the table is not distributed: it is then all of it. */
-  readonly node?: ShardNode;
-  readonly minHash: number;
-}
+/** A part of the table, on one node; without a node all of it, where it is not distributed. */
+export class Shard {
+  /** Statements in flight that are not slow. */
+  fast = 0;
 
-/** The table as a whole. */
-export const WHOLE_TABLE: Shard = { minHash: -(2 ** 31) };
+  constructor(
+    readonly minHash = MIN_HASH,
+    readonly node?: ShardNode,
+  ) {}
+}
 
 /**
  * Which shard a plant belongs to, and which nodes answer. The map may be out of date: a statement may then concern two shards, which costs
@@ -55,14 +53,11 @@ export const WHOLE_TABLE: Shard = { minHash: -(2 ** 31) };
  */
 @Injectable()
 export class Shards implements OnApplicationShutdown {
-  /** None where the table is not distributed. */
-  nodes: readonly ShardNode[] = [];
   /** In the order of their hashes. */
-  private shards: readonly Shard[] = [WHOLE_TABLE];
+  private shards: readonly [Shard, ...Shard[]] = [new Shard()];
   private readonly logger = new Logger(Shards.name);
   private known = '[]';
   private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
 
   constructor(
     private readonly database: Database,
@@ -76,14 +71,20 @@ export class Shards implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.isStopped = true;
     clearInterval(this.timer);
+    // No node is waited for any more.
+    this.shards = [new Shard()];
+  }
+
+  /** None where the table is not distributed. */
+  get nodes(): ShardNode[] {
+    return [...new Set(this.shards.flatMap(({ node }) => node ?? []))];
   }
 
   find(id: bigint): Shard {
     // Most stores have one part, which has all hashes.
     const hash = this.shards.length > 1 ? hashInt8(id) : Infinity;
-    return this.shards.findLast(({ minHash }) => minHash <= hash) ?? WHOLE_TABLE;
+    return this.shards.findLast(({ minHash }) => minHash <= hash) ?? this.shards[0];
   }
 
   /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
@@ -100,11 +101,6 @@ export class Shards implements OnApplicationShutdown {
     }
   }
 
-  /** Checks a node unless a statement for it is answered soon: then the timer is to be cleared. */
-  checkLater(node: ShardNode, onResult: () => void): NodeJS.Timeout {
-    return setTimeout(() => void this.check(node).then(onResult), SUSPECT_MS);
-  }
-
   private async refresh(): Promise<void> {
     try {
       const { query, schema } = this.database;
@@ -113,7 +109,13 @@ export class Shards implements OnApplicationShutdown {
       if (map === this.known) return;
       const isHashKnown = found.length === 0 || (await this.isHashKnown());
       this.known = map;
-      this.use(isHashKnown ? found : []);
+      const nodes = new Map(this.nodes.map((node) => [node.name, node]));
+      const [first = new Shard(), ...others] = (isHashKnown ? found : []).map(({ minHash, node: name }) => {
+        const node = nodes.get(name) ?? new ShardNode(name);
+        nodes.set(name, node);
+        return new Shard(minHash, node);
+      });
+      this.shards = [first, ...others];
       const names = this.nodes.map(({ name }) => name).join(', ');
       if (!isHashKnown) this.logger.warn('This database hashes ids in an unknown way: creates go on, but slower');
       else if (names) this.logger.log(`The table plants has ${found.length} shards, on ${names}`);
@@ -133,26 +135,12 @@ export class Shards implements OnApplicationShutdown {
     return rows.every(({ id, hash }) => hashInt8(BigInt(id)) === Number(hash));
   }
 
-  private use(found: readonly ShardPlacement[]): void {
-    const nodes = new Map(found.map(({ node: name }) => [name, new ShardNode(name)]));
-    for (const node of this.nodes) if (nodes.has(node.name)) nodes.set(node.name, node);
-    const shards: Shard[] = found.map(({ minHash, node }) => ({
-      minHash,
-      node: nodes.get(node) ?? new ShardNode(node),
-    }));
-    this.nodes = [...nodes.values()];
-    this.shards = shards.length > 0 ? shards : [WHOLE_TABLE];
-    const unprobed = new Set(this.nodes);
-    for (let id = 0; unprobed.size > 0 && id < MAX_PROBE_IDS; id++) {
-      const { node } = this.find(BigInt(id));
-      if (node && unprobed.delete(node)) node.probeId = id;
-    }
-  }
-
   /** One at a time: where a node hangs, each holds a connection. */
   private probe(node: ShardNode): Promise<void> {
     if (node.probe) return node.probe;
-    const probe = (node.probe = this.statements.probe(node.probeId));
+    let id = 0n;
+    while (this.find(id).node !== node && id < MAX_PROBE_IDS) id += 1n;
+    const probe = (node.probe = this.statements.probe(id));
     const forget = (): void => (node.probe = undefined);
     probe.then(forget, (error: unknown) => {
       afterRelease(error, forget);
@@ -174,7 +162,7 @@ export class Shards implements OnApplicationShutdown {
     do {
       await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
       // Where it has lost its shards, those that wait for it are refused.
-      if (this.isStopped || !this.nodes.includes(node)) return;
+      if (!this.nodes.includes(node)) return;
       node.failure = await this.probe(node).catch((error: unknown) => error);
     } while (node.isAway);
     this.logger.log(`Shards of ${node.name} answer again`);

@@ -9,12 +9,6 @@ import {
   WriteQueueFullError,
 } from './plants.errors.js';
 
-/** What `@prisma/adapter-pg` reports of an error of PostgreSQL. */
-interface ServerError {
-  originalCode?: string;
-  severity?: string;
-}
-
 /**
  * SQLSTATEs that leave open whether the statement was carried out: a connection lost on the way, by a pooler between us and
  * the server for example; a statement completion that is unknown by its name; a statement that was cancelled.
@@ -76,6 +70,6 @@ function rejection(error: unknown): string | undefined {
   // Prisma's client has it in an error of its own.
   const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
   if (!(failure instanceof Error && isDriverAdapterError(failure))) return undefined;
-  const { originalCode: code, severity } = failure.cause as ServerError;
+  const { originalCode: code, severity } = failure.cause as { originalCode?: string; severity?: string };
   return isRejection({ code, severity }) ? code : undefined;
 }

@@ -69,62 +69,61 @@ const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** Characters of the plants that wait, however few plants they are. */
 const MAX_WAITING_CHARACTERS = 2 ** 26;
 
-/** What waits in all queues together. */
-export interface Waiting {
-  plants: number;
-  characters: number;
-}
-
-/** Creates of one shard that wait for a statement, in the order of their arrival. */
+/** Creates that wait for a statement: for each shard, those of its plants in the order of their arrival. */
 export class WriteQueue {
-  /** Statements in flight for less than SLOW_STATEMENT_MS. */
-  fast = 0;
-  private readonly entries: PendingCreate[] = [];
+  /** The shard whose last statement is the oldest comes first. */
+  private readonly entries = new Map<Shard, PendingCreate[]>();
+  private characters = 0;
 
-  constructor(
-    readonly shard: Shard,
-    private readonly waiting: Waiting,
-  ) {}
+  /** @param statistics count the creates */
+  constructor(private readonly statistics: { waiting: number }) {}
 
-  get length(): number {
-    return this.entries.length;
+  /** The shards for which creates wait. One that is added again meanwhile comes once more, at the end. */
+  get shards(): Iterable<Shard> {
+    return this.entries.keys();
   }
 
   /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
-  add(entry: PendingCreate, limit: number): void {
-    const { plants, characters } = this.waiting;
-    if (plants >= limit || (plants > 0 && characters + entry.size > MAX_WAITING_CHARACTERS)) {
-      throw new WriteQueueFullError(`${plants} creates wait for the database`);
+  add(shard: Shard, entry: PendingCreate, limit: number): void {
+    const { waiting } = this.statistics;
+    if (waiting >= limit || (waiting > 0 && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
+      throw new WriteQueueFullError(`${waiting} creates wait for the database`);
     }
-    this.entries.push(entry);
-    this.count(1, entry.size);
+    const entries = this.entries.get(shard);
+    if (entries) entries.push(entry);
+    else this.entries.set(shard, [entry]);
+    this.statistics.waiting += 1;
+    this.characters += entry.size;
   }
 
   /** Takes an entry out of the queue; returns whether it was in there. */
-  remove(entry: PendingCreate): boolean {
-    const index = this.entries.indexOf(entry);
+  remove(shard: Shard, entry: PendingCreate): boolean {
+    const entries = this.entries.get(shard) ?? [];
+    const index = entries.indexOf(entry);
     if (index === -1) return false;
-    this.entries.splice(index, 1);
-    this.count(-1, -entry.size);
+    entries.splice(index, 1);
+    if (entries.length === 0) this.entries.delete(shard);
+    this.statistics.waiting -= 1;
+    this.characters -= entry.size;
     return true;
   }
 
-  /** Takes the first entries, as many as one statement may have. */
-  takeBatch(): PendingCreate[] {
+  /** Takes the first entries of a shard, as many as one statement may have. */
+  takeBatch(shard: Shard): PendingCreate[] {
+    const entries = this.entries.get(shard) ?? [];
     let count = 0;
     let size = 0;
-    for (const entry of this.entries) {
+    for (const entry of entries) {
       if (count === MAX_BATCH_PLANTS || (count > 0 && size + entry.size > MAX_BATCH_CHARACTERS)) break;
       count += 1;
       size += entry.size;
     }
-    this.count(-count, -size);
-    return this.entries.splice(0, count);
-  }
-
-  private count(plants: number, characters: number): void {
-    this.waiting.plants += plants;
-    this.waiting.characters += characters;
+    const batch = entries.splice(0, count);
+    this.entries.delete(shard);
+    if (entries.length > 0) this.entries.set(shard, entries);
+    this.statistics.waiting -= count;
+    this.characters -= size;
+    return batch;
   }
 }
 
@@ -152,8 +151,8 @@ export class InsertConcurrency {
     return this.inFlight === 0;
   }
 
-  /** Statements with creates of this queue that may be sent now. */
-  free({ shard: { node }, fast }: WriteQueue): number {
+  /** Statements with plants of this shard that may be sent now. */
+  free({ node, fast }: Shard): number {
     // A node that hangs leaves the others half of the connections.
     const share = node ? Math.ceil(this.max / 2) - node.inFlight : MAX_STATEMENTS - this.inFlight;
     // While a statement of one shard waits for the disk, those of the others are sent.
@@ -162,14 +161,14 @@ export class InsertConcurrency {
   }
 
   /** Begins a statement, and returns what ends it. */
-  begin(queue: WriteQueue): () => void {
-    const node = queue.shard.node ?? { inFlight: 0 };
+  begin(shard: Shard): () => void {
+    const node = shard.node ?? { inFlight: 0 };
     this.inFlight += 1;
     node.inFlight += 1;
-    queue.fast += 1;
+    shard.fast += 1;
     let isFast = true;
     const release = (): void => {
-      if (isFast) queue.fast -= 1;
+      if (isFast) shard.fast -= 1;
       isFast = false;
       this.onFree();
     };

@@ -24,6 +24,7 @@ import {
 } from '../plants/plants.options.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
+import { Shards } from '../plants/shards.js';
 import type { CreateResult } from '../plants/write-queue.js';
 
 /** Has the form of a URL, as the options need one. Nothing connects to it, and no host has this name. */
@@ -141,6 +142,7 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
     { provide: PlantStatements, useExisting: BatchWriter },
     { provide: PlantsInMemory, useExisting: BatchWriter },
     { provide: Database, useValue: {} },
+    { provide: Shards, useValue: {} },
     { provide: PlantsService, useClass: ServiceWithoutDatabase },
     { provide: PlantsHealth, useFactory: (): Pick<PlantsHealth, 'check'> => ({ check: () => Promise.resolve() }) },
     PlantsRepository,

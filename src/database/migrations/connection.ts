@@ -1,8 +1,8 @@
-import { Socket } from 'node:net';
 import pg from 'pg';
 import { reasonOf } from '../../util/text.js';
 import type { DatabaseUrl } from '../database-url.js';
-import { clientOf } from '../host-list.js';
+import type { Query } from '../database.js';
+import { clientOf, giveUp, ignoreErrors, internalsOf } from '../host-list.js';
 import { MigrationError } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -19,43 +19,27 @@ interface ConnectionLimits {
 /** Runs `work` on a connection of its own. */
 export async function withConnection<T>(
   database: DatabaseUrl,
-  work: (client: pg.Client) => Promise<T>,
-  limits: ConnectionLimits = {},
+  work: (query: Query, client: pg.Client) => Promise<T>,
+  { timeout, signal }: ConnectionLimits = {},
 ): Promise<T> {
-  const socket = new Socket();
-  const client = await connect(database, limits, socket);
-  try {
-    return await work(client);
-  } finally {
-    const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
-    await client.end();
-    clearTimeout(timer);
-  }
-}
-
-async function connect(
-  database: DatabaseUrl,
-  { timeout, signal }: ConnectionLimits,
-  socket: Socket,
-): Promise<pg.Client> {
   const { connectionString, description } = database;
-  signal?.addEventListener('abort', () => socket.destroy(new Error('it is not wanted any more')), { once: true });
+  const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
+  let client: pg.Client;
   try {
-    const client = new (clientOf(database))({
-      connectionString,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: timeout,
-      keepAlive: true,
-      // Ours, because pg has no way to give up a connection that does not answer.
-      stream: () => socket,
-    });
-    // A lost connection also fails the statement that needs it; without a listener, the event would end the process.
-    client.on('error', () => undefined);
+    client = ignoreErrors(new (clientOf(database))({ connectionString, keepAlive: true, ...limits }));
+    const abort = giveUp.bind(undefined, client, 'it is not wanted any more');
+    signal?.addEventListener('abort', abort, { once: true });
     await client.connect();
-    return client;
   } catch (cause) {
     const message = `cannot connect to database ${description}: ${reasonOf(cause)}`;
     throw new MigrationError('unreachable', message, { cause });
+  }
+  try {
+    return await work(async (sql, values) => (await client.query(sql, values)).rows as never, client);
+  } finally {
+    const timer = setTimeout(giveUp, CLOSE_TIMEOUT_MS, client);
+    await client.end();
+    clearTimeout(timer);
   }
 }
 
@@ -70,8 +54,8 @@ export async function sharesSessions(
 ): Promise<boolean> {
   const session = await sessionOf(client);
   // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
-  if ((client as { processID?: number }).processID === session) return false;
-  const compare = async (other: pg.Client): Promise<boolean> => {
+  if (internalsOf(client).processID === session) return false;
+  const compare = async (_query: Query, other: pg.Client): Promise<boolean> => {
     for (let count = 0; count < COMPARISONS; count++) {
       if ((await sessionOf(other)) === session || (await sessionOf(client)) !== session) return true;
     }
@@ -95,13 +79,13 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * Makes this connection the only one that migrates the schema, until it ends. Waits for other migrators,
  * those of `prisma migrate` included, for `timeout` milliseconds.
  */
-export async function acquireMigrationLock(client: pg.ClientBase, schema: string, timeout: number): Promise<void> {
+export async function acquireMigrationLock(query: Query, schema: string, timeout: number): Promise<void> {
   try {
-    await client.query(`SELECT set_config('lock_timeout', $1, false)`, [String(timeout)]);
-    await client.query('SELECT pg_advisory_lock($1, hashtext($2))', [LOCK_CLASS, schema]);
-    await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
+    await query(`SELECT set_config('lock_timeout', $1, false)`, [String(timeout)]);
+    await query(`SELECT pg_advisory_lock(${LOCK_CLASS}, hashtext($1))`, [schema]);
+    await query(`SELECT pg_advisory_lock(${PRISMA_LOCK})`);
     // The engine takes it on a connection of its own.
-    await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]);
+    await query(`SELECT pg_advisory_unlock(${PRISMA_LOCK})`);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
     throw new MigrationError(

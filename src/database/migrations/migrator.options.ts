@@ -1,4 +1,4 @@
-import { checkOptions, type Given, Milliseconds, OptionsError, Text } from '../../util/options.js';
+import { type Given, Milliseconds, OptionsError, Text } from '../../util/options.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { DatabaseAddress, Schema } from '../database.options.js';
 
@@ -33,8 +33,3 @@ export class MigratorSettings extends DatabaseAddress {
 
 /** Which database to migrate, and how. */
 export type MigratorOptions = Given<MigratorSettings, 'url'>;
-
-/** Throws a MigratorOptionsError that names every fault. */
-export function checkMigratorOptions(options: unknown): MigratorSettings {
-  return checkOptions(MigratorSettings, options, MigratorOptionsError);
-}

@@ -1,11 +1,12 @@
 import { Logger } from '@nestjs/common';
 import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import { checkOptions } from '../../util/options.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { Citus } from '../citus.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
-import type { Database, Query, QueryValue } from '../database.js';
+import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
@@ -19,7 +20,7 @@ import {
   refuseWorker,
   resolution,
 } from './migration-status.js';
-import { checkMigratorOptions, type MigratorOptions } from './migrator.options.js';
+import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './migrator.options.js';
 import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
@@ -29,30 +30,26 @@ const NO_FILTERS = { externalTables: [], externalEnums: [] };
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
 export class Migrator {
   private readonly database: DatabaseUrl;
-  private readonly timeout: number;
-  private readonly folder: string;
-  private readonly grantTo: string | undefined;
+  private readonly settings: MigratorSettings;
 
   /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, timeout, folder, grantTo } = checkMigratorOptions(options);
+    this.settings = checkOptions(MigratorSettings, options, MigratorOptionsError);
+    const { url, password, schema } = this.settings;
     this.database = parseDatabaseUrl(url, password, schema);
-    this.timeout = timeout;
-    this.folder = folder;
-    this.grantTo = grantTo;
   }
 
   /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
-    const migrations = await readMigrations(this.folder);
-    return this.connected(async (client) => {
-      await this.lock(client);
-      await this.createSchema(client);
-      assertHistoryUsable(await this.readStatus(client, migrations), this.place);
-      await assertNoForeignTables(queryOf(client), this);
-      const applied = await this.apply(client, migrations);
-      await this.grantRights(client);
+    const migrations = await readMigrations(this.settings.folder);
+    return this.connected(async (query, client) => {
+      await this.lock(query, client);
+      await this.createSchema(query);
+      assertHistoryUsable(await readMigrationStatus(query, this.schema, migrations), this.place);
+      await assertNoForeignTables(query, this);
+      const applied = await this.apply(query, migrations);
+      await this.grantRights(query);
       return applied;
     });
   }
@@ -64,35 +61,35 @@ export class Migrator {
    * @param shards of plants; twice the nodes that may hold them unless given
    */
   async distribute(shards?: number): Promise<string[]> {
-    const migrations = await readMigrations(this.folder);
-    return this.connected(async (client) => {
-      await this.lock(client);
-      await assertTables(queryOf(client), this, migrations);
-      return new Citus(queryOf(client), this.schema).distribute(shards);
+    const migrations = await readMigrations(this.settings.folder);
+    return this.connected(async (query, client) => {
+      await this.lock(query, client);
+      await assertTables(query, this, migrations);
+      return new Citus(query, this.schema).distribute(shards);
     });
   }
 
   /** Compares the database with this build. */
   async status(): Promise<MigrationStatus> {
-    const migrations = await readMigrations(this.folder);
-    return this.connected((client) => this.readStatus(client, migrations));
+    const migrations = await readMigrations(this.settings.folder);
+    return this.connected((query) => readMigrationStatus(query, this.schema, migrations));
   }
 
   /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
   async assertCurrent(rights?: Rights): Promise<void> {
-    const migrations = await readMigrations(this.folder);
-    await this.connected(async (client) => {
-      await assertTables(queryOf(client), this, migrations, rights);
+    const migrations = await readMigrations(this.settings.folder);
+    await this.connected(async (query, client) => {
+      await assertTables(query, this, migrations, rights);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
       await this.warnOfPooler(client);
-      await assertNodes(queryOf(client), this);
+      await assertNodes(query, this);
     });
   }
 
   /** Says which of these rights the role lacks, and how to grant them. */
   findMissingRights(rights: Rights): Promise<string | undefined> {
-    return this.connected((client) => findMissingRights(queryOf(client), this.schema, rights));
+    return this.connected((query) => findMissingRights(query, this.schema, rights));
   }
 
   /** The schema that holds, or shall hold, the tables. */
@@ -105,20 +102,16 @@ export class Migrator {
     return `schema ${this.schema} of database ${this.database.description}`;
   }
 
-  private async lock(client: pg.Client): Promise<void> {
-    await this.refusePooler(client);
-    await refuseWorker(queryOf(client), this);
-    await acquireMigrationLock(client, this.schema, this.timeout);
-  }
-
-  /** Through a transaction pooler the lock would not be ours, and would stay when we are gone. */
-  private async refusePooler(client: pg.Client): Promise<void> {
-    if (!(await sharesSessions(this.database, client))) return;
-    throw new MigrationError(
-      'pooled',
-      `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
-        'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
-    );
+  private async lock(query: Query, client: pg.Client): Promise<void> {
+    // Through a transaction pooler the lock would not be ours, and would stay when we are gone.
+    if (await sharesSessions(this.database, client))
+      throw new MigrationError(
+        'pooled',
+        `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
+          'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
+      );
+    await refuseWorker(query, this);
+    await acquireMigrationLock(query, this.schema, this.settings.timeout);
   }
 
   private async warnOfPooler(client: pg.Client): Promise<void> {
@@ -133,30 +126,27 @@ export class Migrator {
   }
 
   /** Not to a role that a pooler made up: what the service lacks, its start says. */
-  private async grantRights(client: pg.Client): Promise<void> {
+  private async grantRights(query: Query): Promise<void> {
+    const { grantTo } = this.settings;
     const role = 'SELECT FROM pg_roles WHERE rolname = $1 AND rolname <> current_user';
-    if (this.grantTo === undefined || (await client.query(role, [this.grantTo])).rowCount === 0) return;
-    const [grantee, schema] = [this.grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
+    if (grantTo === undefined || (await query(role, [grantTo])).length === 0) return;
+    const [grantee, schema] = [grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
     const grants = [
       `USAGE ON SCHEMA ${schema}`,
       `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`,
       ...Object.entries(ALL_RIGHTS).map(([table, rights]) => `${rights.join(', ')} ON ${schema}.${table}`),
     ];
-    await client.query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
+    await query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
 
-  private readStatus(client: pg.Client, migrations: MigrationList): Promise<MigrationStatus> {
-    return readMigrationStatus(queryOf(client), this.schema, migrations);
-  }
-
-  private async createSchema(client: pg.Client): Promise<void> {
+  private async createSchema(query: Query): Promise<void> {
     const { schema } = this;
-    const { rowCount } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+    const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
     // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
-    if (rowCount === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
+    if (found.length === 0) await query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
   }
 
-  private apply(client: pg.Client, migrationsList: MigrationList): Promise<string[]> {
+  private apply(query: Query, migrationsList: MigrationList): Promise<string[]> {
     const input = { migrationsList, filters: NO_FILTERS };
     return withSchemaEngine(this.database, async (engine) => {
       const history = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false });
@@ -171,7 +161,7 @@ export class Migrator {
       try {
         return (await engine.applyMigrations(input)).appliedMigrationNames;
       } catch (cause) {
-        const { failed } = await this.readStatus(client, migrationsList);
+        const { failed } = await readMigrationStatus(query, this.schema, migrationsList);
         if (failed.length === 0) throw cause;
         const failure = `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}`;
         throw new MigrationError('failed', `${failure}. To try again, ${resolution(failed)}`, { cause });
@@ -179,7 +169,7 @@ export class Migrator {
     });
   }
 
-  private connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  private connected<T>(work: (query: Query, client: pg.Client) => Promise<T>): Promise<T> {
     return refusable(withConnection(this.database, work), this.place);
   }
 }
@@ -194,10 +184,6 @@ async function refusable<T>(work: Promise<T>, place: string): Promise<T> {
   }
 }
 
-function queryOf(client: pg.Client): Query {
-  return async <Row>(sql: string, values?: QueryValue[]) => (await client.query(sql, values)).rows as Row[];
-}
-
 /** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */
 export async function assertDatabaseReady(database: Database, options: DatabaseOptions): Promise<void> {
   // On a connection of its own, which is closed after the check.
@@ -206,17 +192,16 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
     return new Migrator({ url, password, schema }).assertCurrent(PLANTS_RIGHTS);
   }
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
-  const { schema: own, query } = database;
-  const place = `schema ${own} of database ${await nameOf(database)}`;
-  await refusable(assertTables(query, { schema: own, place }, migrations, PLANTS_RIGHTS), place);
-  await refusable(assertNodes(query, { schema: own, place }), place);
+  const { schema, query } = database;
+  const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
+  const checked = assertTables(query, location, migrations, PLANTS_RIGHTS).then(() => assertNodes(query, location));
+  await refusable(checked, location.place);
 }
 
 /** Where the tables are distributed, the other nodes matter too. */
 async function assertNodes(query: Query, { schema, place }: { schema: string; place: string }): Promise<void> {
-  const { fault, warnings } = await new Citus(query, schema).inspect();
-  for (const warning of warnings) new Logger(Migrator.name).warn(`${place}: ${warning}`);
-  if (fault !== undefined) throw new Error(fault);
+  for (const warning of await new Citus(query, schema).inspect())
+    new Logger(Migrator.name).warn(`${place}: ${warning}`);
 }
 
 async function nameOf({ query }: Database): Promise<string> {
