@@ -16,6 +16,17 @@ const LATER: CannedAnswer = {
 };
 
 describe('the request', () => {
+  it('should be sent by the global fetch of that moment', async () => {
+    const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, retries: 0 });
+    const fetch = jest.spyOn(globalThis, 'fetch').mockResolvedValue(new Response('{"id":1,"name":"Rose"}'));
+    try {
+      await expect(client.create(ROSE)).resolves.toEqual({ ...ROSE, id: 1 });
+      expect(fetch).toHaveBeenCalledTimes(1);
+    } finally {
+      fetch.mockRestore();
+    }
+  });
+
   it('should have the fields of a plant, and no others', async () => {
     await using server = await AnsweringServer.start(CREATED);
     const plant = { tag: undefined, height: 1.5, ...ROSE, id: 2n ** 53n + 1n };

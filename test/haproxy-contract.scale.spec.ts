@@ -41,7 +41,7 @@ const CLOSED_LATER = [
 ];
 
 /** The time that a client has is HAProxy's. Where the header fields do not arrive in time, it answers 408 with a page of HTML. */
-const OTHER_TIMES = [/does not arrive within 300 ms should be refused/, /with no request under way/];
+const OTHER_TIMES = [/does not arrive within 600 ms should be refused/, /with no request under way/];
 
 Object.assign(globalThis, { EXPECTED_FAILURES: [...UNREADABLE, ...CLOSED_LATER, ...OTHER_TIMES] });
 

@@ -53,7 +53,8 @@ export function resolveOptions(given: PlantStoreClientOptions): Required<PlantSt
     retries = 3,
     retryDelay = 200,
     maxRetryDelay = 30_000,
-    fetch = globalThis.fetch,
+    // Looked up for each request: a test may replace it meanwhile.
+    fetch = (request) => globalThis.fetch(request),
   } = given;
   if (typeof token !== 'function') checkToken(token);
   checkWholeNumber('timeout', timeout, 1);

@@ -71,9 +71,16 @@ function describe(failure: unknown): string | undefined {
   for (let cause = failure; cause !== undefined && !causes.has(cause); cause = (Object(cause) as Error).cause) {
     causes.add(cause);
   }
-  // A host may throw anything, also what JSON has no form for.
-  const texts = Array.from(causes, (cause) =>
-    cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause),
-  );
+  const texts = Array.from(causes, (cause) => (cause instanceof Error ? (cause.stack ?? cause.message) : print(cause)));
   return texts.length > 0 ? texts.join('\ncaused by ') : undefined;
+}
+
+/** A host may throw anything, also what JSON has no form for. */
+function print(thrown: unknown): string {
+  try {
+    const json: unknown = JSON.stringify(thrown);
+    return typeof json === 'string' ? json : inspect(thrown);
+  } catch {
+    return inspect(thrown);
+  }
 }

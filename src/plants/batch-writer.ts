@@ -76,7 +76,7 @@ export class BatchWriter implements OnModuleInit {
   }
 
   private schedule(): void {
-    if (this.isScheduled || this.statistics.waiting === 0) return;
+    if (this.isScheduled || this.queue.isEmpty) return;
     this.isScheduled = true;
     // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
     // lose this time.

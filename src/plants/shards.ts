@@ -138,8 +138,9 @@ export class Shards implements OnApplicationShutdown {
   /** One at a time: where a node hangs, each holds a connection. */
   private probe(node: ShardNode): Promise<void> {
     if (node.probe) return node.probe;
+    const hasShards = this.nodes.includes(node);
     let id = 0n;
-    while (this.find(id).node !== node && id < MAX_PROBE_IDS) id += 1n;
+    while (hasShards && this.find(id).node !== node && id < MAX_PROBE_IDS) id += 1n;
     const probe = (node.probe = this.statements.probe(id));
     const forget = (): void => (node.probe = undefined);
     probe.then(forget, (error: unknown) => {

@@ -73,10 +73,15 @@ const MAX_WAITING_CHARACTERS = 2 ** 26;
 export class WriteQueue {
   /** The shard whose last statement is the oldest comes first. */
   private readonly entries = new Map<Shard, PendingCreate[]>();
+  private plants = 0;
   private characters = 0;
 
-  /** @param statistics count the creates */
+  /** @param statistics get how many creates wait */
   constructor(private readonly statistics: { waiting: number }) {}
+
+  get isEmpty(): boolean {
+    return this.plants === 0;
+  }
 
   /** The shards for which creates wait. One that is added again meanwhile comes once more, at the end. */
   get shards(): Iterable<Shard> {
@@ -85,15 +90,13 @@ export class WriteQueue {
 
   /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
   add(shard: Shard, entry: PendingCreate, limit: number): void {
-    const { waiting } = this.statistics;
-    if (waiting >= limit || (waiting > 0 && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
-      throw new WriteQueueFullError(`${waiting} creates wait for the database`);
+    if (this.plants >= limit || (!this.isEmpty && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
+      throw new WriteQueueFullError(`${this.plants} creates wait for the database`);
     }
     const entries = this.entries.get(shard);
     if (entries) entries.push(entry);
     else this.entries.set(shard, [entry]);
-    this.statistics.waiting += 1;
-    this.characters += entry.size;
+    this.count(1, entry.size);
   }
 
   /** Takes an entry out of the queue; returns whether it was in there. */
@@ -103,8 +106,7 @@ export class WriteQueue {
     if (index === -1) return false;
     entries.splice(index, 1);
     if (entries.length === 0) this.entries.delete(shard);
-    this.statistics.waiting -= 1;
-    this.characters -= entry.size;
+    this.count(-1, -entry.size);
     return true;
   }
 
@@ -121,9 +123,14 @@ export class WriteQueue {
     const batch = entries.splice(0, count);
     this.entries.delete(shard);
     if (entries.length > 0) this.entries.set(shard, entries);
-    this.statistics.waiting -= count;
-    this.characters -= size;
+    this.count(-count, -size);
     return batch;
+  }
+
+  private count(plants: number, characters: number): void {
+    this.plants += plants;
+    this.characters += characters;
+    this.statistics.waiting = this.plants;
   }
 }
 
