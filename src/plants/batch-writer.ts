@@ -210,8 +210,8 @@ export class BatchWriter implements OnModuleInit {
     if (isPassing)
       do await new Promise((done) => setTimeout(done, REPEAT_MS));
       while (shard.node?.isAway && batch.some(hasTime));
+    for (const pending of batch) if (!pending.settled && !hasTime(pending)) pending.fail(error);
     const again = batch.filter(hasTime);
-    for (const pending of batch) if (!pending.settled && !again.includes(pending)) pending.fail(error);
     if (again.length > 0) await work(again);
   }
 

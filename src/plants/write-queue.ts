@@ -76,7 +76,7 @@ export class WriteQueue {
   private plants = 0;
   private characters = 0;
 
-  /** @param statistics get how many creates wait */
+  /** @param statistics receive the number of creates that wait */
   constructor(private readonly statistics: { waiting: number }) {}
 
   get isEmpty(): boolean {
