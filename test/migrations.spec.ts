@@ -150,7 +150,7 @@ describe(Migrator.name, () => {
   it.each(['\n', '\r\n'])('should go on where Prisma has begun, with line ends %j', async (lineEnd) => {
     const list = await readMigrations();
     const [first] = list.migrationDirectories.map((directory) => {
-      const value = (directory.migrationFile.content.value).replaceAll('\n', lineEnd);
+      const value = directory.migrationFile.content.value.replaceAll('\n', lineEnd);
       return { ...directory, migrationFile: { ...directory.migrationFile, content: { tag: 'ok', value } as const } };
     });
     if (!first) throw new Error('There is no migration.');

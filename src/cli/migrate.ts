@@ -7,40 +7,20 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
-const MAX_LOCK_WAIT_S = 86_400;
-
-interface MigrateOptions {
-  readonly schema?: string;
-  readonly 'lock-wait'?: string;
-}
+type MigrateOptions = Readonly<{ schema?: string; 'lock-wait'?: string }>;
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
 export async function migrate({ schema, 'lock-wait': lockWait = '60' }: MigrateOptions): Promise<void> {
-  if (!/^\d{1,5}$/.test(lockWait) || Number(lockWait) > MAX_LOCK_WAIT_S) {
-    const should = `should be a number of seconds from 0 to ${MAX_LOCK_WAIT_S}`;
-    throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, ${should}`);
-  }
+  if (!/^\d{1,4}$/.test(lockWait))
+    throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
   const migrator = new Migrator({ ...migrationOptions(schema), lockWait: Number(lockWait) * 1000 });
-  let stopped: Promise<never> | undefined;
-  const stop = (signal: NodeJS.Signals): void => {
-    console.error(`plant-store: ${signal}: what migrate has not finished is undone; call it again`);
-    const ignore = (): undefined => undefined;
-    stopped ??= migrator
-      .cancel()
-      .then(ignore, ignore)
-      .then(() => process.exit(128 + constants.signals[signal]));
+  const end = (signal: NodeJS.Signals): void => {
+    void migrator.cancel().finally(() => process.exit(128 + constants.signals[signal]));
   };
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  try {
-    const applied = await migrator.migrate();
-    const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
-    console.log(`${migrator.place}: ${result}`);
-  } catch (error) {
-    await stopped;
-    throw error;
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const applied = await migrator.migrate().finally(() => process.off('SIGINT', end).off('SIGTERM', end));
+  const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
+  console.log(`${migrator.place}: ${result}`);
 }
 
 interface DistributeOptions {

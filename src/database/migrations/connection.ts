@@ -73,7 +73,7 @@ export async function sessionOf(client: pg.Client): Promise<number> {
 const LOCK_CLASS = 0x504c4e54;
 /** The lock that Prisma's schema engine takes, for the whole database. */
 const PRISMA_LOCK = 72707369;
-export const LOCK_NOT_AVAILABLE = '55P03';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Makes this transaction, or else this session, the only one that migrates the schema. Waits for other migrators, those of

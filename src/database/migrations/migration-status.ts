@@ -4,6 +4,7 @@ import { plainName } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
 import { Citus } from '../citus.js';
 import type { Query } from '../database.js';
+import type { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
 
 /**
@@ -34,15 +35,8 @@ export class MigrationError extends Error {
   }
 }
 
-/** A migration of this build. */
-export interface Migration {
-  readonly name: string;
-  /** SHA-256 of the SQL, in hexadecimal digits. */
-  readonly checksum: string;
-  /** What is there once it is applied. */
-  readonly makes: { readonly table: string; readonly column: string };
-  readonly sql: string;
-}
+/** A migration of this build: its SQL, the SHA-256 of that, and a column that is there once it is applied. */
+export type Migration = (typeof MIGRATIONS)[number];
 
 /** Names of migrations, oldest first; each is in one list only. */
 export interface MigrationStatus {
@@ -56,22 +50,9 @@ export interface MigrationStatus {
   readonly failed: readonly string[];
 }
 
-/** A migration as the history has it. */
-interface HistoryRow {
-  readonly name: string;
-  readonly checksum: string;
-  readonly finished: boolean;
-}
+type HistoryRow = Readonly<{ name: string; checksum: string; finished: boolean }>;
 
 /** Compares what the database has with what this build knows. */
-export async function readMigrationStatus(
-  query: Query,
-  schema: string,
-  migrations: readonly Migration[],
-): Promise<MigrationStatus> {
-  return statusOf(await readHistory(query, schema), migrations);
-}
-
 export function statusOf(history: readonly HistoryRow[], migrations: readonly Migration[]): MigrationStatus {
   const known = migrations.map(({ name }) => name);
   const failed = history.filter(({ finished }) => !finished).map(({ name }) => name);
@@ -123,7 +104,7 @@ export async function assertTables(
   const { schema, place } = location;
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
-  const status = await readMigrationStatus(query, schema, migrations);
+  const status = statusOf(await readHistory(query, schema), migrations);
   if (status.applied.length === 0) await refuseWorker(query, location);
   await assertNoForeignTables(query, location);
   assertHistoryUsable(status, location, migrations);
@@ -179,18 +160,16 @@ export function assertHistoryUsable(
   location: MigrationPlace,
   migrations: readonly Migration[],
 ): void {
-  const { place } = location;
   const strange = failed.filter((name) => !migrations.some((migration) => migration.name === name));
-  if (unknown.length + strange.length > 0 && applied.length === 0 && strange.length === failed.length) {
-    const names = listOf([...unknown, ...strange]);
-    const found = `${place} belongs to another application, which has migrated it: ${names}`;
+  const names = listOf([...unknown, ...strange]);
+  if (names === '') return;
+  if (applied.length === 0 && strange.length === failed.length) {
+    const found = `${location.place} belongs to another application, which has migrated it: ${names}`;
     throw new MigrationError('foreign', `${found}. ${OWN_SCHEMA_ADVICE}`);
   }
-  if (unknown.length > 0) {
-    const found = `${place} is migrated further than this build knows: ${listOf(unknown)}`;
-    throw new MigrationError('ahead', `${found}. Deploy the newer build`);
-  }
-  if (strange.length > 0) throw unfinished(strange, location, 'of the newer build that has it');
+  if (unknown.length === 0) throw unfinished(strange, location, 'of the newer build that has it');
+  const found = `${location.place} is migrated further than this build knows: ${names}`;
+  throw new MigrationError('ahead', `${found}. Deploy the newer build`);
 }
 
 function unfinished(names: readonly string[], { schema, place }: MigrationPlace, rest: string): MigrationError {
@@ -206,12 +185,9 @@ export function assertUnedited(history: readonly HistoryRow[], migrations: reado
     return history.some((row) => row.name === name && ![checksum, other].includes(row.checksum));
   });
   if (edited.length === 0) return;
-  const names = edited.map(({ name }) => name).join(', ');
-  throw new MigrationError(
-    'edited',
-    `${place} was migrated with other files than this build's: ${names} differ from what was applied. ` +
-      'Restore them as they were; a change belongs in a migration of its own',
-  );
+  const found = `${place} was migrated with other files than this build's`;
+  const advice = 'differ from what was applied. Restore them as they were; a change belongs in a migration of its own';
+  throw new MigrationError('edited', `${found}: ${listOf(edited.map(({ name }) => name))} ${advice}`);
 }
 
 function listOf(names: readonly string[]): string {

@@ -20,10 +20,7 @@ export class MigratorSettings extends DatabaseAddress {
   /** Milliseconds to wait for other processes that migrate the same schema, a day at most; 60000 unless given. */
   @Milliseconds()
   timeout = 60_000;
-  /**
-   * Milliseconds after which a table that others use is not waited for again, a day at most; 60000 unless given. Creates wait for at
-   * most two seconds of it at a time.
-   */
+  /** Milliseconds to try again for a table that others use, two seconds at a time, a day at most; 60000 unless given. */
   @WholeNumber(0, DAY_MS, 'a whole number of milliseconds')
   lockWait = 60_000;
   /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */

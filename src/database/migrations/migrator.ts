@@ -19,7 +19,6 @@ import {
   MigrationError,
   type MigrationStatus,
   readHistory,
-  readMigrationStatus,
   refuseWorker,
   statusOf,
 } from './migration-status.js';
@@ -27,8 +26,6 @@ import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
-/** Limit of the end of a session: the process that asks for it is to end too. */
-const CANCEL_TIMEOUT_MS = 2000;
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
 export class Migrator {
@@ -46,8 +43,8 @@ export class Migrator {
   }
 
   /**
-   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one transaction:
-   * where it is interrupted, nothing of it is left, and another call goes on.
+   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one transaction, of
+   * which nothing is left if it is interrupted.
    */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
@@ -66,13 +63,9 @@ export class Migrator {
 
   /** Ends a `migrate()` that runs, with its statement on the server. */
   async cancel(): Promise<void> {
-    if (this.session === undefined) return;
-    const values = [String(this.session)];
-    await withConnection(
-      this.database,
-      (query) => query('SELECT pg_catalog.pg_terminate_backend($1::pg_catalog.int4)', values),
-      { timeout: CANCEL_TIMEOUT_MS, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) },
-    );
+    const { session } = this;
+    const end = 'SELECT pg_catalog.pg_terminate_backend($1::pg_catalog.int4)';
+    if (session !== undefined) await withConnection(this.database, (query) => query(end, [String(session)]));
   }
 
   /**
@@ -93,7 +86,7 @@ export class Migrator {
 
   /** Compares the database with this build. */
   async status(): Promise<MigrationStatus> {
-    return this.connected((query) => readMigrationStatus(query, this.schema, this.migrations));
+    return this.connected(async (query) => statusOf(await readHistory(query, this.schema), this.migrations));
   }
 
   /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
@@ -131,12 +124,12 @@ export class Migrator {
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
     await assertNoForeignTables(query, this);
     const history = await readHistory(query, schema);
-    const { applied, failed, ...others } = statusOf(history, migrations);
-    assertHistoryUsable({ applied, failed, ...others }, this, migrations);
+    const status = statusOf(history, migrations);
+    assertHistoryUsable(status, this, migrations);
     assertUnedited(history, migrations, place);
-    const next = migrations.find(({ name }) => !applied.includes(name));
+    const next = migrations.find(({ name }) => !status.applied.includes(name));
     if (next === undefined) await this.grantRights(query);
-    else await runMigration({ query, pid, database, place, lockWait }, next, failed.includes(next.name));
+    else await runMigration({ query, pid, database, place, lockWait }, next, status.failed.includes(next.name));
     await query('COMMIT');
     return next?.name;
   }
