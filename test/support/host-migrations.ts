@@ -35,7 +35,7 @@ export class HostMigrations implements AsyncDisposable {
   ) {}
 
   static async of(url: string): Promise<HostMigrations> {
-    const folder = await MigrationFolder.create({ empty: true });
+    const folder = await MigrationFolder.create();
     await folder.write('20200101000000_factories', HOST_MIGRATION);
     return new HostMigrations(url, folder);
   }

@@ -126,7 +126,7 @@ export function diagnoseByPrisma(database: DatabaseUrl, migrationsList: Migratio
   });
 }
 
-const LOCK_FILE = 'migration_lock.toml';
+export const LOCK_FILE = 'migration_lock.toml';
 const SCRIPT = 'migration.sql';
 
 /** Reads a folder of migrations, this package's own unless given, oldest first, as the schema engine wants them. */
