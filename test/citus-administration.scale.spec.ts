@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
 import { Logger } from '@nestjs/common';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { Load } from './faults/load.js';
@@ -169,6 +170,18 @@ describeWithCitus('the command line on Citus', () => {
       expect(await node.query('SELECT height FROM plants WHERE id = -1')).toEqual([{ height: null }]);
       await new MigratorWith({ url: node.url('svc') }, newer).assertCurrent({});
     }
+    await coordinator.query('ALTER TABLE plants DROP COLUMN height');
+    await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);
+
+    const reader = new pg.Client(cluster.workers[0]?.url());
+    await reader.connect();
+    await reader.query('BEGIN; SELECT count(*) FROM plants');
+    const start = performance.now();
+    const impatient = new MigratorWith({ url, lockWait: 0 }, newer);
+    await expect(impatient.migrate()).rejects.toMatchObject({ code: 'locked' });
+    expect(performance.now() - start).toBeLessThan(10_000);
+    await reader.end();
+    expect(await migrator.migrate()).toEqual(['20990101000000_add_height']);
     await coordinator.query('ALTER TABLE plants DROP COLUMN height');
     await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);
   });

@@ -63,7 +63,9 @@ export async function runMigration(session: MigrationSession, migration: Migrati
     const done = new AbortController();
     const holders = findHolders(session, done.signal);
     try {
-      await query(`SAVEPOINT attempt; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      // On Citus the limit is for the sessions on other nodes too; elsewhere that setting is a name without effect.
+      await query(`SAVEPOINT attempt; SET LOCAL citus.propagate_set_commands TO 'local';
+        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
       await apply(session, migration, isBegun);
       return;
     } catch (error) {
