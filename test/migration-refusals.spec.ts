@@ -6,6 +6,7 @@ import { type BareDatabase, openBareDatabase } from './support/bare-database.js'
 import { freePort } from './support/free-port.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';
 import { MigratorWith } from './support/migrator-with.js';
+import { outcomeOfCommandLine } from './support/run-command-line.js';
 
 const NEWER = '29990101000000_newer';
 
@@ -47,6 +48,12 @@ describe(MigrationError.name, () => {
       expect(error.message).toMatch(NEWER);
       expect(error.message).toMatch('Deploy the newer build');
     }
+    for (const command of ['token list', 'token create gardener'])
+      expect(await outcomeOfCommandLine(command, { DATABASE_URL: url })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('Deploy the newer build') as unknown,
+      });
   });
 
   it('should pass on why a migration failed, with nothing of it left', async () => {
