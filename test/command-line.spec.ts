@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { makeToken } from '../src/auth/tokens/token.js';
-import { readMigrations } from '../src/database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.cjs';
 import { freePort } from './support/free-port.js';
+import { MIGRATION_NAMES } from './support/migration-names.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { PlantStoreProcess } from './support/process.js';
 import { TOKEN } from './support/request.js';
@@ -63,6 +62,11 @@ describe('plant-store', () => {
       ['serve --schema garden', 'there is no option "--schema"', 'plant-store serve '],
       ['migrate --schema', "Option '--schema <value>' argument missing", 'plant-store migrate [--schema NAME]'],
       ['migrate --schema a --schema b', '--schema is given more than once', 'plant-store migrate [--schema NAME]'],
+      ...['-1', '1.5', '10000', 'long', ''].map((seconds) => [
+        `migrate --lock-wait=${seconds}`,
+        `--lock-wait is "${seconds}", should be a number of seconds from 0 to 9999`,
+        'plant-store migrate [--schema NAME] [--lock-wait SECONDS]',
+      ]),
       ...['0', '-1', '1.5', '1000', 'many', ''].map((shards) => [
         `distribute --shards=${shards}`,
         `--shards is "${shards}", should be a number from 1 to 999`,
@@ -91,11 +95,9 @@ describe('plant-store', () => {
 
   describe('migrate', () => {
     let database: TestDatabase;
-    let names: string[];
 
     beforeAll(async () => {
       database = await createTestDatabase({ migrated: false });
-      names = (await readMigrations(MIGRATIONS_FOLDER)).migrationDirectories.map(({ path }) => path);
     });
     afterAll(() => database.drop());
 
@@ -104,7 +106,9 @@ describe('plant-store', () => {
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
       const first = await PlantStoreProcess.run('migrate', variables);
       expect(first.stderr).toBe('');
-      expect(first.stdout).toMatch(new RegExp(`^schema public of database \\S+ at .*: applied ${names.join(', ')}\n$`));
+      expect(first.stdout).toMatch(
+        new RegExp(`^schema public of database \\S+ at .*: applied ${MIGRATION_NAMES.join(', ')}\n$`),
+      );
       expect(await first.ended).toBe(0);
 
       const [second, other] = await Promise.all([

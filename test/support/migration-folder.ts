@@ -1,17 +1,15 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MIGRATIONS_FOLDER } from '../../src/util/package-files.cjs';
+import { LOCK_FILE, MIGRATIONS_FOLDER } from './schema-engine.js';
 
-/** Migrations in a folder of their own: a copy of this package's, and others beside them. */
+/** Migrations of another application, in a folder of their own. */
 export class MigrationFolder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  /** @param empty without this package's migrations: those of another application are to come */
-  static async create({ empty = false }: { empty?: boolean } = {}): Promise<MigrationFolder> {
+  static async create(): Promise<MigrationFolder> {
     const path = await mkdtemp(join(tmpdir(), 'plant-store-migrations-'));
-    const filter = (file: string): boolean => !empty || file === MIGRATIONS_FOLDER || file.endsWith('.toml');
-    await cp(MIGRATIONS_FOLDER, path, { recursive: true, filter });
+    await cp(join(MIGRATIONS_FOLDER, LOCK_FILE), join(path, LOCK_FILE));
     return new MigrationFolder(path);
   }
 

@@ -48,7 +48,7 @@ describe('the store of the host', () => {
     expect(response.body).toMatchObject({ error: 40100 });
   });
 
-  importing('should import the engine of the migrations', async () => {
+  it('should migrate, without import()', async () => {
     const migrator = new Migrator({ url: process.env.DATABASE_URL ?? '', schema: 'another' });
 
     expect(await migrator.migrate()).not.toEqual([]);
