@@ -6,24 +6,28 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
+interface MigrateOptions {
+  readonly schema?: string;
+  readonly 'trust-owner'?: string[];
+}
+
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
-export async function migrate({ schema }: { schema?: string }): Promise<void> {
-  const migrator = new Migrator(migrationOptions(schema));
+export async function migrate({ schema, 'trust-owner': trustOwners }: MigrateOptions): Promise<void> {
+  const migrator = new Migrator({ ...migrationOptions(schema), trustOwners });
   const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
 }
 
-interface DistributeOptions {
-  readonly schema?: string;
+interface DistributeOptions extends MigrateOptions {
   readonly shards?: string;
 }
 
 /** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
-export async function distribute({ schema, shards }: DistributeOptions): Promise<void> {
+export async function distribute({ schema, shards, 'trust-owner': trustOwners }: DistributeOptions): Promise<void> {
   if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
     throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
-  const migrator = new Migrator(migrationOptions(schema));
+  const migrator = new Migrator({ ...migrationOptions(schema), trustOwners });
   const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
   console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
 }

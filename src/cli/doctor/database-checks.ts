@@ -3,8 +3,10 @@ import { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
+import type { Query } from '../../database/database.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
+import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
 import { reasonOf } from '../../util/text.js';
 import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
 import { endingSoon, utc } from '../token/token-output.js';
@@ -38,6 +40,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   full_page_writes: ['warning', 'Set it on, unless the file system never writes half a page: a crash may damage data.'],
   connections: ['fault', 'Raise max_connections, or lower DATABASE_POOL_SIZE.'],
   clock: ['warning', 'Set both clocks by NTP: tokens end by them.'],
+  owners: ['warning', 'Do what it says, and see "Owners of the tables" in docs/operations.md.'],
   pooler: ['fault', 'Add pgbouncer=true to DATABASE_URL.'],
 };
 
@@ -103,6 +106,8 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
       vital ?? (await findMissingRights(query, schema, { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] }));
     const state = vital === undefined ? 'warning' : 'fault';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
+    check = 'owners';
+    findings.push(...(await checkTables(query, schema)));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
   };
@@ -112,6 +117,22 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     findings.push(finding(check, reasonOf(error), true, troubleOf(check, sqlStateOf(error))));
   }
   return findings;
+}
+
+async function checkTables(query: Query, schema: string): Promise<Finding[]> {
+  const foreign = await findForeignObjects(query, schema);
+  const revocations = await findCreators(query, schema);
+  const unlogged = await findUnlogged(query, schema);
+  return [
+    finding('owners', foreign || 'all can be trusted', foreign !== ''),
+    finding(
+      'schema',
+      revocations === '' ? 'others may not create in it' : 'other roles may create objects in it',
+      revocations !== '',
+      ['warning', `They could come before those that are meant. Run ${revocations}`],
+    ),
+    finding('crash safety', unlogged ?? 'no table is UNLOGGED', unlogged !== undefined),
+  ];
 }
 
 const GRANT = 'Grant them, or call plant-store migrate as the owner.';

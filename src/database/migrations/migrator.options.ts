@@ -1,4 +1,4 @@
-import { type Given, Milliseconds, OptionsError, Text } from '../../util/options.js';
+import { type Given, Milliseconds, OptionsError, Should, Text } from '../../util/options.js';
 import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { DatabaseAddress, Schema } from '../database.options.js';
 
@@ -27,6 +27,12 @@ export class MigratorSettings extends DatabaseAddress {
   /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */
   @Text('the name of a role')
   grantTo?: string | undefined;
+  /** Other roles that may own the tables, and functions that they call, in addition to those that are trusted anyway. */
+  @Should(
+    'an array of names of roles',
+    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  )
+  trustOwners: readonly string[] = [];
   /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
   size?: number | undefined;
 }

@@ -9,6 +9,7 @@ import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url
 import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
+import { assertOwners, inspectTables } from '../table-checks.js';
 import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
 import {
   assertHistoryUsable,
@@ -46,6 +47,7 @@ export class Migrator {
     return this.connected(async (query, client) => {
       await this.lock(query, client);
       await this.createSchema(query);
+      await assertOwners(query, this, this.settings.trustOwners);
       assertHistoryUsable(await readMigrationStatus(query, this.schema, migrations), this.place);
       await assertNoForeignTables(query, this);
       const applied = await this.apply(query, migrations);
@@ -64,6 +66,7 @@ export class Migrator {
     const migrations = await readMigrations(this.settings.folder);
     return this.connected(async (query, client) => {
       await this.lock(query, client);
+      await assertOwners(query, this, this.settings.trustOwners);
       await assertTables(query, this, migrations);
       return new Citus(query, this.schema).distribute(shards);
     });
@@ -82,6 +85,7 @@ export class Migrator {
       await assertTables(query, this, migrations, rights);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
+      await inspectTables(query, this);
       await this.warnOfPooler(client);
       await assertNodes(query, this);
     });
@@ -194,7 +198,9 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
   const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertTables(query, location, migrations, PLANTS_RIGHTS).then(() => assertNodes(query, location));
+  const checked = assertTables(query, location, migrations, PLANTS_RIGHTS)
+    .then(() => inspectTables(query, location))
+    .then(() => assertNodes(query, location));
   await refusable(checked, location.place);
 }
 
