@@ -20,10 +20,10 @@ variables; plant-store serve --help lists them.`,
 };
 
 const MIGRATE: Command = {
-  usage: `plant-store migrate [--schema NAME] [--trust-owner ROLE ...]    bring the database (DATABASE_URL) to this version
+  usage: `plant-store migrate [--schema NAME]    bring the database (DATABASE_URL) to this version
 
-  --schema NAME        the PostgreSQL schema to migrate, instead of the URL's
-  --trust-owner ROLE   another role that may own the tables, or functions that they call; may be repeated
+  --schema NAME    the PostgreSQL schema to migrate, instead of the URL's
+  --trust-owner ROLE    another role that may own the tables, or functions that they call; may be repeated
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
@@ -34,12 +34,11 @@ It may be run many times, and from many places at once.`,
 };
 
 const DISTRIBUTE: Command = {
-  usage: `plant-store distribute [--shards N] [--schema NAME] [--trust-owner ROLE ...]
-      spread the tables over the nodes of a Citus cluster
+  usage: `plant-store distribute [--shards N] [--schema NAME]    spread the tables over the nodes of a Citus cluster
 
-  --shards N           parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
-  --schema NAME        the PostgreSQL schema of the store, instead of the URL's
-  --trust-owner ROLE   as with migrate
+  --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
+  --schema NAME    the PostgreSQL schema of the store, instead of the URL's
+  --trust-owner ROLE    as with migrate
 
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
 plant-store migrate and with the same variables, and may be run many times.`,

@@ -12,8 +12,8 @@ interface MigrateOptions {
 }
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
-export async function migrate({ schema, 'trust-owner': trustOwners }: MigrateOptions): Promise<void> {
-  const migrator = new Migrator({ ...migrationOptions(schema), trustOwners });
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const migrator = new Migrator(migrationOptions(options));
   const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
@@ -24,16 +24,16 @@ interface DistributeOptions extends MigrateOptions {
 }
 
 /** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
-export async function distribute({ schema, shards, 'trust-owner': trustOwners }: DistributeOptions): Promise<void> {
+export async function distribute({ shards, ...options }: DistributeOptions): Promise<void> {
   if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
     throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
-  const migrator = new Migrator({ ...migrationOptions(schema), trustOwners });
+  const migrator = new Migrator(migrationOptions(options));
   const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
   console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
 }
 
 /** The database of the environment, as the owner of its tables. */
-function migrationOptions(schema: string | undefined): MigratorOptions {
+function migrationOptions({ schema, 'trust-owner': trustOwners }: MigrateOptions): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );
@@ -47,5 +47,5 @@ function migrationOptions(schema: string | undefined): MigratorOptions {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  return { url, ...others, schema: schema ?? service?.schema };
+  return { url, ...others, trustOwners, schema: schema ?? service?.schema };
 }

@@ -1,121 +1,85 @@
 import { Logger } from '@nestjs/common';
 import { escapeControls } from '../util/text.js';
 import type { Query } from './database.js';
-import { MigrationError } from './migrations/migration-status.js';
-
-// Each name is qualified, and each operator has operands of its exact types: all this has to be safe before anything is known of the
-// database. The catalogue is open to every role.
+import { MigrationError, type MigrationPlace } from './migrations/migration-status.js';
 
 /** The tables of the store in the schema $1, and their partitions. */
-const TABLES = `tables (oid) AS (
-    SELECT pg_class.oid FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+const TABLES = `tables (class, oid) AS (
+    SELECT c.tableoid, c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
     WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', '_prisma_migrations')
-    UNION SELECT inhrelid FROM tables JOIN pg_catalog.pg_inherits ON inhparent = tables.oid)`;
+    UNION SELECT class, inhrelid FROM tables JOIN pg_catalog.pg_inherits ON inhparent = tables.oid)`;
 
-/**
- * Whose objects may run with the rights of this role. Its own roles are not asked for by pg_has_role: a superuser is in all of them.
- * Before PostgreSQL 15 a role can make everybody its member, so that such a membership means nothing.
- */
+/** Whose objects may run as this role. To pg_has_role a superuser is in every role, and until PostgreSQL 14 a role can add its members. */
 const TRUSTED = `own (oid) AS (
     SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user
     UNION SELECT roleid FROM own JOIN pg_catalog.pg_auth_members ON member = own.oid WHERE grantor <> roleid),
-  owners (oid) AS (
-    SELECT nspowner FROM pg_catalog.pg_namespace WHERE nspname = $1::name
-    UNION SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()),
-  trusted (oid) AS (
-    SELECT oid FROM own UNION SELECT oid FROM owners UNION SELECT oid FROM pg_catalog.pg_roles WHERE rolsuper)`;
-
-const catalogue = (name: string): string => `'pg_catalog.${name}'::pg_catalog.regclass::pg_catalog.oid`;
+  trusted (oid) AS (SELECT oid FROM own UNION SELECT oid FROM pg_catalog.pg_roles WHERE rolsuper
+    UNION SELECT nspowner FROM pg_catalog.pg_namespace WHERE nspname = $1::name
+    UNION SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())`;
 
 /**
- * The tables, and the functions and operators that their parts call: triggers, rules, defaults, constraints, indexes, policies. What only
- * refers to a table, as a view of others does, is no part of it. The first superuser owns without an entry.
+ * Tables, and their parts (triggers, rules, defaults, constraints, indexes, policies) that call a function or operator. A view that others
+ * have made of a table is no part of it. pg_shdepend does not know owners that PostgreSQL comes with.
  */
-const FOREIGN_OBJECTS = `WITH RECURSIVE ${TABLES}, ${TRUSTED}, objects (classid, objid, partclass, part) AS (
-    SELECT ${catalogue('pg_class')}, oid, NULL::pg_catalog.oid, NULL::pg_catalog.oid FROM tables
-    UNION
-    SELECT call.refclassid, call.refobjid, part.classid, part.objid
-    FROM tables JOIN pg_catalog.pg_depend AS part ON part.refobjid = tables.oid
+const FOREIGN_OBJECTS = `WITH RECURSIVE ${TABLES}, ${TRUSTED}, objects (classid, objid, owner) AS (
+    SELECT class, c.oid, relowner FROM tables JOIN pg_catalog.pg_class AS c ON c.oid = tables.oid
+    UNION SELECT part.classid, part.objid, COALESCE(proowner, oprowner)
+    FROM tables JOIN pg_catalog.pg_depend AS part ON part.refclassid = class AND part.refobjid = tables.oid AND part.deptype IN ('a', 'i')
     JOIN pg_catalog.pg_depend AS call ON call.classid = part.classid AND call.objid = part.objid
-    WHERE part.refclassid = ${catalogue('pg_class')} AND part.deptype IN ('a', 'i')
-      AND call.refclassid IN (${catalogue('pg_proc')}, ${catalogue('pg_operator')}))
-  SELECT pg_catalog.format('%s %s%s belongs to the role %I', object.type, object.identity,
-    ' of the '::text || part.type || ' '::text || part.identity, rolname) AS found
-  FROM objects JOIN pg_catalog.pg_shdepend AS owner USING (classid, objid)
-  JOIN pg_catalog.pg_database ON pg_database.oid = dbid AND datname = pg_catalog.current_database()
-  JOIN pg_catalog.pg_roles ON pg_roles.oid = owner.refobjid
-  CROSS JOIN LATERAL pg_catalog.pg_identify_object(objects.classid, objects.objid, 0) AS object
-  CROSS JOIN LATERAL pg_catalog.pg_identify_object(partclass, objects.part, 0) AS part
-  WHERE deptype = 'o' AND owner.refobjid NOT IN (SELECT oid FROM trusted) AND rolname <> ALL ($2::name[])
-  ORDER BY found`;
+    LEFT JOIN pg_catalog.pg_proc AS p ON p.tableoid = call.refclassid AND p.oid = call.refobjid
+    LEFT JOIN pg_catalog.pg_operator AS o ON o.tableoid = call.refclassid AND o.oid = call.refobjid)
+  SELECT pg_catalog.format('%s %s: %I', type, identity, rolname) AS found
+  FROM objects JOIN pg_catalog.pg_roles AS r ON r.oid = owner AND rolname <> ALL ($2::name[])
+  CROSS JOIN LATERAL pg_catalog.pg_identify_object(objects.classid, objects.objid, 0)
+  WHERE owner NOT IN (SELECT oid FROM trusted)`;
 
-/** Members of an owner can be the owner. */
+/** A member of the owner can be the owner. */
 const CREATORS = `WITH RECURSIVE ${TRUSTED}
   SELECT pg_catalog.format('REVOKE CREATE ON SCHEMA %I FROM %s', nspname,
     COALESCE(pg_catalog.quote_ident(rolname::text), 'PUBLIC')) AS found
   FROM pg_catalog.pg_namespace CROSS JOIN LATERAL pg_catalog.aclexplode(nspacl)
-  LEFT JOIN pg_catalog.pg_roles ON pg_roles.oid = grantee
+  LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = grantee
   WHERE nspname = $1::name AND privilege_type = 'CREATE' AND grantee NOT IN (SELECT oid FROM trusted)
-    AND NOT EXISTS (SELECT FROM owners WHERE pg_catalog.pg_has_role(grantee, owners.oid, 'MEMBER'))
-  ORDER BY found`;
+    AND NOT pg_catalog.pg_has_role(grantee, nspowner, 'MEMBER')`;
 
-const UNLOGGED = `WITH RECURSIVE ${TABLES}
-  SELECT pg_catalog.format('ALTER TABLE %I.%I SET LOGGED', nspname, relname) AS found
-  FROM tables JOIN pg_catalog.pg_class ON pg_class.oid = tables.oid JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
-  WHERE relpersistence = 'u' AND relkind = 'r'
-  ORDER BY found`;
+const UNLOGGED = `WITH RECURSIVE ${TABLES} SELECT pg_catalog.format('ALTER TABLE %I.%I SET LOGGED', nspname, relname) AS found
+  FROM tables JOIN pg_catalog.pg_class AS c ON c.oid = tables.oid JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
+  WHERE relpersistence = 'u' AND relkind = 'r'`;
 
 const MAX_SHOWN = 10;
 
-async function find(query: Query, sql: string, schema: string, ...values: string[][]): Promise<string> {
-  const rows = await query<{ found: string }>(sql, [schema, ...values]);
-  const shown = rows.slice(0, MAX_SHOWN).map(({ found }) => escapeControls(found));
-  return [...shown, ...(rows.length > MAX_SHOWN ? ['…'] : [])].join('; ');
+async function find(query: Query, sql: string, ...values: (string | string[])[]): Promise<string | undefined> {
+  const rows = await query<{ found: string }>(`${sql} ORDER BY found LIMIT ${MAX_SHOWN}`, values);
+  return rows.length > 0 ? rows.map(({ found }) => escapeControls(found)).join('; ') : undefined;
 }
 
-/** Says what of the tables belongs to roles that cannot be trusted. It would run with the rights of a role that uses the tables. */
-export async function findForeignObjects(
-  query: Query,
-  schema: string,
-  trusted: readonly string[] = [],
-): Promise<string> {
-  const found = await find(query, FOREIGN_OBJECTS, schema, [...trusted]);
-  if (found === '') return '';
-  return (
-    `${found}. It runs with the rights of the role that uses the tables, and its owner is none of: that role, the roles it is a ` +
-    'member of, the owners of schema and database, superusers. Remove it, or let one of these own it'
-  );
+/** Says what of the tables belongs to roles that cannot be trusted. */
+export async function findForeignObjects(query: Query, schema: string, trusted: string[] = []) {
+  const found = await find(query, FOREIGN_OBJECTS, schema, trusted);
+  const owners = 'this role, the roles it is a member of, the owners of schema and database, or superusers';
+  const meaning = 'what belongs to other roles, or calls it, runs with the rights of those who use the tables';
+  return found && `${meaning}: ${found}. Remove it, or let it belong to ${owners}`;
 }
 
-/** Throws before anything of another role can run. To be called before the history is read, as that may be a view. */
-export async function assertOwners(
-  query: Query,
-  { schema, place }: { schema: string; place: string },
-  trusted: readonly string[],
-): Promise<void> {
+/** Throws before anything of another role can run: to be called before the history is read, which may be a view. */
+export async function assertOwners(query: Query, { schema, place }: MigrationPlace, trusted: string[]): Promise<void> {
   const found = await findForeignObjects(query, schema, trusted);
-  if (found !== '')
-    throw new MigrationError(
-      'foreign',
-      `${place}: ${found}; where you trust it, add --trust-owner ROLE, or trustOwners`,
-    );
+  if (found)
+    throw new MigrationError('foreign', `${place}: ${found}; or trust a role: --trust-owner ROLE, or trustOwners`);
 }
 
-/** The statements that take the right to create objects in the schema from other roles; empty if they have none. */
-export function findCreators(query: Query, schema: string): Promise<string> {
-  return find(query, CREATORS, schema);
-}
+/** The statements that take the right to create objects in the schema from other roles. */
+export const findCreators = (query: Query, schema: string) => find(query, CREATORS, schema);
 
-/** Says which tables a crash of the server would empty, and what to run; undefined if there is none. */
+/** Says which tables a crash of the server would empty, and what to run. */
 export async function findUnlogged(query: Query, schema: string): Promise<string | undefined> {
   const found = await find(query, UNLOGGED, schema);
-  return found === '' ? undefined : `a crash of PostgreSQL would empty tables, which are UNLOGGED. Run ${found}`;
+  return found && `a crash of PostgreSQL would empty tables, which are UNLOGGED. Run ${found}`;
 }
 
-/** For the start of a service: warns of what belongs to other roles, and throws where a crash would lose plants or tokens. */
-export async function inspectTables(query: Query, { schema, place }: { schema: string; place: string }): Promise<void> {
-  const unlogged = await findUnlogged(query, schema);
-  if (unlogged !== undefined) throw new MigrationError('refused', `${place}: ${unlogged}`);
-  const found = await findForeignObjects(query, schema);
-  if (found !== '') new Logger('Migrator').warn(`${place}: ${found}`);
+/** For a service that starts. Throws where a crash would lose plants or tokens. */
+export async function inspectTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+  const [unlogged, foreign] = [await findUnlogged(query, schema), await findForeignObjects(query, schema)];
+  if (unlogged) throw new MigrationError('refused', `${place}: ${unlogged}`);
+  if (foreign) new Logger('Migrator').warn(`${place}: ${foreign}`);
 }

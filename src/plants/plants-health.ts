@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
@@ -37,10 +37,9 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Tells whether the store can create plants, for the health endpoint of an application. */
 @Injectable()
 export class PlantsHealth {
-  private readonly logger = new Logger(PlantsHealth.name);
-  /** Which shards take no creates while others do; undefined if all do. As of the last probe. */
+  /** Which shards take no creates while others do, as of the last probe. */
   private failingShards: string | undefined;
-  /** Which tables a crash would empty, as of the last inspection. The start has seen that there was none. */
+  /** Which tables a crash would empty, as of the last inspection. The start has found none. */
   private unlogged: string | undefined;
   private nextInspection = performance.now() + INSPECT_EVERY_MS;
   private result = Promise.resolve();
@@ -54,8 +53,8 @@ export class PlantsHealth {
 
   /** In one line, what is wrong while plants can be created; undefined if nothing is. As of the last check. */
   get degradation(): string | undefined {
-    const found = [this.failingShards, this.unlogged].filter((text) => text !== undefined);
-    return found.length > 0 ? `degraded: ${found.join('; ')}` : undefined;
+    const found = [this.failingShards, this.unlogged].filter(Boolean).join('; ');
+    return found === '' ? undefined : `degraded: ${found}`;
   }
 
   /**
@@ -100,9 +99,7 @@ export class PlantsHealth {
   private async inspect(now: number): Promise<void> {
     if (now < this.nextInspection) return;
     this.nextInspection = now + INSPECT_EVERY_MS;
-    const found = await findUnlogged(this.database.query, this.database.schema);
-    if (found !== this.unlogged) this.logger.warn(found ?? 'No table is UNLOGGED any more');
-    this.unlogged = found;
+    this.unlogged = await findUnlogged(this.database.query, this.database.schema);
   }
 
   /**

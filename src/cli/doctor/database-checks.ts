@@ -3,7 +3,6 @@ import { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
-import type { Query } from '../../database/database.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
@@ -40,7 +39,6 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   full_page_writes: ['warning', 'Set it on, unless the file system never writes half a page: a crash may damage data.'],
   connections: ['fault', 'Raise max_connections, or lower DATABASE_POOL_SIZE.'],
   clock: ['warning', 'Set both clocks by NTP: tokens end by them.'],
-  owners: ['warning', 'Do what it says, and see "Owners of the tables" in docs/operations.md.'],
   pooler: ['fault', 'Add pgbouncer=true to DATABASE_URL.'],
 };
 
@@ -107,7 +105,13 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     const state = vital === undefined ? 'warning' : 'fault';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
     check = 'owners';
-    findings.push(...(await checkTables(query, schema)));
+    const foreign = await findForeignObjects(query, schema);
+    findings.push(finding(check, foreign ?? 'all can be trusted', !!foreign, ['warning', 'Do what it says.']));
+    const creators = await findCreators(query, schema);
+    const others = `${creators ? '' : 'no '}other roles may create in it`;
+    findings.push(finding('schema', others, !!creators, ['warning', `Run ${String(creators)}.`]));
+    const unlogged = await findUnlogged(query, schema);
+    findings.push(finding('crash safety', unlogged ?? 'no table is UNLOGGED', !!unlogged));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
   };
@@ -117,22 +121,6 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     findings.push(finding(check, reasonOf(error), true, troubleOf(check, sqlStateOf(error))));
   }
   return findings;
-}
-
-async function checkTables(query: Query, schema: string): Promise<Finding[]> {
-  const foreign = await findForeignObjects(query, schema);
-  const revocations = await findCreators(query, schema);
-  const unlogged = await findUnlogged(query, schema);
-  return [
-    finding('owners', foreign || 'all can be trusted', foreign !== ''),
-    finding(
-      'schema',
-      revocations === '' ? 'others may not create in it' : 'other roles may create objects in it',
-      revocations !== '',
-      ['warning', `They could come before those that are meant. Run ${revocations}`],
-    ),
-    finding('crash safety', unlogged ?? 'no table is UNLOGGED', unlogged !== undefined),
-  ];
 }
 
 const GRANT = 'Grant them, or call plant-store migrate as the owner.';

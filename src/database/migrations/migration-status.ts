@@ -13,7 +13,7 @@ import { findMissingRights, type Rights } from '../rights.js';
  * - `locked`: another process was migrating for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
- * - `foreign`: the schema has the migrations, or the tables, of another application, or what belongs to roles that are not trusted
+ * - `foreign`: the schema has the migrations, or the tables, of another application, or of a role that is not trusted
  * - `edited`: a migration's file differs from what was applied
  * - `failed`: a migration was begun and not finished
  */
@@ -77,7 +77,7 @@ async function readHistory(query: Query, schema: string): Promise<{ name: string
 }
 
 /** A schema, and its name in messages: which schema of which database it is. */
-interface MigrationPlace {
+export interface MigrationPlace {
   readonly schema: string;
   readonly place: string;
 }

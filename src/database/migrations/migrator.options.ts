@@ -32,7 +32,7 @@ export class MigratorSettings extends DatabaseAddress {
     'an array of names of roles',
     (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
   )
-  trustOwners: readonly string[] = [];
+  trustOwners: string[] = [];
   /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
   size?: number | undefined;
 }
