@@ -19,7 +19,6 @@ RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --omit=dev --om
 COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 # npm counts development dependencies as missing while package.json names them.
 RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
-COPY prisma/migrations prisma/migrations
 COPY docker docker
 COPY --from=build /app/dist dist
 # Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
@@ -36,7 +35,6 @@ RUN install -d -o node -g node -m 0750 /run/plant-store /run/plant-store-owner \
  && ln -s /app/dist/main.js /usr/local/bin/plant-store
 COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/package.json /app/sbom.json ./
-COPY --from=production /app/prisma prisma
 COPY --from=production /app/docker docker
 COPY --from=production /app/dist dist
 # By number, so that an orchestrator can tell that it is not root.

@@ -1,7 +1,5 @@
 // `plant-store migrate` as the owner of the tables. The volume of an earlier version has one role, which owns them and serves:
 // there it migrates as that one, with a warning. So does a deployment that names one database URL only.
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { loadEnvironment } from '../dist/app/config.js';
 import { parseDatabaseUrl } from '../dist/database/database-url.js';
@@ -20,9 +18,9 @@ if (env.MIGRATION_DATABASE_URL === env.DATABASE_URL) {
     forgetOwner();
   }
 }
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const { status } = spawnSync(process.execPath, [main, 'migrate'], { stdio: 'inherit' });
-process.exitCode = status ?? 1;
+// In this process, which gets the signals of the container.
+process.argv.push('migrate');
+await import('../dist/main.js');
 
 function forgetOwner() {
   delete env.MIGRATION_DATABASE_URL;

@@ -18,6 +18,7 @@ const SOURCES = [
   'package-lock.json',
   'scripts/build.mjs',
   'scripts/generate-client-types.mjs',
+  'scripts/generate-migrations.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
   'tsconfig.esm.json',

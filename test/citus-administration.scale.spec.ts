@@ -5,7 +5,7 @@ import { Load } from './faults/load.js';
 import { CitusCluster, describeWithCitus } from './support/citus-cluster.js';
 import { figure } from './support/figure.js';
 import { bearer } from './support/issued-token.js';
-import { MigrationFolder } from './support/migration-folder.js';
+import { MigratorWith } from './support/migrator-with.js';
 import type { PostgresServer } from './support/postgres-server.js';
 import { type CommandOutcome, outcomeOfCommandLine } from './support/run-command-line.js';
 import { startStoreOn, type Store } from './support/store.js';
@@ -160,15 +160,14 @@ describeWithCitus('the command line on Citus', () => {
 
   it('should migrate what is distributed', async () => {
     const { coordinator } = cluster;
-    await using folder = await MigrationFolder.create();
-    await folder.write('20990101000000_add_height', 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;');
+    const newer = { '20990101000000_add_height': 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;' };
     const url = coordinator.url('owner');
-    const migrator = new Migrator({ url, folder: folder.path, grantTo: 'svc' });
+    const migrator = new MigratorWith({ url, grantTo: 'svc' }, newer);
     expect(await migrator.migrate()).toEqual(['20990101000000_add_height']);
     expect(await migrator.migrate()).toEqual([]);
     for (const node of cluster.nodes) {
       expect(await node.query('SELECT height FROM plants WHERE id = -1')).toEqual([{ height: null }]);
-      await new Migrator({ url: node.url('svc'), folder: folder.path }).assertCurrent({});
+      await new MigratorWith({ url: node.url('svc') }, newer).assertCurrent({});
     }
     await coordinator.query('ALTER TABLE plants DROP COLUMN height');
     await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { makeToken } from '../src/auth/tokens/token.js';
-import { readMigrations } from '../src/database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.cjs';
 import { freePort } from './support/free-port.js';
+import { MIGRATION_NAMES } from './support/migration-names.js';
 import { expectFailure, PASSWORD } from './support/process-failure.js';
 import { PlantStoreProcess } from './support/process.js';
 import { TOKEN } from './support/request.js';
@@ -91,11 +90,9 @@ describe('plant-store', () => {
 
   describe('migrate', () => {
     let database: TestDatabase;
-    let names: string[];
 
     beforeAll(async () => {
       database = await createTestDatabase({ migrated: false });
-      names = (await readMigrations(MIGRATIONS_FOLDER)).migrationDirectories.map(({ path }) => path);
     });
     afterAll(() => database.drop());
 
@@ -104,7 +101,9 @@ describe('plant-store', () => {
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
       const first = await PlantStoreProcess.run('migrate', variables);
       expect(first.stderr).toBe('');
-      expect(first.stdout).toMatch(new RegExp(`^schema public of database \\S+ at .*: applied ${names.join(', ')}\n$`));
+      expect(first.stdout).toMatch(
+        new RegExp(`^schema public of database \\S+ at .*: applied ${MIGRATION_NAMES.join(', ')}\n$`),
+      );
       expect(await first.ended).toBe(0);
 
       const [second, other] = await Promise.all([

@@ -45,7 +45,7 @@ describe('a lent database that is not ready', () => {
 
   it('should be told of where another application has migrated that schema', async () => {
     await pool.query(`CREATE TABLE _prisma_migrations AS
-      SELECT '20200101000000_orders' AS migration_name, now() AS started_at, now() AS finished_at, null::timestamptz AS rolled_back_at`);
+      SELECT '20200101000000_orders' AS migration_name, now() AS started_at, now() AS finished_at, null::timestamptz AS rolled_back_at, '' AS checksum`);
     const { code, message } = await failureOf({ pool });
     expect(code).toBe('foreign');
     expect(message).toMatch(/20200101000000_orders\. Give the store a schema of its own, by the option `schema`/);

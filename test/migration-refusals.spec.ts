@@ -4,8 +4,8 @@ import { MigrationError } from '../src/database/migrations/migration-status.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { freePort } from './support/free-port.js';
-import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';
+import { MigratorWith } from './support/migrator-with.js';
 
 const NEWER = '29990101000000_newer';
 
@@ -13,17 +13,14 @@ describe(MigrationError.name, () => {
   let database: BareDatabase;
   let url: string;
   let client: pg.Client;
-  let folder: MigrationFolder;
 
   beforeEach(async () => {
-    folder = await MigrationFolder.create();
     database = await openBareDatabase();
     ({ url, client } = database);
   });
 
   afterEach(async () => {
     await database[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
   });
 
   const failureOf = async (work: Promise<unknown>): Promise<MigrationError> => {
@@ -43,8 +40,7 @@ describe(MigrationError.name, () => {
   });
 
   it('should say that a newer build has migrated the database, and what to deploy', async () => {
-    await folder.write(NEWER, 'ALTER TABLE plants ADD COLUMN height integer');
-    await new Migrator({ url, folder: folder.path }).migrate();
+    await new MigratorWith({ url }, { [NEWER]: 'ALTER TABLE plants ADD COLUMN height integer' }).migrate();
     const older = new Migrator({ url });
     for (const error of [await failureOf(older.assertCurrent()), await failureOf(older.migrate())]) {
       expect(error.code).toBe('ahead');
@@ -53,9 +49,9 @@ describe(MigrationError.name, () => {
     }
   });
 
-  it('should pass on why a migration failed, with nothing of it left, until it is resolved', async () => {
-    await folder.write(NEWER, 'CREATE TABLE leaves (id bigint); CREATE TABLE plants (id bigint);');
-    const migrator = new Migrator({ url, folder: folder.path });
+  it('should pass on why a migration failed, with nothing of it left', async () => {
+    const faulty = { [NEWER]: 'CREATE TABLE leaves (id bigint); CREATE TABLE plants (id bigint);' };
+    const migrator = new MigratorWith({ url }, faulty);
     const error = await failureOf(migrator.migrate());
     expect(error.code).toBe('failed');
     expect(error.message).toMatch(`migration ${NEWER} of schema public`);
@@ -64,26 +60,40 @@ describe(MigrationError.name, () => {
     expect(error.cause).toBeInstanceOf(Error);
     expect((await client.query(`SELECT to_regclass('leaves') AS leaves`)).rows).toEqual([{ leaves: null }]);
 
-    for (const later of [await failureOf(migrator.assertCurrent()), await failureOf(migrator.migrate())]) {
-      expect(later.code).toBe('failed');
-      expect(later.message).toMatch(`prisma migrate resolve --rolled-back ${NEWER}`);
-    }
-
-    // What `prisma migrate resolve --rolled-back` does.
-    await client.query('UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1', [NEWER]);
-    await folder.write(NEWER, 'CREATE TABLE leaves (id bigint)');
-    expect(await migrator.migrate()).toEqual([NEWER]);
-    await migrator.assertCurrent();
+    expect(await migrator.status()).toEqual({ applied: names, pending: [NEWER], unknown: [], failed: [] });
+    await new Migrator({ url }).assertCurrent();
+    const mended = new MigratorWith({ url }, { [NEWER]: 'CREATE TABLE leaves (id bigint)' });
+    expect(await mended.migrate()).toEqual([NEWER]);
+    await mended.assertCurrent();
   });
 
   it('should tell that an applied migration was edited', async () => {
     const [name = ''] = names;
     await new Migrator({ url }).migrate();
-    await folder.write(name, 'CREATE TABLE plants (id bigint)');
-    const error = await failureOf(new Migrator({ url, folder: folder.path }).migrate());
+    const error = await failureOf(new MigratorWith({ url }, { [name]: 'CREATE TABLE plants (id bigint)' }).migrate());
     expect(error.code).toBe('edited');
     expect(error.message).toMatch(name);
   });
+
+  it.each(['sh`touch x`', 'a"; $(touch x)\nrm -r .'])(
+    'should show the name %j of a migration as nothing to run',
+    async (name) => {
+      const migrator = new Migrator({ url });
+      await migrator.migrate();
+      await client.query(
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES (1, 2, $1, now())`,
+        [name],
+      );
+      for (const error of [await failureOf(migrator.assertCurrent()), await failureOf(migrator.migrate())]) {
+        expect(error.code).toBe('ahead');
+        expect(error.message).not.toMatch(/[`$\n]/);
+      }
+      await client.query('UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1', [name]);
+      const { code, message } = await failureOf(migrator.migrate());
+      expect([code, message]).toEqual(['failed', expect.stringContaining('of the newer build that has it')]);
+      expect(message).not.toMatch(/touch x[`)]|\n/);
+    },
+  );
 
   describe('where another process holds the lock', () => {
     const OWN = `pg_advisory_lock(1347178068, hashtext('public'))`;

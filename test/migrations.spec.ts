@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../src/database/database-url.js';
+import { MIGRATIONS } from '../src/database/generated/migrations.js';
 import { Migrator } from '../src/database/migrations/migrator.js';
-import { MIGRATIONS_FOLDER } from '../src/util/package-files.cjs';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
-import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES as names } from './support/migration-names.js';
+import { checksumOf, MigratorWith } from './support/migrator-with.js';
 import { schemaDifference } from './support/schema-difference.js';
+import { deployByPrisma, diagnoseByPrisma, MIGRATIONS_FOLDER, readMigrations } from './support/schema-engine.js';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url));
 
@@ -101,8 +101,7 @@ describe(Migrator.name, () => {
     await new Migrator({ url }).migrate();
     const checksums = await Promise.all(
       names.map(async (name) => {
-        const script = await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql'));
-        return createHash('sha256').update(script).digest('hex');
+        return checksumOf(await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql')));
       }),
     );
     expect(
@@ -122,9 +121,51 @@ describe(Migrator.name, () => {
     );
   });
 
+  it('should have the migrations of this build in its code, as the files have them', async () => {
+    const { migrationDirectories } = await readMigrations();
+    const files = migrationDirectories.map(({ path, migrationFile: { content } }) => [path, content.value]);
+    expect(MIGRATIONS.map(({ name, sql }) => [name, sql])).toEqual(files);
+    await new Migrator({ url }).migrate();
+    for (const { checksum, makes, sql } of MIGRATIONS) {
+      expect(checksum).toBe(checksumOf(sql));
+      await client.query(`SELECT ${makes.column} FROM ${makes.table}`);
+    }
+  });
+
+  it('should leave what Prisma finds to be up to date, in a table as Prisma makes it', async () => {
+    const history = `SELECT pg_get_expr(adbin, adrelid) AS initial, attname, atttypid::regtype, atttypmod, attnotnull,
+        pg_get_indexdef(indexrelid) AS index
+      FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+      JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'public._prisma_migrations'::regclass AND attnum > 0 ORDER BY attnum`;
+    const list = await readMigrations();
+    await new Migrator({ url }).migrate();
+    expect(await diagnoseByPrisma(parseDatabaseUrl(url), list)).toBeNull();
+    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual([]);
+    const own = await rowsOf(history);
+    await client.query('DROP TABLE _prisma_migrations, plants, access_tokens');
+    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual(names);
+    expect(own).toEqual(await rowsOf(history));
+  });
+
+  it.each(['\n', '\r\n'])('should go on where Prisma has begun, with line ends %j', async (lineEnd) => {
+    const list = await readMigrations();
+    const [first] = list.migrationDirectories.map((directory) => {
+      const value = directory.migrationFile.content.value.replaceAll('\n', lineEnd);
+      return { ...directory, migrationFile: { ...directory.migrationFile, content: { tag: 'ok', value } as const } };
+    });
+    if (!first) throw new Error('There is no migration.');
+    const prisma = parseDatabaseUrl(url);
+    expect(await deployByPrisma(prisma, { ...list, migrationDirectories: [first] })).toEqual(names.slice(0, 1));
+    const migrator = new Migrator({ url });
+    expect(await migrator.status()).toMatchObject({ applied: names.slice(0, 1), pending: names.slice(1) });
+    expect(await migrator.migrate()).toEqual(names.slice(1));
+    await migrator.assertCurrent();
+    expect(await diagnoseByPrisma(prisma, list)).toBeNull();
+  });
+
   it('should apply each migration once where eight migrate at the same time', async () => {
     const results = await Promise.all(Array.from({ length: 8 }, () => new Migrator({ url }).migrate()));
-    expect(results.flat()).toEqual(names);
+    expect(results.flat().sort()).toEqual(names);
     expect(await rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
   });
 
@@ -149,12 +190,8 @@ describe(Migrator.name, () => {
   });
 
   it('should apply a script as a whole, whatever holds a semicolon in it', async () => {
-    await using folder = await MigrationFolder.create();
-    await folder.write(
-      '29990101000000_function',
-      `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`,
-    );
-    await new Migrator({ url, folder: folder.path }).migrate();
+    const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
+    await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
     expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
   });
 

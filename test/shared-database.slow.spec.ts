@@ -7,8 +7,8 @@ import { Migrator } from '../src/index.js';
 import { type BareDatabase, openBareDatabase } from './support/bare-database.js';
 import { Guest } from './support/guest.js';
 import { HOST_MODELS, HostMigrations } from './support/host-migrations.js';
-import { MigrationFolder } from './support/migration-folder.js';
 import { MIGRATION_NAMES } from './support/migration-names.js';
+import { MigratorWith } from './support/migrator-with.js';
 import { PlantStoreProcess } from './support/process.js';
 import { schemaDifference } from './support/schema-difference.js';
 
@@ -71,9 +71,8 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
     expect(await host.drift(models)).toBe(NONE);
     await store.assertCurrent();
 
-    await using newer = await MigrationFolder.create();
-    await newer.write('29990101000000_height', 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;');
-    expect(await new Migrator({ url, schema, folder: newer.path }).migrate()).toEqual(['29990101000000_height']);
+    const newer = { '29990101000000_height': 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;' };
+    expect(await new MigratorWith({ url, schema }, newer).migrate()).toEqual(['29990101000000_height']);
     expect(await host.drift(models)).toBe(NONE);
   });
 

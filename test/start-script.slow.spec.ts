@@ -23,6 +23,7 @@ const SETTINGS = [
   'package-lock.json',
   'scripts/build.mjs',
   'scripts/generate-client-types.mjs',
+  'scripts/generate-migrations.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
   'tsconfig.esm.json',

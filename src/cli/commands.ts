@@ -20,16 +20,18 @@ variables; plant-store serve --help lists them.`,
 };
 
 const MIGRATE: Command = {
-  usage: `plant-store migrate [--schema NAME]    bring the database (DATABASE_URL) to this version
+  usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS]    bring the database (DATABASE_URL) to this version
 
-  --schema NAME    the PostgreSQL schema to migrate, instead of the URL's
-  --trust-owner ROLE    another role that may own the tables, or functions that they call; may be repeated
+  --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
+  --lock-wait SECONDS    how long to try again where others use a table, 0 to 9999: 60 unless given. Each try makes creates
+                         wait for 2 seconds at most; then migrate exits with 1, and says who uses the table
+  --trust-owner ROLE     another role that may own the tables, or functions that they call; may be repeated
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
 
-It may be run many times, and from many places at once.`,
-  options: { schema: TEXT, 'trust-owner': TEXTS },
+It may be run many times, and from many places at once. Where it is interrupted, the next run goes on.`,
+  options: { schema: TEXT, 'lock-wait': TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).migrate,
 };
 

@@ -6,11 +6,10 @@ import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { schemaFaults } from '../database/database.options.js';
+import { MIGRATIONS } from '../database/generated/migrations.js';
 import { withConnection } from '../database/migrations/connection.js';
 import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
-import { readMigrations } from '../database/migrations/schema-engine.js';
 import type { Rights } from '../database/rights.js';
-import { MIGRATIONS_FOLDER } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { useLocalDatabase } from './local.js';
 import { isExplained } from './output.js';
@@ -69,7 +68,6 @@ export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): 
   const database = parseDatabaseUrl(url, password, given);
   const { schema, description } = database;
   const place = `schema ${schema} of database ${description}`;
-  const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const connected = async (query: Query, client: pg.Client): Promise<T> => {
     try {
       return await work({
@@ -77,7 +75,7 @@ export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): 
         query,
         database,
         place,
-        assertTables: (rights) => assertTables(query, { schema, place }, migrations, rights),
+        assertTables: (rights) => assertTables(query, { schema, place }, MIGRATIONS, rights),
       });
     } catch (error) {
       if (isExplained(error)) throw error;

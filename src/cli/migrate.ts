@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
@@ -6,20 +7,24 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
-interface MigrateOptions {
-  readonly schema?: string;
-  readonly 'trust-owner'?: string[];
-}
+type SharedOptions = Readonly<{ schema?: string; 'trust-owner'?: string[] }>;
+type MigrateOptions = SharedOptions & Readonly<{ 'lock-wait'?: string }>;
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
-export async function migrate(options: MigrateOptions): Promise<void> {
-  const migrator = new Migrator(migrationOptions(options));
-  const applied = await migrator.migrate();
+export async function migrate({ 'lock-wait': lockWait = '60', ...options }: MigrateOptions): Promise<void> {
+  if (!/^\d{1,4}$/.test(lockWait))
+    throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
+  const migrator = new Migrator({ ...migrationOptions(options), lockWait: Number(lockWait) * 1000 });
+  const end = (signal: NodeJS.Signals): void => {
+    void migrator.cancel().finally(() => process.exit(128 + constants.signals[signal]));
+  };
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const applied = await migrator.migrate().finally(() => process.off('SIGINT', end).off('SIGTERM', end));
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
 }
 
-interface DistributeOptions extends MigrateOptions {
+interface DistributeOptions extends SharedOptions {
   readonly shards?: string;
 }
 
@@ -33,7 +38,7 @@ export async function distribute({ shards, ...options }: DistributeOptions): Pro
 }
 
 /** The database of the environment, as the owner of its tables. */
-function migrationOptions({ schema, 'trust-owner': trustOwners }: MigrateOptions): MigratorOptions {
+function migrationOptions({ schema, 'trust-owner': trustOwners }: SharedOptions): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );

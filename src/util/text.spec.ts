@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { escapeControls, escapeControlsInLines, isHttpUrl, quote, reasonOf } from './text.js';
+import { escapeControls, escapeControlsInLines, isHttpUrl, plainName, quote, reasonOf } from './text.js';
 
 describe(reasonOf.name, () => {
   it('should be the message of an error', () => {
@@ -12,14 +12,23 @@ describe(reasonOf.name, () => {
     expect(reasonOf(error)).toBe('connect ECONNREFUSED ::1:5432; connect ETIMEDOUT 127.0.0.1:5432');
   });
 
-  it('should be one line, without the call stack of the engine', () => {
-    const error = new Error('connector error\nERROR: no such table\n   0: apply_script\n             at apply.rs:113');
-    expect(reasonOf(error)).toBe('connector error ERROR: no such table');
+  it('should be one line', () => {
+    expect(reasonOf(new Error(' no such table\n  in this schema\n'))).toBe('no such table in this schema');
   });
 
   it('should take what is no error', () => {
     expect(reasonOf('closed')).toBe('closed');
     expect(reasonOf(undefined)).toBe('undefined');
+  });
+});
+
+describe(plainName.name, () => {
+  it.each([
+    ['20260101000000_add plants', '20260101000000_add plants'],
+    ['Größe', 'Größe'],
+    ['a`b`$(id)\n"c\\\u001b', 'a\\u{60}b\\u{60}\\u{24}\\u{28}id\\u{29}\\u{a}\\u{22}c\\u{5c}\\u{1b}'],
+  ])('should make %j %s', (name, plain) => {
+    expect(plainName(name)).toBe(plain);
   });
 });
 

@@ -1,15 +1,9 @@
-/** The call stack that Prisma's schema engine adds to its messages. */
-const ENGINE_STACK = /\n\s*0: .*/s;
-
-/** Why a connection, a statement or the schema engine failed, in one line. */
+/** Why a connection or a statement failed, in one line. */
 export function reasonOf(error: unknown): string {
   const { message, errors = [] } = Object(error) as Partial<AggregateError>;
   // Connecting to a name with several addresses fails with an error for each, and with no message of its own.
   if (errors.length > 0) return [...new Set(errors.map(reasonOf))].join('; ');
-  return (message ?? String(error))
-    .replace(ENGINE_STACK, '')
-    .trim()
-    .replace(/\s*\n\s*/g, ' ');
+  return (message ?? String(error)).trim().replace(/\s*\n\s*/g, ' ');
 }
 
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
@@ -27,6 +21,11 @@ export function escapeControls(text: string): string {
 /** The same for each line of a text. */
 export function escapeControlsInLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
+}
+
+/** A name that others gave, for a message that may be pasted into a shell: what could mean something there is escaped. */
+export function plainName(name: string): string {
+  return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 }
 
 const MAX_QUOTED = 60;

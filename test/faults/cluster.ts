@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { chmod, mkdtemp, readFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,16 @@ import { until } from '../support/until.js';
 
 const run = promisify(execFile);
 // This file runs from a build of its own, four folders below the package.
-const script = fileURLToPath(new URL('../../../../../dist/main.js', import.meta.url));
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+const script = join(root, 'dist/main.js');
 const PROBE_TIMEOUT_MS = 1000;
+
+const NEWER_MIGRATION = {
+  name: '29990101000000_add_height',
+  checksum: 'none',
+  makes: { table: 'plants', column: 'height' },
+  sql: 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;',
+};
 
 /** One service, the address of its database, the server there and, where a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
@@ -65,6 +73,38 @@ export class Cluster implements AsyncDisposable {
   async restartService(variables: Record<string, string> = {}): Promise<void> {
     await this.service[Symbol.asyncDispose]();
     await this.startService(variables);
+  }
+
+  /** Runs `migrate` of a newer build, which has a migration that the database lacks. */
+  async migrate(variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
+    const newer = join(root, 'test/faults/dist/newer');
+    await cp(join(root, 'dist'), join(newer, 'dist'), { recursive: true });
+    await cp(join(root, 'package.json'), join(newer, 'package.json'));
+    const list = join(newer, 'dist/database/generated/migrations.js');
+    const added = `exports.MIGRATIONS.push(${JSON.stringify(NEWER_MIGRATION)});\n`;
+    await writeFile(list, (await readFile(list, 'utf8')) + added);
+    // Past the address, which faults of the network would not be told apart from.
+    const all = { DATABASE_URL: this.primary.url('plants'), ...variables };
+    return PlantStoreProcess.run('migrate', all, { script: join(newer, 'dist/main.js') });
+  }
+
+  /** Whether that migration is complete: true, or false where nothing of it is there. */
+  async isMigrated(): Promise<boolean> {
+    const { name } = NEWER_MIGRATION;
+    const [rows, columns] = await Promise.all([
+      this.primary.query(
+        `SELECT finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE migration_name = '${name}'`,
+      ),
+      this.primary.query(`SELECT FROM pg_attribute WHERE attrelid = 'plants'::regclass AND attname = 'height'`),
+    ]);
+    if (rows.length !== columns.length || rows.some(({ finished }) => finished !== true))
+      throw new Error(`A migration is half done: ${JSON.stringify(rows)}, ${columns.length} columns.`);
+    return rows.length === 1;
+  }
+
+  async undoMigration(): Promise<void> {
+    await this.primary.query('ALTER TABLE plants DROP COLUMN IF EXISTS height');
+    await this.primary.query(`DELETE FROM _prisma_migrations WHERE migration_name = '${NEWER_MIGRATION.name}'`);
   }
 
   /** Resolves when the service creates plants. */

@@ -2,8 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { until } from '../support/until.js';
 import type { Cluster } from './cluster.js';
 
 const run = promisify(execFile);
@@ -23,12 +25,16 @@ export interface Fault {
   readonly loses?: true;
   /** No request may end without an answer: connections are refused at most. */
   readonly answersAll?: true;
+  /** No create may fail: only an id that is taken is refused. */
+  readonly createsAll?: true;
   /** The service was ended, not the database: recovery counts from when it listens again. */
   readonly endsService?: true;
   /** Mounts disks, which only root can do. */
   readonly needsRoot?: true;
 }
 
+/** A killed program's session ends when the server notices. */
+const MIGRATING = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`;
 const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
 
 const ofProcesses: Fault[] = [
@@ -112,6 +118,43 @@ const ofSessions: Fault[] = [
       });
       await Promise.all(others.map((client) => client.end().catch(() => undefined)));
     },
+  },
+];
+
+const ofMigrations: Fault[] = [
+  {
+    name: 'migrate while a reader keeps the table for 7 s',
+    createsAll: true,
+    async inject(cluster) {
+      const reader = new pg.Client(cluster.primary.url());
+      await reader.connect();
+      await reader.query('BEGIN; SELECT count(*) FROM plants');
+      const [run] = await Promise.all([cluster.migrate(), sleep(7000).then(() => reader.end())]);
+      const code = await run.ended;
+      if (code !== 0 || !(await cluster.isMigrated())) throw new Error(`migrate ended with ${code}: ${run.output}`);
+    },
+    cleanup: (cluster) => cluster.undoMigration(),
+  },
+  {
+    name: 'kill -9 of migrate at each of its statements, then migrate',
+    createsAll: true,
+    async inject(cluster) {
+      const NODE_OPTIONS = `--require ${fileURLToPath(new URL('../../../kill-at.cjs', import.meta.url))}`;
+      for (let statement = 1; ; statement++) {
+        const killed = await cluster.migrate({ NODE_OPTIONS, KILL_AT: String(statement) });
+        const code = await killed.ended;
+        await until(async () => (await cluster.primary.query(MIGRATING)).length === 0);
+        const wasMigrated = await cluster.isMigrated();
+        const next = await cluster.migrate();
+        if ((await next.ended) !== 0 || !(await cluster.isMigrated()))
+          throw new Error(`After a kill at statement ${statement}: ${next.output}`);
+        await cluster.undoMigration();
+        if (code === 'SIGKILL') continue;
+        if (code !== 0 || !wasMigrated) throw new Error(`migrate ended with ${code}: ${killed.output}`);
+        return;
+      }
+    },
+    cleanup: (cluster) => cluster.undoMigration(),
   },
 ];
 
@@ -260,7 +303,14 @@ const ofServers: Fault[] = [
   },
 ];
 
-export const FAULTS: readonly Fault[] = [...ofProcesses, ...ofSessions, ...ofTheNetwork, ...ofTheDisk, ...ofServers];
+export const FAULTS: readonly Fault[] = [
+  ...ofProcesses,
+  ...ofSessions,
+  ...ofMigrations,
+  ...ofTheNetwork,
+  ...ofTheDisk,
+  ...ofServers,
+];
 
 /** First the standby ends, then the primary; the standby comes back alone. */
 async function loseBoth(cluster: Cluster, between: (cluster: Cluster) => Promise<unknown>): Promise<void> {

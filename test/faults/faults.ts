@@ -118,6 +118,8 @@ function failuresOf(fault: Fault, round: Round): string[] {
   if (recovery === undefined) failures.push(`the service did not recover in ${RECOVERY_TIMEOUT_MS / 1000} s`);
   if (outcomes.has('no answer in time')) failures.push('requests were left without an answer');
   if (fault.answersAll && outcomes.has('no answer')) failures.push('requests ended without an answer');
+  const refusals = [...outcomes.keys()].filter((outcome) => !['200', '40901', '40902'].includes(outcome));
+  if (fault.createsAll && refusals.length > 0) failures.push(`creates failed: ${refusals.join(', ')}`);
   return failures;
 }
 

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 import { parseDatabaseUrl } from '../../src/database/database-url.js';
-import { Migrator } from '../../src/index.js';
 import { MigrationFolder } from './migration-folder.js';
 import { schemaDifference } from './schema-difference.js';
+import { deployByPrisma, diagnoseByPrisma, readMigrations } from './schema-engine.js';
 
 /** The application's, which has plants as well, of another kind. */
 export const HOST_MODELS = `
@@ -40,8 +40,8 @@ export class HostMigrations implements AsyncDisposable {
     return new HostMigrations(url, folder);
   }
 
-  deploy(): Promise<string[]> {
-    return new Migrator({ url: this.url, folder: this.folder.path }).migrate();
+  async deploy(): Promise<string[]> {
+    return deployByPrisma(parseDatabaseUrl(this.url), await readMigrations(this.folder.path));
   }
 
   async deployMore(): Promise<void> {
@@ -51,8 +51,7 @@ export class HostMigrations implements AsyncDisposable {
 
   /** What the application would find to have drifted: its history, or its tables. */
   async drift(models = HOST_MODELS): Promise<unknown> {
-    const { pending, unknown, failed } = await new Migrator({ url: this.url, folder: this.folder.path }).status();
-    expect({ pending, unknown, failed }).toEqual({ pending: [], unknown: [], failed: [] });
+    expect(await diagnoseByPrisma(parseDatabaseUrl(this.url), await readMigrations(this.folder.path))).toBeNull();
     return schemaDifference(parseDatabaseUrl(this.url), models);
   }
 

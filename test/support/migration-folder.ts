@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MIGRATIONS_FOLDER } from '../../src/util/package-files.cjs';
+import { MIGRATIONS_FOLDER } from './schema-engine.js';
 
 /** Migrations in a folder of their own: a copy of this package's, and others beside them. */
 export class MigrationFolder implements AsyncDisposable {

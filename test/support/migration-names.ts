@@ -1,7 +1,4 @@
-import { readMigrations } from '../../src/database/migrations/schema-engine.js';
-import { MIGRATIONS_FOLDER } from '../../src/util/package-files.cjs';
-
-const { migrationDirectories } = await readMigrations(MIGRATIONS_FOLDER);
+import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 
 /** The migrations of this build, oldest first. */
-export const MIGRATION_NAMES: readonly string[] = migrationDirectories.map(({ path }) => path);
+export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import type { DatabaseUrl } from '../../src/database/database-url.js';
-import { withSchemaEngine } from '../../src/database/migrations/schema-engine.js';
+import { withSchemaEngine } from './schema-engine.js';
 
 const CHAR: number = pg.types.builtins.CHAR;
 const TEXT: number = pg.types.builtins.TEXT;
@@ -22,8 +22,7 @@ export function schemaDifference(database: DatabaseUrl, schema: string): Promise
       });
       return stdout;
     },
-    // The same class: to TypeScript a package has one for each kind of module.
-    CatalogueAdapterFactory as unknown as Parameters<typeof withSchemaEngine>[2],
+    CatalogueAdapterFactory,
   );
 }
 

@@ -64,28 +64,37 @@ export async function sharesSessions(
   return withConnection(database, compare, limits);
 }
 
-async function sessionOf(client: pg.Client): Promise<number | undefined> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  return rows[0]?.pid;
+export async function sessionOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_catalog.pg_backend_pid() AS pid');
+  return rows[0]?.pid ?? 0;
 }
 
 /** Any number that no other program is likely to use; this one spells "PLNT". */
 const LOCK_CLASS = 0x504c4e54;
-/** The lock that Prisma's schema engine takes by itself, for the whole database, and waits ten seconds for. */
+/** The lock that Prisma's schema engine takes, for the whole database. */
 const PRISMA_LOCK = 72707369;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Makes this connection the only one that migrates the schema, until it ends. Waits for other migrators,
- * those of `prisma migrate` included, for `timeout` milliseconds.
+ * Makes this transaction, or else this session, the only one that migrates the schema. Waits for other migrators, those of
+ * `prisma migrate` included, for `timeout` milliseconds. Names are the schema's from then on, and no other role's.
  */
-export async function acquireMigrationLock(query: Query, schema: string, timeout: number): Promise<void> {
+export async function acquireMigrationLock(
+  query: Query,
+  schema: string,
+  timeout: number,
+  scope: 'LOCAL' | 'SESSION',
+): Promise<void> {
+  const lock = `pg_catalog.pg_advisory_${scope === 'LOCAL' ? 'xact_lock' : 'lock'}`;
   try {
-    await query(`SELECT set_config('lock_timeout', $1, false)`, [String(timeout)]);
-    await query(`SELECT pg_advisory_lock(${LOCK_CLASS}, hashtext($1))`, [schema]);
-    await query(`SELECT pg_advisory_lock(${PRISMA_LOCK})`);
-    // The engine takes it on a connection of its own.
-    await query(`SELECT pg_advisory_unlock(${PRISMA_LOCK})`);
+    // A role's own limit of idle transactions must not end one that lets creates go on.
+    await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
+      SET ${scope} idle_in_transaction_session_timeout = 0; SET ${scope} lock_timeout = ${timeout}`);
+    await query(
+      `SELECT ${lock}(${LOCK_CLASS}::pg_catalog.int4, pg_catalog.hashtext($1::pg_catalog.text)),
+         ${lock}(${PRISMA_LOCK}::pg_catalog.int8)`,
+      [schema],
+    );
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
     throw new MigrationError(

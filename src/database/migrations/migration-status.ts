@@ -1,8 +1,10 @@
-import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { plainName } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
 import { Citus } from '../citus.js';
 import type { Query } from '../database.js';
+import type { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
 
 /**
@@ -10,12 +12,12 @@ import { findMissingRights, type Rights } from '../rights.js';
  * - `unreachable`: no connection, or the server refused it
  * - `refused`: the server refused a statement outside of a migration, for lack of a privilege for example
  * - `pooled`: a migration needs a session of its own, and a pooler does not give it one
- * - `locked`: another process was migrating for longer than this one may wait
+ * - `locked`: another process was migrating, or kept a table, for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
  * - `foreign`: the schema has the migrations, or the tables, of another application, or of a role that is not trusted
- * - `edited`: a migration's file differs from what was applied
- * - `failed`: a migration was begun and not finished
+ * - `edited`: a migration differs from what was applied
+ * - `failed`: a migration failed, with nothing of it left; or `prisma migrate` has begun one and not finished it
  */
 export type MigrationErrorCode =
   'unreachable' | 'refused' | 'pooled' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
@@ -33,6 +35,9 @@ export class MigrationError extends Error {
   }
 }
 
+/** A migration of this build: its SQL, the SHA-256 of that, and a column that is there once it is applied. */
+export type Migration = (typeof MIGRATIONS)[number];
+
 /** Names of migrations, oldest first; each is in one list only. */
 export interface MigrationStatus {
   /** Known to this build and applied. */
@@ -41,20 +46,17 @@ export interface MigrationStatus {
   readonly pending: readonly string[];
   /** Applied, by a newer build for example, and not known to this one. */
   readonly unknown: readonly string[];
-  /** Begun and not finished: it failed, or is being applied at this moment. */
+  /** Begun and not finished, by `prisma migrate` or a version that used it. */
   readonly failed: readonly string[];
 }
 
-/** Compares what the database has with what this build knows, without the schema engine. */
-export async function readMigrationStatus(
-  query: Query,
-  schema: string,
-  { migrationDirectories }: MigrationList,
-): Promise<MigrationStatus> {
-  const known = migrationDirectories.map(({ path }) => path);
-  const rows = await readHistory(query, schema);
-  const failed = rows.filter(({ finished }) => !finished).map(({ name }) => name);
-  const applied = rows.map(({ name }) => name).filter((name) => !failed.includes(name));
+type HistoryRow = Readonly<{ name: string; checksum: string; finished: boolean }>;
+
+/** Compares what the database has with what this build knows. */
+export function statusOf(history: readonly HistoryRow[], migrations: readonly Migration[]): MigrationStatus {
+  const known = migrations.map(({ name }) => name);
+  const failed = history.filter(({ finished }) => !finished).map(({ name }) => name);
+  const applied = history.map(({ name }) => name).filter((name) => !failed.includes(name));
   return {
     applied: known.filter((name) => applied.includes(name)),
     pending: known.filter((name) => !applied.includes(name) && !failed.includes(name)),
@@ -63,13 +65,20 @@ export async function readMigrationStatus(
   };
 }
 
-async function readHistory(query: Query, schema: string): Promise<{ name: string; finished: boolean }[]> {
-  const table = `${pg.escapeIdentifier(schema)}._prisma_migrations`;
+export function historyTable(schema: string): string {
+  return `${pg.escapeIdentifier(schema)}._prisma_migrations`;
+}
+
+export async function readHistory(query: Query, schema: string): Promise<HistoryRow[]> {
+  const table = historyTable(schema);
   // A database that was never migrated has no such table, and perhaps not even the schema.
-  const [found] = await query<{ oid: unknown }>('SELECT to_regclass($1)::text AS oid', [table]);
+  const [found] = await query<{ oid: unknown }>(
+    'SELECT pg_catalog.to_regclass($1::pg_catalog.text)::pg_catalog.oid AS oid',
+    [table],
+  );
   if (found?.oid == null) return [];
   return query(
-    `SELECT migration_name AS name, finished_at IS NOT NULL AS finished
+    `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
      FROM ${table}
      WHERE rolled_back_at IS NULL
      ORDER BY started_at, migration_name`,
@@ -89,16 +98,17 @@ export interface MigrationPlace {
 export async function assertTables(
   query: Query,
   location: MigrationPlace,
-  migrations: MigrationList,
+  migrations: readonly Migration[],
   rights: Rights = {},
 ): Promise<void> {
   const { schema, place } = location;
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
-  const status = await readMigrationStatus(query, schema, migrations);
+  const status = statusOf(await readHistory(query, schema), migrations);
   if (status.applied.length === 0) await refuseWorker(query, location);
   await assertNoForeignTables(query, location);
-  assertHistoryUsable(status, place);
+  assertHistoryUsable(status, location, migrations);
+  if (status.failed.length > 0) throw unfinished(status.failed, location, 'which finishes it');
   if (status.pending.length > 0) {
     const missing = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
     throw new MigrationError('pending', `${missing}. Run ${migrateCommand(schema)}`);
@@ -116,22 +126,27 @@ export async function refuseWorker(query: Query, { schema, place }: MigrationPla
 const MAX_TABLES_SHOWN = 3;
 
 /**
- * Throws if a schema has tables and no history of migrations, as that of an application without Prisma Migrate has: the schema
- * engine would refuse it, with advice for the owner of those tables. Tables of extensions do not count.
+ * Throws if a schema has tables and no history of migrations, as that of an application without Prisma Migrate has. Tables of
+ * extensions do not count.
  */
 export async function assertNoForeignTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
-    `SELECT relname::text AS name
-     FROM pg_class
-     JOIN pg_namespace ON pg_namespace.oid = relnamespace
-     WHERE nspname = $1 AND relkind = 'r' AND NOT EXISTS (
-       SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-     ORDER BY relname`,
+    `SELECT c.relname::pg_catalog.text AS name
+     FROM pg_catalog.pg_class AS c
+     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1::pg_catalog.name AND c.relkind = 'r'::pg_catalog."char" AND NOT EXISTS (
+       SELECT FROM pg_catalog.pg_depend AS d
+       WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid AND d.objid = c.oid
+         AND d.deptype = 'e'::pg_catalog."char")
+     ORDER BY c.relname`,
     [schema],
   );
   const names = rows.map(({ name }) => name);
   if (names.length === 0 || names.includes('_prisma_migrations')) return;
-  const shown = [...names.slice(0, MAX_TABLES_SHOWN), ...(names.length > MAX_TABLES_SHOWN ? ['…'] : [])].join(', ');
+  const shown = [
+    ...names.slice(0, MAX_TABLES_SHOWN).map(plainName),
+    ...(names.length > MAX_TABLES_SHOWN ? ['…'] : []),
+  ].join(', ');
   throw new MigrationError('foreign', `${place} holds tables of another application: ${shown}. ${OWN_SCHEMA_ADVICE}`);
 }
 
@@ -139,33 +154,44 @@ const OWN_SCHEMA_ADVICE =
   'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
   '`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`';
 
-/** Throws if there are migrations that this build has not made, or not finished. */
-export function assertHistoryUsable({ applied, failed, unknown }: MigrationStatus, place: string): void {
-  if (unknown.length > 0 && applied.length === 0) {
-    throw new MigrationError(
-      'foreign',
-      `${place} belongs to another application, which has migrated it: ${unknown.join(', ')}. ${OWN_SCHEMA_ADVICE}`,
-    );
+/** Throws if there are migrations that this build does not know. */
+export function assertHistoryUsable(
+  { applied, failed, unknown }: MigrationStatus,
+  location: MigrationPlace,
+  migrations: readonly Migration[],
+): void {
+  const strange = failed.filter((name) => !migrations.some((migration) => migration.name === name));
+  const names = listOf([...unknown, ...strange]);
+  if (names === '') return;
+  if (applied.length === 0 && strange.length === failed.length) {
+    const found = `${location.place} belongs to another application, which has migrated it: ${names}`;
+    throw new MigrationError('foreign', `${found}. ${OWN_SCHEMA_ADVICE}`);
   }
-  if (failed.length > 0) {
-    throw new MigrationError(
-      'failed',
-      `${place} has a migration that was begun and not finished: ${failed.join(', ')}. If another process is applying it, ` +
-        `wait for that; if it failed, ${resolution(failed)}`,
-    );
-  }
-  if (unknown.length > 0) {
-    throw new MigrationError(
-      'ahead',
-      `${place} is migrated further than this build knows: ${unknown.join(', ')}. Deploy the newer build`,
-    );
-  }
+  if (unknown.length === 0) throw unfinished(strange, location, 'of the newer build that has it');
+  const found = `${location.place} is migrated further than this build knows: ${names}`;
+  throw new MigrationError('ahead', `${found}. Deploy the newer build`);
 }
 
-/** What to do about failed migrations. */
-export function resolution(failed: readonly string[]): string {
-  const commands = failed.map((name) => `\`prisma migrate resolve --rolled-back ${name}\``);
-  return `remove the cause, mark it as rolled back with ${commands.join(' and ')}, and run \`plant-store migrate\``;
+function unfinished(names: readonly string[], { schema, place }: MigrationPlace, rest: string): MigrationError {
+  const found = `${place} has a migration that was begun and not finished: ${listOf(names)}`;
+  return new MigrationError('failed', `${found}. Run ${migrateCommand(schema)}, ${rest}`);
+}
+
+/** Throws if a migration of this build was applied with other SQL. */
+export function assertUnedited(history: readonly HistoryRow[], migrations: readonly Migration[], place: string): void {
+  const edited = migrations.filter(({ name, checksum, sql }) => {
+    // Prisma's command line may have applied it from a checkout with the line ends of Windows.
+    const other = createHash('sha256').update(sql.replaceAll('\n', '\r\n')).digest('hex');
+    return history.some((row) => row.name === name && ![checksum, other].includes(row.checksum));
+  });
+  if (edited.length === 0) return;
+  const found = `${place} was migrated with other files than this build's`;
+  const advice = 'differ from what was applied. Restore them as they were; a change belongs in a migration of its own';
+  throw new MigrationError('edited', `${found}: ${listOf(edited.map(({ name }) => name))} ${advice}`);
+}
+
+function listOf(names: readonly string[]): string {
+  return names.map(plainName).join(', ');
 }
 
 function migrateCommand(schema: string): string {

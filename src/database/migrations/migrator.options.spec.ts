@@ -16,11 +16,11 @@ describe(MigratorOptionsError.name, () => {
       password: 'secret',
       schema: 'green',
       timeout: 1,
-      folder: '/migrations',
+      lockWait: 0,
       grantTo: 'plants',
       trustOwners: ['dba'],
     },
-    { url, password: undefined, schema: undefined, timeout: undefined, folder: undefined },
+    { url, password: undefined, schema: undefined, timeout: undefined, lockWait: undefined },
     // The options of a store's own database, as they are.
     { url, schema: 'green', size: 5, timeout: 5000 },
   ])('should not come of %j', (options) => {
@@ -48,12 +48,12 @@ describe(MigratorOptionsError.name, () => {
     [{ url, schema: '$user' }, 'schema: must not be $user'],
     [{ url, schema: null }, 'schema: is null, should be the name of a schema'],
     [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number of milliseconds from 1 to 86400000'],
-    [{ url, folder: 5 }, 'folder: is 5, should be the path of a folder'],
+    [{ url, lockWait: -1 }, 'lockWait: is -1, should be a whole number of milliseconds from 0 to 86400000'],
     [{ url, grantTo: 5 }, 'grantTo: is 5, should be the name of a role'],
     [{ url, trustOwners: 'dba' }, 'trustOwners: is a string, should be an array of names of roles'],
     [
       { url, shcema: 'green' },
-      'shcema: is no option, should be one of url, password, schema, timeout, folder, grantTo, trustOwners, size',
+      'shcema: is no option, should be one of url, password, schema, timeout, lockWait, grantTo, trustOwners, size',
     ],
     [{ schema: '', timeout: 'long' }, 'url: is undefined', 'schema: must name', 'timeout: is a string'],
   ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {

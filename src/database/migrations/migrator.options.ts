@@ -1,5 +1,4 @@
-import { type Given, Milliseconds, OptionsError, Should, Text } from '../../util/options.js';
-import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
+import { DAY_MS, type Given, Milliseconds, OptionsError, Should, Text, WholeNumber } from '../../util/options.js';
 import { DatabaseAddress, Schema } from '../database.options.js';
 
 /** A `Migrator` that can't work as it was called. The message has a line for each fault: the option, and what would be right. */
@@ -21,9 +20,9 @@ export class MigratorSettings extends DatabaseAddress {
   /** Milliseconds to wait for other processes that migrate the same schema, a day at most; 60000 unless given. */
   @Milliseconds()
   timeout = 60_000;
-  /** Folder of the migrations; this package's own unless given. */
-  @Text('the path of a folder')
-  folder = MIGRATIONS_FOLDER;
+  /** Milliseconds to try again for a table that others use, two seconds at a time, a day at most; 60000 unless given. */
+  @WholeNumber(0, DAY_MS, 'a whole number of milliseconds')
+  lockWait = 60_000;
   /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */
   @Text('the name of a role')
   grantTo?: string | undefined;

@@ -1,37 +1,40 @@
 import { Logger } from '@nestjs/common';
-import type { MigrationList } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import { checkOptions } from '../../util/options.js';
-import { MIGRATIONS_FOLDER } from '../../util/package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { Citus } from '../citus.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
+import { MIGRATIONS } from '../generated/migrations.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { assertOwners, inspectTables } from '../table-checks.js';
-import { acquireMigrationLock, sharesSessions, withConnection } from './connection.js';
+import { acquireMigrationLock, sessionOf, sharesSessions, withConnection } from './connection.js';
+import { runMigration } from './migration-runner.js';
 import {
   assertHistoryUsable,
   assertNoForeignTables,
   assertTables,
+  assertUnedited,
+  type Migration,
   MigrationError,
   type MigrationStatus,
-  readMigrationStatus,
+  readHistory,
   refuseWorker,
-  resolution,
+  statusOf,
 } from './migration-status.js';
 import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './migrator.options.js';
-import { readMigrations, withSchemaEngine } from './schema-engine.js';
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
-const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
 export class Migrator {
+  protected readonly migrations: readonly Migration[] = MIGRATIONS;
   private readonly database: DatabaseUrl;
   private readonly settings: MigratorSettings;
+  /** The process of the server that migrates. */
+  private session: number | undefined;
 
   /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
   constructor(options: MigratorOptions) {
@@ -40,20 +43,30 @@ export class Migrator {
     this.database = parseDatabaseUrl(url, password, schema);
   }
 
-  /** Applies what is pending, one process at a time, and returns the names of what this call applied. */
+  /**
+   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one transaction, of
+   * which nothing is left if it is interrupted.
+   */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
-    const migrations = await readMigrations(this.settings.folder);
     return this.connected(async (query, client) => {
-      await this.lock(query, client);
-      await this.createSchema(query);
-      await assertOwners(query, this, this.settings.trustOwners);
-      assertHistoryUsable(await readMigrationStatus(query, this.schema, migrations), this.place);
-      await assertNoForeignTables(query, this);
-      const applied = await this.apply(query, migrations);
-      await this.grantRights(query);
-      return applied;
+      await this.refusePooler(client);
+      await refuseWorker(query, this);
+      this.session = await sessionOf(client);
+      const applied: string[] = [];
+      for (;;) {
+        const name = await this.applyNext(query, this.session);
+        if (name === undefined) return applied;
+        applied.push(name);
+      }
     });
+  }
+
+  /** Ends a `migrate()` that runs, with its statement on the server. */
+  async cancel(): Promise<void> {
+    const { session } = this;
+    const end = 'SELECT pg_catalog.pg_terminate_backend($1::pg_catalog.int4)';
+    if (session !== undefined) await withConnection(this.database, (query) => query(end, [String(session)]));
   }
 
   /**
@@ -63,26 +76,25 @@ export class Migrator {
    * @param shards of plants; twice the nodes that may hold them unless given
    */
   async distribute(shards?: number): Promise<string[]> {
-    const migrations = await readMigrations(this.settings.folder);
     return this.connected(async (query, client) => {
-      await this.lock(query, client);
+      await this.refusePooler(client);
+      await refuseWorker(query, this);
+      await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
       await assertOwners(query, this, this.settings.trustOwners);
-      await assertTables(query, this, migrations);
+      await assertTables(query, this, this.migrations);
       return new Citus(query, this.schema).distribute(shards);
     });
   }
 
   /** Compares the database with this build. */
   async status(): Promise<MigrationStatus> {
-    const migrations = await readMigrations(this.settings.folder);
-    return this.connected((query) => readMigrationStatus(query, this.schema, migrations));
+    return this.connected(async (query) => statusOf(await readHistory(query, this.schema), this.migrations));
   }
 
   /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
   async assertCurrent(rights?: Rights): Promise<void> {
-    const migrations = await readMigrations(this.settings.folder);
     await this.connected(async (query, client) => {
-      await assertTables(query, this, migrations, rights);
+      await assertTables(query, this, this.migrations, rights);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
       await inspectTables(query, this);
@@ -106,16 +118,34 @@ export class Migrator {
     return `schema ${this.schema} of database ${this.database.description}`;
   }
 
-  private async lock(query: Query, client: pg.Client): Promise<void> {
-    // Through a transaction pooler the lock would not be ours, and would stay when we are gone.
+  /** One transaction: the next migration that the schema lacks, whose name it returns, or else the rights of the service. */
+  private async applyNext(query: Query, pid: number): Promise<string | undefined> {
+    const { database, place, migrations, schema } = this;
+    const { timeout, lockWait } = this.settings;
+    // What others have committed while it waited for the lock is to be seen.
+    await query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await acquireMigrationLock(query, schema, timeout, 'LOCAL');
+    await assertOwners(query, this, this.settings.trustOwners);
+    await assertNoForeignTables(query, this);
+    const history = await readHistory(query, schema);
+    const status = statusOf(history, migrations);
+    assertHistoryUsable(status, this, migrations);
+    assertUnedited(history, migrations, place);
+    const next = migrations.find(({ name }) => !status.applied.includes(name));
+    if (next === undefined) await this.grantRights(query);
+    else await runMigration({ query, pid, database, place, lockWait }, next, status.failed.includes(next.name));
+    await query('COMMIT');
+    return next?.name;
+  }
+
+  private async refusePooler(client: pg.Client): Promise<void> {
+    // A session that others get too is nothing to wait in, to end, or to lock as `distribute` does.
     if (await sharesSessions(this.database, client))
       throw new MigrationError(
         'pooled',
         `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
           'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
       );
-    await refuseWorker(query, this);
-    await acquireMigrationLock(query, this.schema, this.settings.timeout);
   }
 
   private async warnOfPooler(client: pg.Client): Promise<void> {
@@ -132,7 +162,8 @@ export class Migrator {
   /** Not to a role that a pooler made up: what the service lacks, its start says. */
   private async grantRights(query: Query): Promise<void> {
     const { grantTo } = this.settings;
-    const role = 'SELECT FROM pg_roles WHERE rolname = $1 AND rolname <> current_user';
+    const role = `SELECT FROM pg_catalog.pg_roles
+      WHERE rolname = $1::pg_catalog.name AND rolname <> current_user::pg_catalog.name`;
     if (grantTo === undefined || (await query(role, [grantTo])).length === 0) return;
     const [grantee, schema] = [grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
     const grants = [
@@ -141,36 +172,6 @@ export class Migrator {
       ...Object.entries(ALL_RIGHTS).map(([table, rights]) => `${rights.join(', ')} ON ${schema}.${table}`),
     ];
     await query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
-  }
-
-  private async createSchema(query: Query): Promise<void> {
-    const { schema } = this;
-    const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
-    // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
-    if (found.length === 0) await query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
-  }
-
-  private apply(query: Query, migrationsList: MigrationList): Promise<string[]> {
-    const input = { migrationsList, filters: NO_FILTERS };
-    return withSchemaEngine(this.database, async (engine) => {
-      const history = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false });
-      const edited = history.editedMigrationNames.join(', ');
-      if (edited !== '') {
-        throw new MigrationError(
-          'edited',
-          `${this.place} was migrated with other files than this build's: ${edited} differ from what was applied. ` +
-            'Restore them as they were; a change belongs in a migration of its own',
-        );
-      }
-      try {
-        return (await engine.applyMigrations(input)).appliedMigrationNames;
-      } catch (cause) {
-        const { failed } = await readMigrationStatus(query, this.schema, migrationsList);
-        if (failed.length === 0) throw cause;
-        const failure = `migration ${failed.join(', ')} of ${this.place} failed: ${reasonOf(cause)}`;
-        throw new MigrationError('failed', `${failure}. To try again, ${resolution(failed)}`, { cause });
-      }
-    });
   }
 
   private connected<T>(work: (query: Query, client: pg.Client) => Promise<T>): Promise<T> {
@@ -195,10 +196,9 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
     const { url, password, schema } = options;
     return new Migrator({ url, password, schema }).assertCurrent(PLANTS_RIGHTS);
   }
-  const migrations = await readMigrations(MIGRATIONS_FOLDER);
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertTables(query, location, migrations, PLANTS_RIGHTS)
+  const checked = assertTables(query, location, MIGRATIONS, PLANTS_RIGHTS)
     .then(() => inspectTables(query, location))
     .then(() => assertNodes(query, location));
   await refusable(checked, location.place);
@@ -212,7 +212,7 @@ async function assertNodes(query: Query, { schema, place }: { schema: string; pl
 
 async function nameOf({ query }: Database): Promise<string> {
   try {
-    const [row] = await query<{ name: string }>('SELECT current_database()::text AS name');
+    const [row] = await query<{ name: string }>('SELECT pg_catalog.current_database()::pg_catalog.text AS name');
     return row?.name ?? '';
   } catch (cause) {
     const message = `cannot connect to the database that PlantsModule borrows from the host: ${rootReason(cause)}`;

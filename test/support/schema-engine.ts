@@ -2,14 +2,14 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationDirectory, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
-import { resolvePackage } from '../../util/package-files.cjs';
-import type { DatabaseUrl } from '../database-url.js';
-import { clientOf } from '../host-list.js';
-import { overPool } from '../prisma-adapter.js';
+import { fileURLToPath } from 'node:url';
+import type { DatabaseUrl } from '../../src/database/database-url.js';
+import { clientOf } from '../../src/database/host-list.js';
+import { overPool } from '../../src/database/prisma-adapter.js';
 
-const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg';
+const ENGINE = new URL('../../node_modules/@prisma/schema-engine-wasm/schema_engine_bg.wasm', import.meta.url);
 
 /** Runs `work` with Prisma's schema engine, which is compiled to WebAssembly and connected to the database. */
 export async function withSchemaEngine<T>(
@@ -20,7 +20,9 @@ export async function withSchemaEngine<T>(
   const { SchemaEngine } = await (engineModule ??= instantiateEngine());
   const pool = openPool(database);
   try {
-    const adapter = overPool(new AdapterFactory({}, { schema: database.schema }), pool);
+    // The same class: to TypeScript a package has one for each kind of module.
+    const factory = new AdapterFactory({}, { schema: database.schema }) as unknown as Parameters<typeof overPool>[0];
+    const adapter = overPool(factory, pool);
     const engine = await SchemaEngine.new(
       { datamodels: undefined },
       // What matters of the engine's log is in its results and errors too.
@@ -87,7 +89,7 @@ async function instantiateEngine(): Promise<EngineModule> {
     },
   };
   const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg');
-  const bytes = await readFile(join(dirname(resolvePackage(ENGINE)), 'schema_engine_bg.wasm'));
+  const bytes = await readFile(ENGINE);
   const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': withIdleTimers(glue) });
   glue.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start();
@@ -102,11 +104,33 @@ function withIdleTimers(glue: EngineModule): object {
   );
 }
 
+/** This package's own. */
+export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+const NO_FILTERS = { externalTables: [], externalEnums: [] };
+
+/** What `prisma migrate deploy` does. Returns the names of what it applied. */
+export function deployByPrisma(database: DatabaseUrl, migrationsList: MigrationList): Promise<string[]> {
+  const input = { migrationsList, filters: NO_FILTERS };
+  return withSchemaEngine(database, async (engine) => (await engine.applyMigrations(input)).appliedMigrationNames);
+}
+
+/** What `prisma migrate status` finds; null where the database is up to date, and nothing was edited or failed. */
+export function diagnoseByPrisma(database: DatabaseUrl, migrationsList: MigrationList): Promise<object | null> {
+  return withSchemaEngine(database, async (engine) => {
+    const input = { migrationsList, filters: NO_FILTERS, optInToShadowDatabase: false };
+    const { history, editedMigrationNames, failedMigrationNames, hasMigrationsTable } =
+      await engine.diagnoseMigrationHistory(input);
+    const isCurrent = history == null && hasMigrationsTable;
+    if (isCurrent && editedMigrationNames.length + failedMigrationNames.length === 0) return null;
+    return { history, editedMigrationNames, failedMigrationNames, hasMigrationsTable };
+  });
+}
+
 const LOCK_FILE = 'migration_lock.toml';
 const SCRIPT = 'migration.sql';
 
-/** Reads a folder of migrations, oldest first, as the schema engine wants them. */
-export async function readMigrations(folder: string): Promise<MigrationList> {
+/** Reads a folder of migrations, this package's own unless given, oldest first, as the schema engine wants them. */
+export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<MigrationList> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return {

@@ -1,0 +1,137 @@
+import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { plainName, reasonOf } from '../../util/text.js';
+import type { DatabaseUrl } from '../database-url.js';
+import type { Query } from '../database.js';
+import { sqlStateOf } from '../database.errors.js';
+import { withConnection } from './connection.js';
+import { historyTable, type Migration, MigrationError } from './migration-status.js';
+
+/** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
+const LOCK_TIMEOUT_MS = 2000;
+/** Between two waits, for creates to go on. */
+const PAUSE_MS = 2000;
+/** After it, what a statement waits for is no create that ends by itself. */
+const ASK_AFTER_MS = 1000;
+/** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
+const KEPT_OUT = ['55P03', '40P01'];
+
+// As Prisma makes it.
+const HISTORY_COLUMNS = `(id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT pg_catalog.now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
+const FIND_COLUMN = `SELECT FROM pg_catalog.pg_attribute AS a
+  JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1::pg_catalog.name AND c.relname = $2::pg_catalog.name AND a.attname = $3::pg_catalog.name`;
+// Only roles with its rights may see how long another session's transaction lasts.
+const FIND_HOLDERS = `SELECT DISTINCT h.pid, COALESCE(a.usename::pg_catalog.text, '?') AS role,
+    COALESCE(a.application_name, '?') AS application, COALESCE(pg_catalog.date_part('epoch'::pg_catalog.text,
+      pg_catalog.clock_timestamp() - a.xact_start)::pg_catalog.int4::pg_catalog.text, '?') AS age
+  FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1::pg_catalog.int4)) AS h (pid)
+  LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid`;
+type Holder = Readonly<{ pid: number; role: string; application: string; age: string }>;
+
+/** Where a migration runs: in a transaction, on a connection whose `search_path` has the schema. */
+export interface MigrationSession {
+  readonly query: Query;
+  /** Its process of the server. */
+  readonly pid: number;
+  readonly database: DatabaseUrl;
+  readonly place: string;
+  /** Milliseconds after which a table in use is not waited for again. */
+  readonly lockWait: number;
+}
+
+/**
+ * Applies a migration and records it as Prisma does, in the transaction of the session.
+ *
+ * @param isBegun whether the history has it as begun and not finished: what the table has then decides whether it is to run
+ */
+export async function runMigration(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
+  const { query, database, lockWait } = session;
+  const { schema } = database;
+  // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
+  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::pg_catalog.name', [schema])).length === 0)
+    await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+  if (!(await hasColumn(query, schema, '_prisma_migrations')))
+    await query(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`);
+  const deadline = performance.now() + lockWait;
+  for (;;) {
+    const done = new AbortController();
+    const holders = findHolders(session, done.signal);
+    try {
+      await query(`SAVEPOINT attempt; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await apply(session, migration, isBegun);
+      return;
+    } catch (error) {
+      if (!KEPT_OUT.includes(sqlStateOf(error) ?? '')) throw error;
+      // All locks of tables are given back, and that of the migration is kept.
+      await query('ROLLBACK TO SAVEPOINT attempt');
+      const wait = `migration ${migration.name} of ${session.place} waits for a lock of ${describe(await holders)}`;
+      if (performance.now() + PAUSE_MS > deadline) {
+        const advice = 'End that, or wait longer: `plant-store migrate --lock-wait SECONDS`';
+        throw new MigrationError('locked', `${wait}: given up after ${lockWait / 1000} s. ${advice}`);
+      }
+      new Logger('Migrator').warn(`${wait}; creates go on, and it tries again`);
+    } finally {
+      done.abort();
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function apply(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
+  const { query, place } = session;
+  const { schema } = session.database;
+  const { name, checksum, makes, sql } = migration;
+  const history = historyTable(schema);
+  const [start] = await query<{ time: string }>('SELECT pg_catalog.clock_timestamp()::pg_catalog.text AS time');
+  if (isBegun) {
+    // What was interrupted may still wait for the table.
+    if (await hasColumn(query, schema, makes.table))
+      await query(`LOCK TABLE ${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(makes.table)}`);
+    const isApplied = await hasColumn(query, schema, makes.table, makes.column);
+    await query(
+      `UPDATE ${history} SET ${isApplied ? 'finished_at' : 'rolled_back_at'} = pg_catalog.clock_timestamp()
+       WHERE migration_name::pg_catalog.text = $1::pg_catalog.text AND finished_at IS NULL AND rolled_back_at IS NULL`,
+      [name],
+    );
+    if (isApplied) return;
+  }
+  await query(sql).catch((cause: unknown) => {
+    if (!(cause instanceof pg.DatabaseError)) throw cause;
+    const advice = 'Nothing of it is left: remove the cause, and run `plant-store migrate` again';
+    const message = `migration ${name} of ${place} failed: ${reasonOf(cause)}. ${advice}`;
+    throw new MigrationError('failed', message, { cause });
+  });
+  await query(
+    `INSERT INTO ${history} (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, $4, pg_catalog.clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name, start?.time ?? null],
+  );
+}
+
+/** Whether the schema has the table or, if one is given, its column. */
+async function hasColumn(query: Query, schema: string, table: string, column = 'tableoid'): Promise<boolean> {
+  return (await query(FIND_COLUMN, [schema, table, column])).length > 0;
+}
+
+/** Asks on a connection of its own what the session waits for, unless the signal comes before. */
+async function findHolders({ database, pid }: MigrationSession, signal: AbortSignal): Promise<Holder[]> {
+  const limits = { timeout: LOCK_TIMEOUT_MS, signal };
+  const ask = (query: Query): Promise<Holder[]> => query(FIND_HOLDERS, [String(pid)]);
+  return sleep(ASK_AFTER_MS, undefined, { signal })
+    .then(() => withConnection(database, ask, limits))
+    .catch(() => []);
+}
+
+function describe(holders: readonly Holder[]): string {
+  const each = holders.map(
+    ({ pid, role, application, age }) =>
+      `process ${pid} (role ${plainName(role)}, application ${plainName(application)}, for ${age} s)`,
+  );
+  return each.join(' and ') || 'another session';
+}
