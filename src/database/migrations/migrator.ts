@@ -10,7 +10,7 @@ import { MIGRATIONS } from '../generated/migrations.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { assertOwners, inspectTables } from '../table-checks.js';
 import { acquireMigrationLock, sessionOf, sharesSessions, withConnection } from './connection.js';
-import { runMigration } from './migration-runner.js';
+import { makeHistory, runMigration } from './migration-runner.js';
 import {
   assertHistoryUsable,
   assertNoForeignTables,
@@ -125,8 +125,9 @@ export class Migrator {
     // What others have committed while it waited for the lock is to be seen.
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
-    await assertOwners(query, this, this.settings.trustOwners);
     await assertNoForeignTables(query, this);
+    await makeHistory(query, schema);
+    await assertOwners(query, this, this.settings.trustOwners);
     const history = await readHistory(query, schema);
     const status = statusOf(history, migrations);
     assertHistoryUsable(status, this, migrations);
