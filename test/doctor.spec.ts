@@ -71,7 +71,7 @@ describe('plant-store doctor', () => {
     expect(findings.get('version')?.found).toMatch(/^PostgreSQL \d+/);
     expect(findings.get('clock')?.found).toMatch(/^\d+ ms (ahead of|behind) this machine, give or take \d+ ms$/);
     expect(findings.get('tokens')?.found).toBe('1 issued ones may create plants, and 1 static ones');
-    expect([...findings.keys()].slice(-19)).toEqual([
+    expect([...findings.keys()].slice(-22)).toEqual([
       'PORT is free',
       'MANAGEMENT_PORT is free',
       'descriptors',
@@ -89,6 +89,9 @@ describe('plant-store doctor', () => {
       'pooler',
       'migrations',
       'rights',
+      'owners',
+      'schema',
+      'crash safety',
       'tokens',
     ]);
     const [{ fsync } = { fsync: '' }] = await database.query<{ fsync: string }>('SHOW fsync');
@@ -171,6 +174,47 @@ describe('plant-store doctor', () => {
     } finally {
       await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }
+  });
+
+  it('should say which tables belong to roles that cannot be trusted, and who may create in the schema', async () => {
+    const role = `the "stranger" ${randomBytes(4).toString('hex')}`;
+    const quoted = `"${role.replaceAll('"', '""')}"`;
+    const member = `member_${randomBytes(4).toString('hex')}`;
+    const name = new URL(database.url).pathname.slice(1);
+    await database.query(`CREATE ROLE ${quoted} LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE ${member};
+      ALTER TABLE plants OWNER TO ${quoted}; GRANT CREATE ON SCHEMA public TO PUBLIC, ${quoted}, ${member}`);
+    try {
+      const findings = await examine();
+      expect(troubles(findings)).toEqual({ owners: 'warning', schema: 'warning' });
+      expect(findings.get('owners')?.found).toContain(`table public.plants: "${role.replaceAll('"', '""')}". `);
+      const advice = findings.get('schema')?.advice ?? '';
+      for (const grantee of ['PUBLIC', quoted, member])
+        expect(advice).toContain(`REVOKE CREATE ON SCHEMA public FROM ${grantee}`);
+
+      // What it says is enough.
+      await database.query(`ALTER TABLE plants OWNER TO CURRENT_USER; ${advice.slice(advice.indexOf('REVOKE'), -1)}`);
+      expect(troubles(await examine())).toEqual({});
+
+      // With two roles, as the documents have it: the owner, and perhaps its members, may create, and the other one serves.
+      await database.query(`ALTER DATABASE "${name}" OWNER TO ${member};
+        ALTER TABLE plants OWNER TO ${member}; ALTER TABLE access_tokens OWNER TO ${member};
+        ALTER TABLE _prisma_migrations OWNER TO ${member}; GRANT CREATE ON SCHEMA public TO ${member};
+        GRANT SELECT, INSERT, UPDATE, DELETE ON plants, access_tokens, _prisma_migrations TO ${quoted}`);
+      const url = new URL(database.url);
+      url.username = encodeURIComponent(role);
+      url.password = PASSWORD;
+      expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({});
+    } finally {
+      await database.query(`ALTER DATABASE "${name}" OWNER TO CURRENT_USER; DROP OWNED BY ${quoted}, ${member}`);
+      await database.query(`DROP ROLE ${quoted}, ${member}`);
+    }
+  });
+
+  it('should say which tables a crash would empty', async () => {
+    await database.query('ALTER TABLE access_tokens SET UNLOGGED');
+    const findings = await examine();
+    expect(troubles(findings)).toEqual({ 'crash safety': 'fault' });
+    expect(findings.get('crash safety')?.found).toMatch(/Run ALTER TABLE public.access_tokens SET LOGGED$/);
   });
 
   it('should say that the database is read-only', async () => {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { CreatingClients } from './support/creating-clients.js';
 import { PostgresServer } from './support/postgres-server.js';
-import { expectWithin } from './support/stopwatch.js';
+import { expectWithin, Stopwatch } from './support/stopwatch.js';
 import { startStoreOn, type Store } from './support/store.js';
 import { TableLock } from './support/table-lock.js';
 import { TcpProxy } from './support/tcp-proxy.js';
@@ -104,6 +104,22 @@ describe('Readiness', () => {
       store = undefined;
       await database.query(`DROP OWNED BY ${quoted}; DROP ROLE ${quoted}`);
     }
+  });
+
+  it('should see within a minute that a crash would empty a table, and go on', async () => {
+    const unlogged = await start();
+    await database.query('ALTER TABLE plants SET UNLOGGED');
+    const statement = 'ALTER TABLE public.plants SET LOGGED';
+    const degraded = async (): Promise<boolean> => {
+      const { status, reason } = await readiness(unlogged);
+      expect(status).toBe(200);
+      return reason.startsWith('degraded: ') && reason.includes(statement);
+    };
+    using stopwatch = new Stopwatch();
+    // It may take longer than one wait.
+    await until(degraded).catch(() => until(degraded));
+    expect(stopwatch.elapsed).toBeLessThan(60_000);
+    expect((await unlogged.post(plant(1))).status).toBe(200);
   });
 
   it('should see that every connection is in use', async () => {

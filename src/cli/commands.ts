@@ -7,6 +7,7 @@ const USAGE_FAULT = 2;
 
 const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();
 const TEXT = { type: 'string' } as const;
+const TEXTS = { ...TEXT, multiple: true } as const;
 const FLAG = { type: 'boolean' } as const;
 
 const SERVE: Command = {
@@ -24,12 +25,13 @@ const MIGRATE: Command = {
   --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
   --lock-wait SECONDS    how long to try again where others use a table, 0 to 9999: 60 unless given. Each try makes creates
                          wait for 2 seconds at most; then migrate exits with 1, and says who uses the table
+  --trust-owner ROLE     another role that may own the tables, or functions that they call; may be repeated
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
 
 It may be run many times, and from many places at once. Where it is interrupted, the next run goes on.`,
-  options: { schema: TEXT, 'lock-wait': TEXT },
+  options: { schema: TEXT, 'lock-wait': TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).migrate,
 };
 
@@ -38,10 +40,11 @@ const DISTRIBUTE: Command = {
 
   --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
+  --trust-owner ROLE    as with migrate
 
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
 plant-store migrate and with the same variables, and may be run many times.`,
-  options: { shards: TEXT, schema: TEXT },
+  options: { shards: TEXT, schema: TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).distribute,
 };
 
@@ -99,7 +102,7 @@ All times are in UTC. To revoke what has already ended is no failure; a name or 
   commands: {
     create: grouped(
       async () => (await loadTokens()).createToken,
-      { name: TEXT, expires: TEXT, scope: { ...TEXT, multiple: true } },
+      { name: TEXT, expires: TEXT, scope: TEXTS },
       '[NAME]',
     ),
     list: grouped(async () => (await loadTokens()).listTokens, { json: FLAG }),

@@ -7,13 +7,14 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
-type MigrateOptions = Readonly<{ schema?: string; 'lock-wait'?: string }>;
+type SharedOptions = Readonly<{ schema?: string; 'trust-owner'?: string[] }>;
+type MigrateOptions = SharedOptions & Readonly<{ 'lock-wait'?: string }>;
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
-export async function migrate({ schema, 'lock-wait': lockWait = '60' }: MigrateOptions): Promise<void> {
+export async function migrate({ 'lock-wait': lockWait = '60', ...options }: MigrateOptions): Promise<void> {
   if (!/^\d{1,4}$/.test(lockWait))
     throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
-  const migrator = new Migrator({ ...migrationOptions(schema), lockWait: Number(lockWait) * 1000 });
+  const migrator = new Migrator({ ...migrationOptions(options), lockWait: Number(lockWait) * 1000 });
   const end = (signal: NodeJS.Signals): void => {
     void migrator.cancel().finally(() => process.exit(128 + constants.signals[signal]));
   };
@@ -23,22 +24,21 @@ export async function migrate({ schema, 'lock-wait': lockWait = '60' }: MigrateO
   console.log(`${migrator.place}: ${result}`);
 }
 
-interface DistributeOptions {
-  readonly schema?: string;
+interface DistributeOptions extends SharedOptions {
   readonly shards?: string;
 }
 
 /** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
-export async function distribute({ schema, shards }: DistributeOptions): Promise<void> {
+export async function distribute({ shards, ...options }: DistributeOptions): Promise<void> {
   if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
     throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
-  const migrator = new Migrator(migrationOptions(schema));
+  const migrator = new Migrator(migrationOptions(options));
   const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
   console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
 }
 
 /** The database of the environment, as the owner of its tables. */
-function migrationOptions(schema: string | undefined): MigratorOptions {
+function migrationOptions({ schema, 'trust-owner': trustOwners }: SharedOptions): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );
@@ -52,5 +52,5 @@ function migrationOptions(schema: string | undefined): MigratorOptions {
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   }
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  return { url, ...others, schema: schema ?? service?.schema };
+  return { url, ...others, trustOwners, schema: schema ?? service?.schema };
 }

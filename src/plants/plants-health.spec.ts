@@ -11,11 +11,17 @@ class SlowDatabase {
   readonly statements: string[] = [];
   isShort = false;
   busy = false;
+  readonly inspections: string[] = [];
+  unlogged: string[] = [];
   answer: () => Promise<unknown> = () => Promise.resolve([]);
 
   readonly query = (sql: string): Promise<unknown> => {
-    this.statements.push(sql);
-    return this.answer();
+    if (sql.startsWith('DO ')) {
+      this.statements.push(sql);
+      return this.answer();
+    }
+    this.inspections.push(sql);
+    return Promise.resolve(this.unlogged.map((found) => ({ found })));
   };
 
   isBusy(): boolean {
@@ -47,7 +53,7 @@ describe(PlantsHealth.name, () => {
     shards = { nodes: [], check: ({ failure }) => Promise.resolve(failure) };
     health = new PlantsHealth(database as unknown as Database, shards as unknown as Shards);
     // The process has run for a while.
-    jest.advanceTimersByTime(60_000);
+    jest.advanceTimersByTime(20_000);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -109,6 +115,39 @@ describe(PlantsHealth.name, () => {
   ])('should say why after %s', async (error, reason) => {
     database.answer = () => Promise.reject(error);
     expect(await outcomeOf(health.check())).toBe(reason);
+  });
+
+  it('should look for tables that a crash would empty, once a minute, after a probe that has succeeded', async () => {
+    const probeFor = async (minutes: number): Promise<void> => {
+      for (let count = 0; count < minutes * 30; count++) {
+        await outcomeOf(health.check());
+        await jest.advanceTimersByTimeAsync(2000);
+      }
+    };
+    database.unlogged = ['ALTER TABLE public.plants SET LOGGED', 'ALTER TABLE public.access_tokens SET LOGGED'];
+    await probeFor(1);
+    expect(database.inspections).toHaveLength(1);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    const reason =
+      'a crash of PostgreSQL would empty tables, which are UNLOGGED. Run ALTER TABLE public.plants SET LOGGED; ' +
+      'ALTER TABLE public.access_tokens SET LOGGED';
+    expect(health.degradation).toBe(`degraded: ${reason}`);
+
+    shards.nodes = [{ name: 'a:1' }, { name: 'b:2', failure: refusal('08006') }];
+    await probeFor(2);
+    expect(database.inspections.length).toBeLessThanOrEqual(4);
+    expect(health.degradation).toBe(`degraded: shards of b:2 do not answer; ${reason}`);
+    shards.nodes = [];
+
+    database.answer = () => Promise.reject(refusal('57P01'));
+    database.inspections.length = 0;
+    await probeFor(2);
+    expect(database.inspections).toEqual([]);
+
+    database.answer = () => Promise.resolve([]);
+    database.unlogged = [];
+    await probeFor(1);
+    expect(health.degradation).toBeUndefined();
   });
 
   it('should be ready while shards of some nodes do not answer, and say which, and not where none does', async () => {

@@ -3,12 +3,15 @@ import pg from 'pg';
 import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
+import { findUnlogged } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
 import { columnOf, TEXT_COLUMNS } from './plant-sql.js';
 import { Shards } from './shards.js';
 
 /** From one probe to the next. */
 const PROBE_EVERY_MS = 2000;
+/** From one look at what others have changed in the tables to the next: it is known within a minute. */
+const INSPECT_EVERY_MS = 50_000;
 /** Limit of the wait for the result of a probe. */
 const CHECK_TIMEOUT_MS = 2000;
 /** Limit of a probe's wait for the lock on the table. */
@@ -34,8 +37,11 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Tells whether the store can create plants, for the health endpoint of an application. */
 @Injectable()
 export class PlantsHealth {
-  /** In one line, which shards take no creates while others do; undefined if all do. As of the last check. */
-  degradation: string | undefined;
+  /** Which shards take no creates while others do, as of the last probe. */
+  private failingShards: string | undefined;
+  /** Which tables a crash would empty, as of the last inspection. The start has found none. */
+  private unlogged: string | undefined;
+  private nextInspection = performance.now() + INSPECT_EVERY_MS;
   private result = Promise.resolve();
   /** Infinite while a probe runs. */
   private nextProbe = 0;
@@ -44,6 +50,12 @@ export class PlantsHealth {
     private readonly database: Database,
     private readonly shards: Shards,
   ) {}
+
+  /** In one line, what is wrong while plants can be created; undefined if nothing is. As of the last check. */
+  get degradation(): string | undefined {
+    const found = [this.failingShards, this.unlogged].filter(Boolean).join('; ');
+    return found === '' ? undefined : `degraded: ${found}`;
+  }
 
   /**
    * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
@@ -54,6 +66,7 @@ export class PlantsHealth {
     if (now >= this.nextProbe) {
       this.nextProbe = Infinity;
       this.result = this.probe().finally(() => (this.nextProbe = now + PROBE_EVERY_MS));
+      void this.result.then(() => this.inspect(now)).catch(() => undefined);
     }
     const late = `the database did not answer within ${CHECK_TIMEOUT_MS} ms`;
     return withinTime(this.result, CHECK_TIMEOUT_MS, () => new Error(this.database.isBusy() ? OVERLOADED : late));
@@ -61,7 +74,7 @@ export class PlantsHealth {
 
   private async probe(): Promise<void> {
     if (this.shards.nodes.length > 0) return this.probeNodes();
-    this.degradation = undefined;
+    this.failingShards = undefined;
     const { isShort } = this.database;
     try {
       await this.database.query(this.statement(isShort));
@@ -79,7 +92,14 @@ export class PlantsHealth {
     if (failing.length === nodes.length)
       throw new Error(this.database.isBusy() ? OVERLOADED : await this.reasonOf(cause), { cause });
     const names = failing.map(({ name }) => name).join(', ');
-    this.degradation = failing.length > 0 ? `degraded: shards of ${names} do not answer` : undefined;
+    this.failingShards = failing.length > 0 ? `shards of ${names} do not answer` : undefined;
+  }
+
+  /** After a probe that has succeeded, whose result does not wait for it. */
+  private async inspect(now: number): Promise<void> {
+    if (now < this.nextInspection) return;
+    this.nextInspection = now + INSPECT_EVERY_MS;
+    this.unlogged = await findUnlogged(this.database.query, this.database.schema);
   }
 
   /**

@@ -45,19 +45,22 @@ export interface MigrationSession {
   readonly lockWait: number;
 }
 
+/** Makes the schema and the history that are missing, so that nobody else can from now on. */
+export async function makeHistory(query: Query, schema: string): Promise<void> {
+  // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
+  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::pg_catalog.name', [schema])).length === 0)
+    await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+  if (!(await hasColumn(query, schema, '_prisma_migrations', 'migration_name')))
+    await query(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`);
+}
+
 /**
  * Applies a migration and records it as Prisma does, in the transaction of the session.
  *
  * @param isBegun whether the history has it as begun and not finished: what the table has then decides whether it is to run
  */
 export async function runMigration(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
-  const { query, database, lockWait } = session;
-  const { schema } = database;
-  // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
-  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::pg_catalog.name', [schema])).length === 0)
-    await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-  if (!(await hasColumn(query, schema, '_prisma_migrations')))
-    await query(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`);
+  const { query, lockWait } = session;
   const deadline = performance.now() + lockWait;
   for (;;) {
     const done = new AbortController();

@@ -15,7 +15,7 @@ import { findMissingRights, type Rights } from '../rights.js';
  * - `locked`: another process was migrating, or kept a table, for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
- * - `foreign`: the schema has the migrations, or the tables, of another application
+ * - `foreign`: the schema has the migrations, or the tables, of another application, or of a role that is not trusted
  * - `edited`: a migration differs from what was applied
  * - `failed`: a migration failed, with nothing of it left; or `prisma migrate` has begun one and not finished it
  */
@@ -86,7 +86,7 @@ export async function readHistory(query: Query, schema: string): Promise<History
 }
 
 /** A schema, and its name in messages: which schema of which database it is. */
-interface MigrationPlace {
+export interface MigrationPlace {
   readonly schema: string;
   readonly place: string;
 }

@@ -18,6 +18,7 @@ describe(MigratorOptionsError.name, () => {
       timeout: 1,
       lockWait: 0,
       grantTo: 'plants',
+      trustOwners: ['dba'],
     },
     { url, password: undefined, schema: undefined, timeout: undefined, lockWait: undefined },
     // The options of a store's own database, as they are.
@@ -49,9 +50,10 @@ describe(MigratorOptionsError.name, () => {
     [{ url, timeout: 0 }, 'timeout: is 0, should be a whole number of milliseconds from 1 to 86400000'],
     [{ url, lockWait: -1 }, 'lockWait: is -1, should be a whole number of milliseconds from 0 to 86400000'],
     [{ url, grantTo: 5 }, 'grantTo: is 5, should be the name of a role'],
+    [{ url, trustOwners: 'dba' }, 'trustOwners: is a string, should be an array of names of roles'],
     [
       { url, shcema: 'green' },
-      'shcema: is no option, should be one of url, password, schema, timeout, lockWait, grantTo, size',
+      'shcema: is no option, should be one of url, password, schema, timeout, lockWait, grantTo, trustOwners, size',
     ],
     [{ schema: '', timeout: 'long' }, 'url: is undefined', 'schema: must name', 'timeout: is a string'],
   ])('should name each option in %j that cannot be, and no secret', (options, ...faults) => {

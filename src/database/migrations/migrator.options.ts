@@ -1,4 +1,4 @@
-import { DAY_MS, type Given, Milliseconds, OptionsError, Text, WholeNumber } from '../../util/options.js';
+import { DAY_MS, type Given, Milliseconds, OptionsError, Should, Text, WholeNumber } from '../../util/options.js';
 import { DatabaseAddress, Schema } from '../database.options.js';
 
 /** A `Migrator` that can't work as it was called. The message has a line for each fault: the option, and what would be right. */
@@ -26,6 +26,12 @@ export class MigratorSettings extends DatabaseAddress {
   /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */
   @Text('the name of a role')
   grantTo?: string | undefined;
+  /** Other roles that may own the tables, and functions that they call, in addition to those that are trusted anyway. */
+  @Should(
+    'an array of names of roles',
+    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  )
+  trustOwners: string[] = [];
   /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
   size?: number | undefined;
 }

@@ -8,8 +8,9 @@ import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { MIGRATIONS } from '../generated/migrations.js';
 import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
+import { assertOwners, inspectTables } from '../table-checks.js';
 import { acquireMigrationLock, sessionOf, sharesSessions, withConnection } from './connection.js';
-import { runMigration } from './migration-runner.js';
+import { makeHistory, runMigration } from './migration-runner.js';
 import {
   assertHistoryUsable,
   assertNoForeignTables,
@@ -79,6 +80,7 @@ export class Migrator {
       await this.refusePooler(client);
       await refuseWorker(query, this);
       await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
+      await assertOwners(query, this, this.settings.trustOwners);
       await assertTables(query, this, this.migrations);
       return new Citus(query, this.schema).distribute(shards);
     });
@@ -95,6 +97,7 @@ export class Migrator {
       await assertTables(query, this, this.migrations, rights);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
+      await inspectTables(query, this);
       await this.warnOfPooler(client);
       await assertNodes(query, this);
     });
@@ -123,6 +126,8 @@ export class Migrator {
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
     await assertNoForeignTables(query, this);
+    await makeHistory(query, schema);
+    await assertOwners(query, this, this.settings.trustOwners);
     const history = await readHistory(query, schema);
     const status = statusOf(history, migrations);
     assertHistoryUsable(status, this, migrations);
@@ -194,7 +199,9 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
   }
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertTables(query, location, MIGRATIONS, PLANTS_RIGHTS).then(() => assertNodes(query, location));
+  const checked = assertTables(query, location, MIGRATIONS, PLANTS_RIGHTS)
+    .then(() => inspectTables(query, location))
+    .then(() => assertNodes(query, location));
   await refusable(checked, location.place);
 }
 
