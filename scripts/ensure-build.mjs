@@ -28,8 +28,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const GENERATED = ['src/client/generated', 'src/database/generated'];
 
 if (!isBuilt()) {
+  // Before the line is drawn that a signal has to take away.
+  const building = build(() => endProgress());
   const endProgress = showProgress('Building …');
-  const { status, stdout, stderr } = await build(endProgress);
+  const { status, stdout, stderr } = await building;
   endProgress();
   if (status !== 0) {
     console.error(stdout, stderr);

@@ -134,7 +134,7 @@ os._exit(0)
     const { PATH, HOME } = process.env;
     const window = spawn('python3', ['-c', script, process.execPath, MAIN, 'serve'], {
       cwd: folder,
-      env: { PATH, HOME, TERM: 'xterm', ...VARIABLES },
+      env: { PATH, HOME, TERM: 'xterm', npm_lifecycle_event: 'start', ...VARIABLES },
     });
     let output = '';
     window.stdout.on('data', (data: Buffer) => (output += data.toString()));

@@ -72,7 +72,9 @@ describe('The folder .data', () => {
 
     itAsRoot("should refuse a stranger's", async () => {
       await chown(file, 12_345, 12_345);
-      await expectRefused('access-token: belongs to another user (uid 12345), should be a file of this user');
+      await expectRefused(
+        'access-token: belongs to another user (uid 12345), should be a file that only this user may write',
+      );
     });
 
     itAsRoot("should accept its owner's", async () => {
