@@ -1,8 +1,10 @@
 // Builds, unless dist/ is what a build of just these sources has made.
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { clearInterval, setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 
@@ -23,11 +25,14 @@ const SOURCES = [
   'tsconfig.build.json',
   'tsconfig.esm.json',
 ];
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const GENERATED = ['src/client/generated', 'src/database/generated'];
 
 if (!isBuilt()) {
+  // Before the line is drawn that a signal has to take away.
+  const building = build(() => endProgress());
   const endProgress = showProgress('Building …');
-  const { status, stdout, stderr } = await build();
+  const { status, stdout, stderr } = await building;
   endProgress();
   if (status !== 0) {
     console.error(stdout, stderr);
@@ -36,13 +41,35 @@ if (!isBuilt()) {
   writeFileSync(RECORD, fingerprint());
 }
 
-function build() {
-  const options = { cwd: root, shell: process.platform === 'win32' };
-  return new Promise((resolve) => {
-    execFile('npm', ['run', '--silent', 'build'], options, (error, stdout, stderr) => {
-      resolve({ status: error ? Number(error.code) || 1 : 0, stdout, stderr });
-    });
+async function build(endProgress) {
+  const isWindows = process.platform === 'win32';
+  // With all of its processes in a group of its own: npm and its shells do not pass every signal on.
+  const child = spawn('npm', ['run', '--silent', 'build'], {
+    cwd: root,
+    shell: isWindows,
+    detached: !isWindows,
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // Ends as without a listener, with the build, and without the line that would stay on a terminal.
+  const stop = (signal) => {
+    endProgress();
+    try {
+      process.kill(isWindows ? child.pid : -child.pid, 'SIGTERM');
+    } catch {
+      // It has ended already.
+    }
+    process.kill(process.pid, signal);
+  };
+  for (const signal of SIGNALS) process.once(signal, stop);
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    // npm signals its shell, which ends without passing the signal on.
+    if (process.env.npm_lifecycle_event !== undefined && process.ppid !== shell) process.kill(process.pid, 'SIGTERM');
+  }, 200);
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  clearInterval(watch);
+  for (const signal of SIGNALS) process.off(signal, stop);
+  return { status: status ?? 1, stdout, stderr };
 }
 
 /** On a terminal a line that moves, and is gone at its end. Standard output is for what the command prints. */
@@ -58,17 +85,10 @@ function showProgress(text) {
     frames.push(frames.shift());
     process.stderr.write(`\r${frames[0]} ${text}`);
   };
-  // Ended by Ctrl-C as before, but for the line that would stay.
-  const onInterrupt = () => {
-    clear();
-    process.kill(process.pid, 'SIGINT');
-  };
-  process.once('SIGINT', onInterrupt);
   draw();
   const timer = setInterval(draw, 80);
   return () => {
     clearInterval(timer);
-    process.off('SIGINT', onInterrupt);
     clear();
   };
 }

@@ -58,6 +58,27 @@ describe('plant-store serve', () => {
     await expectFailure('serve', { ...variables(migrated), [name]: String(taken.number) }, fault);
   });
 
+  it('should name both ports if both are taken', async () => {
+    using other = await TakenPort.take();
+    const ports = { PORT: String(taken.number), MANAGEMENT_PORT: String(other.number) };
+    const faults = [/^PORT: \d+ on "127\.0\.0\.1" is taken/m, /^MANAGEMENT_PORT: \d+ on "127\.0\.0\.1" is taken/m];
+    await expectFailure('serve', { ...variables(migrated), ...ports }, ...faults);
+  });
+
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['0.0.0.0', '0.0.0.0'],
+    ['::1', '[::1]'],
+    ['::', '[::]'],
+  ])('should print the address that it listens on for HOST=%s', async (HOST, shown) => {
+    await using service = new PlantStoreProcess(['serve'], { variables: { ...variables(migrated), HOST } });
+    await service.printed(/"Started plant-store.*\n/);
+    const [{ message } = {}] = service.log.filter((entry) => String(entry.message).startsWith('Listening on'));
+    expect(message).toBe(`Listening on http://${shown}:${new URL(String(message).slice(13)).port}/plants`);
+    expect(service.output).toContain(`"public":"http://${shown}:`);
+    expect(service.output).not.toContain('Only this machine');
+  });
+
   it.each(['HOST', 'MANAGEMENT_HOST'])('should say that the %s is an address of another machine', (name) =>
     // 192.0.2.0/24 is set aside for documentation (RFC 5737).
     expectFailure(

@@ -30,7 +30,7 @@ describe('Shutdown', () => {
 
   const refusing = (): Promise<void> => until(async () => !(await accepts(service.port)));
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'should, at %s, let the requests in flight finish and nothing else begin',
     async (signal) => {
       expect(await managed('/readyz')).toEqual([200, { status: 'ok' }]);
@@ -66,7 +66,10 @@ describe('Shutdown', () => {
     await Promise.all([used.closed(), silent.closed()]);
   });
 
-  it('should end at once at a second signal', async () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+  ] as const)('should end at once at a second signal, a %s', async (signal, code) => {
     await using lock = await TableLock.take(database);
     using connection = await RawConnection.open(service.port);
     connection.send(postHead('', PLANT), PLANT);
@@ -76,9 +79,9 @@ describe('Shutdown', () => {
 
     // Until it counts as another one than the first.
     const again = setInterval(() => {
-      service.signal('SIGINT');
+      service.signal(signal);
     }, 50);
-    expect(await service.ended).toBe(130);
+    expect(await service.ended).toBe(code);
     clearInterval(again);
   });
 

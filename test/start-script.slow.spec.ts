@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isAlive } from './support/is-alive.js';
+import { until } from './support/until.js';
 
 const SCRIPTS = fileURLToPath(new URL('../scripts', import.meta.url));
 const BUILD = `
@@ -93,6 +95,43 @@ describe('npm start', () => {
       BUILD.replace('process.argv.slice(2).join(" ")', 'process.env.PLANTS_FROM_FILE, process.env.HOME'),
     );
     expect(await start(root)).toMatchObject({ output: `running yes ${process.env.HOME ?? ''}\n` });
+  });
+
+  describe('that is ended while it builds', () => {
+    const pid = async (): Promise<number> => Number(await readFile(join(root, 'building'), 'utf8').catch(() => ''));
+
+    beforeEach(() =>
+      write(
+        'build.mjs',
+        `import { writeFileSync } from 'node:fs'; writeFileSync('building', String(process.pid)); setInterval(() => 0, 1000)`,
+      ),
+    );
+
+    async function expectEnd(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+      const closed = once(child, 'close');
+      await until(async () => (await pid()) > 0);
+      const build = await pid();
+      child.kill(signal);
+      await closed;
+      await until(() => !isAlive(build));
+    }
+
+    it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('should end the build with itself at %s', async (signal) => {
+      const child = spawn(process.execPath, [join(root, 'scripts/start.mjs'), 'serve']);
+      await expectEnd(child, signal);
+      expect(child.signalCode).toBe(signal);
+    });
+
+    it.each(['node scripts/start.mjs serve', 'node scripts/start.mjs serve; true'])(
+      'should end the build as npm runs %s',
+      async (script) => {
+        await write(
+          'package.json',
+          JSON.stringify({ type: 'module', scripts: { build: 'node build.mjs', start: script } }),
+        );
+        await expectEnd(spawn('npm', ['start'], { cwd: root }), 'SIGTERM');
+      },
+    );
   });
 
   it('should not run where the build fails, and show why', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { quote } from '../util/text.js';
 
 /** The configuration cannot be used. `faults` holds one line for each fault: the variable, what is wrong, what would be right. */
@@ -12,8 +14,29 @@ export class ConfigurationError extends Error {
   }
 }
 
+type Prefix = '' | 'MANAGEMENT_';
+
+/** The fault of HOST or PORT, whose names may have a prefix, that a server would not listen there; undefined if it would. */
+export async function findListenError(prefix: Prefix, host: string, port: number): Promise<Error | undefined> {
+  const server = createServer();
+  try {
+    await once(server.listen({ host, port }), 'listening');
+    return undefined;
+  } catch (error) {
+    return listenError(error, prefix, host, port);
+  } finally {
+    server.close();
+  }
+}
+
+/** One error for both, if both are faults of the configuration. */
+export function withFaultsOf(first: Error | undefined, error: Error): Error {
+  if (!(first instanceof ConfigurationError && error instanceof ConfigurationError)) return error;
+  return new ConfigurationError([...first.faults, ...error.faults], { cause: error });
+}
+
 /** Translates what a server's `listen` failed with into a fault of HOST or PORT, whose names may have a prefix. */
-export function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', host: string, port: number): Error {
+export function listenError(cause: unknown, prefix: Prefix, host: string, port: number): Error {
   const { code } = cause as NodeJS.ErrnoException;
   const fault = (text: string): Error => new ConfigurationError([`${prefix}${text}`], { cause });
   switch (code) {

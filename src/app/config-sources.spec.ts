@@ -21,11 +21,24 @@ describe('The sources of the configuration', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it('should have every variable, its default where it is not set', () => {
-    const { settings } = loadEnvironment({});
     const variables = describeVariables(Environment);
+    const defaults = variables.map(({ name, default: value }) => ({ name, value, source: 'default' }));
+    const { settings } = loadEnvironment({});
     expect(settings).toEqual(
-      variables.map((variable) => ({ name: variable.name, value: variable.default, source: 'default' })),
+      defaults.map((setting) => (setting.name === 'HOST' ? { ...setting, value: '127.0.0.1' } : setting)),
     );
+  });
+
+  it.each([
+    [{}, '127.0.0.1'],
+    [{ HOST: ' ' }, '127.0.0.1'],
+    [{ HOST: '0.0.0.0' }, '0.0.0.0'],
+    [{ DATABASE_URL: 'postgresql://db/plants' }, '0.0.0.0'],
+    [{ NODE_ENV: 'production' }, '0.0.0.0'],
+  ])('should with %j listen on %s', (variables, address) => {
+    const environment = readEnvironment(variables);
+    expect(environment.host).toBe(address);
+    expect(settingOf('HOST', variables)?.value).toBe(address);
   });
 
   it('should say whether one is of the environment, of .env, or of a file', () => {

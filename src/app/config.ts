@@ -58,7 +58,7 @@ export class Environment {
   @WholeNumber(0, 65535)
   port = 3000;
 
-  @Variable('HOST', 'Address that the public listener binds to.')
+  @Variable('HOST', 'Address that the public listener binds to; with the embedded database 127.0.0.1 by default.')
   @Host()
   host = '0.0.0.0';
 
@@ -292,6 +292,9 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     if (found.text === undefined) continue;
     Object.assign(environment, { [property]: readVariable(environment, property, found.text) });
   }
+  // The embedded database is for one developer.
+  const isHostGiven = sources.some(({ name, found }) => name === 'HOST' && found.text !== undefined);
+  if (!isHostGiven && environment.databaseUrl === undefined && !environment.production) environment.host = '127.0.0.1';
   const invalid = faultsByName(environment);
   const envFile = (variables[FROM_ENV_FILE] ?? '').split(',');
 
@@ -304,7 +307,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     const isDefault = found.text === undefined && found.fault === undefined;
     return {
       name,
-      value: isDefault ? initial : shownValue(name, secret, found.text),
+      value: isDefault ? (name === 'HOST' ? environment.host : initial) : shownValue(name, secret, found.text),
       source: isDefault ? 'default' : found.name === name ? direct : `${found.name}${path}`,
       fault: fault === undefined ? undefined : `${found.name}: ${fault}`,
     };

@@ -2,7 +2,8 @@ import type { INestApplication } from '@nestjs/common';
 import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { Database } from '../database/database.js';
@@ -18,7 +19,7 @@ import {
 import { packageVersion } from '../util/package-files.cjs';
 import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
-import { listenError } from './config-error.js';
+import { findListenError, listenError, withFaultsOf } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
 import { prepareTracing } from './tracing.js';
@@ -32,9 +33,10 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
   } catch (error) {
     await app.close();
     const { host, port, managementHost, managementPort } = options;
-    throw error instanceof ManagementListenError
-      ? listenError(error.cause, 'MANAGEMENT_', managementHost, managementPort)
-      : listenError(error, '', host, port);
+    if (!(error instanceof ManagementListenError)) throw listenError(error, '', host, port);
+    const fault = listenError(error.cause, 'MANAGEMENT_', managementHost, managementPort);
+    // The management listener opens first; the other port may be taken, too.
+    throw withFaultsOf(await findListenError('', host, port), fault);
   }
   return app;
 }
@@ -113,16 +115,25 @@ function tuneGarbageCollection(): void {
   setFlagsFromString('--heap-growing-percent=60');
 }
 
+/** The address that the public listener is bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */
+export function listenUrl(app: INestApplication): string {
+  return urlOf((app.getHttpServer() as Server).address() as AddressInfo);
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
 /** What was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
 export async function describeStart(app: INestApplication, options: AppOptions): Promise<Record<string, unknown>> {
   const { schema, description } = parseDatabaseUrl(options.databaseUrl, options.databasePassword);
-  const { address = '', family, port } = app.get(ManagementServer, { strict: false }).address() ?? {};
+  const management = app.get(ManagementServer, { strict: false }).address();
   return {
     version: packageVersion(),
     node: process.version,
     pid: process.pid,
-    public: await app.getUrl(),
-    management: `http://${family === 'IPv6' ? `[${address}]` : address}:${String(port)}`,
+    public: listenUrl(app),
+    management: management && urlOf(management),
     database: description,
     schema,
     databaseVersion: await databaseVersion(app.get(Database, { strict: false })),

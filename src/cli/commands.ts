@@ -13,7 +13,7 @@ const FLAG = { type: 'boolean' } as const;
 const SERVE: Command = {
   usage: `plant-store serve    run the service
 
-It runs until SIGINT or SIGTERM, and then answers the requests in flight. Configuration comes from environment
+It runs until SIGINT, SIGTERM or SIGHUP, and then answers the requests in flight. Configuration comes from environment
 variables; plant-store serve --help lists them.`,
   appendix: describeEnvironment,
   load: async () => (await import('./serve.js')).serve,

@@ -50,7 +50,7 @@ export async function withServiceDatabase<T>(schema: string | undefined, work: W
   const end = (signal: NodeJS.Signals): void => {
     void local.stop().finally(() => process.exit(128 + constants.signals[signal]));
   };
-  process.once('SIGINT', end).once('SIGTERM', end);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
   return withDatabase({ url: local.url, schema, timeout }, work).finally(() => local.stop());
 }
 

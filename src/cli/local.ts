@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { constants, existsSync, type Stats } from 'node:fs';
+import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
+import { reasonOf } from '../util/text.js';
 import { withProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
+/** Of a mode: group and others may write. Windows has no such modes. */
+const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
 export function startLocalDatabase(): Promise<EmbeddedPostgres> {
@@ -19,6 +22,7 @@ async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostg
   // Loaded only here: an installation for production has no embedded server.
   const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
   const { Migrator } = await import('../database/migrations/migrator.js');
+  if (existsSync(LOCAL_DIRECTORY)) await ownLocalDirectory(log);
   const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
   try {
     await new Migrator({ url: postgres.url }).migrate();
@@ -47,19 +51,52 @@ export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' |
   }
 }
 
-/** The access token in the local folder, made at the first start. */
+/** The access token in the local folder, made at the first start. @throws ConfigurationError if somebody else may have chosen it */
 export async function localToken(): Promise<string> {
-  const file = join(LOCAL_DIRECTORY, 'access-token');
-  const stored = existsSync(file) ? (await readFile(file, 'utf8')).trim() : '';
-  return stored || makeToken(file);
+  const path = join(LOCAL_DIRECTORY, 'access-token');
+  const { uid } = await ownLocalDirectory();
+  try {
+    return (await readToken(path, uid)) || (await makeToken(path));
+  } catch (cause) {
+    const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
+    throw new ConfigurationError([`${path}: ${reasonOf(cause)}, ${advice}`], { cause });
+  }
 }
 
-async function makeToken(file: string): Promise<string> {
+/** Makes the local folder one that only its owner may write, whatever the umask: others could replace what is in it. */
+async function ownLocalDirectory(log: (line: string) => void = console.log): Promise<Stats> {
+  try {
+    await mkdir(LOCAL_DIRECTORY, { recursive: true, mode: 0o755 });
+    const folder = await stat(LOCAL_DIRECTORY);
+    if ((folder.mode & OTHERS_WRITE) === 0) return folder;
+    await chmod(LOCAL_DIRECTORY, folder.mode & ~OTHERS_WRITE);
+    log(`Other users could write ${LOCAL_DIRECTORY}; from now on only its owner can`);
+    return folder;
+  } catch (cause) {
+    const advice = 'should be a folder that only its owner may write (chmod go-w)';
+    throw new ConfigurationError([`${LOCAL_DIRECTORY}: ${reasonOf(cause)}, ${advice}`], { cause });
+  }
+}
+
+/** Empty if there is none. What is checked is the open file, which nobody can exchange before it is read. */
+async function readToken(path: string, folderOwner: number): Promise<string> {
+  if (!existsSync(path)) return '';
+  // A link could lead to a file that others know; the end of a pipe could wait for ever.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const found = await file.stat();
+  const { mode, uid } = found;
+  if (!found.isFile() || found.nlink > 1) throw new Error('is a link, or no file');
+  if ((mode & OTHERS_WRITE) !== 0) throw new Error('may be written by other users');
+  if (![0, process.getuid?.(), folderOwner].includes(uid)) throw new Error(`belongs to another user (uid ${uid})`);
+  return (await file.readFile('utf8')).trim();
+}
+
+async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
-  await mkdir(LOCAL_DIRECTORY, { recursive: true });
   // Renamed when it is complete: a crash in between must not leave an empty token.
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${token}\n`, { mode: 0o600, flush: true });
-  await rename(draft, file);
+  const draft = `${path}.${process.pid}`;
+  await rm(draft, { force: true });
+  await writeFile(draft, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  await rename(draft, path);
   return token;
 }

@@ -27,6 +27,8 @@ const CREATE_TOKEN_ADVICE =
 export async function serve(): Promise<void> {
   const environment = loadEnvironment(process.env);
   const stopped = shutdownSignal();
+  // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
   try {
     if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
@@ -49,15 +51,20 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { describeStart, startApp }] = await Promise.all([
+  const [{ Logger }, { describeStart, listenUrl, startApp }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
   ]);
   const options = Object.assign(environment, { databaseUrl });
   const app = await startApp(options);
   const logger = new Logger('PlantStore');
-  const url = await app.getUrl();
+  // From now on its lines are part of the log.
+  if (postgres) postgres.log = logger.warn.bind(logger);
+  const url = listenUrl(app);
   logger.log(`Listening on ${url}${basePath}/plants`);
+  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default')) {
+    logger.log('Only this machine can connect. HOST=0.0.0.0 opens the service to others, and from a container');
+  }
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
@@ -67,12 +74,13 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (typeof fields !== 'string') logger.log(`Started plant-store ${packageVersion()}`, fields);
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  printSummary(url, environment, token, postgres?.location);
+  printSummary(url.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]'), environment, token, postgres?.location);
   const stopping = new AbortController();
   const needsHint = tokenless && token === undefined;
   const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
 
-  const reason = await stopped;
+  const stop = await Promise.race([stopped, ...(postgres ? [postgres.failed] : [])]);
+  const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL does not run';
   const start = performance.now();
   logger.log('Stopping; requests in flight are answered first', { reason });
   process.once('exit', (exitCode) => {
@@ -91,9 +99,10 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
     clearTimeout(forced);
   });
   await hint;
+  if (typeof stop !== 'string') throw stop;
 }
 
-/** Resolves to what asks for the stop: the first SIGINT or SIGTERM. The second one ends the process at once. */
+/** Resolves to what asks for the stop: the first SIGINT, SIGTERM or SIGHUP (the terminal was closed). The second one ends the process at once. */
 function shutdownSignal(): Promise<string> {
   return new Promise((resolve) => {
     let first: number | undefined;
@@ -103,7 +112,7 @@ function shutdownSignal(): Promise<string> {
       if (now - first > REPEATED_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
       resolve(reason);
     };
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         stop(signal, signal);
       });

@@ -11,6 +11,9 @@ import { isServerOf, Postmaster, readPidFile, type ServerSettings } from './serv
 const DATABASE = 'plants';
 /** Another process may just be starting its server, with data to be made or repaired. */
 const SEARCH_TIMEOUT_MS = 20_000;
+/** Before each start of a server that has ended by itself. There are no more, unless it ran well in between. */
+const RESTART_PAUSES_MS = [100, 1000, 2000, 4000];
+const RUNS_WELL_AFTER_MS = 60_000;
 
 interface EmbeddedPostgresOptions {
   /** Folder that holds the data; made if missing. One server at a time runs in it. */
@@ -21,18 +24,31 @@ interface EmbeddedPostgresOptions {
   readonly settings?: ServerSettings;
 }
 
-/** A PostgreSQL server of this process's own, its data kept in a folder. */
+/** A PostgreSQL server of this process's own, its data kept in a folder. It is started again if it ends by itself. */
 export class EmbeddedPostgres {
+  /** Resolves if it has ended by itself too often, or does not start again. */
+  readonly failed: Promise<EmbeddedPostgresError>;
+  /** Resolves to why it could not be started again. */
+  private starting: Promise<string | undefined> = Promise.resolve(undefined);
   private stopping: Promise<void> | undefined;
 
   private constructor(
     /** With the password. */
     readonly url: string,
-    /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
-    readonly location: string,
-    private readonly postmaster: Postmaster,
+    private readonly home: ServerHome,
+    private postmaster: Postmaster,
     private readonly lock: FolderLock,
-  ) {}
+    /** Receives, line by line, what a user should know. */
+    public log: (line: string) => void,
+    start: () => Promise<Postmaster>,
+  ) {
+    this.failed = this.keepRunning(start);
+  }
+
+  /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
+  get location(): string {
+    return this.home.data;
+  }
 
   /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -51,12 +67,10 @@ export class EmbeddedPostgres {
         const binaries = await PostgresBinaries.prepare(source, home.user, home.folder);
         const password = await prepareDataDirectory(home, binaries);
         postmaster = await Postmaster.start(home, binaries, settings);
-        await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
-        const started = new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
-        void postmaster.ended.then(() => {
-          if (!started.stopping) log(`The embedded PostgreSQL has ended by itself; its log is ${home.logFile}.`);
-        });
-        return started;
+        const { port } = postmaster;
+        await ensureDatabase(serverUrl(password, port, 'postgres'));
+        const restart = (): Promise<Postmaster> => Postmaster.start(home, binaries, { ...settings, port });
+        return new EmbeddedPostgres(serverUrl(password, port), home, postmaster, lock, log, restart);
       } catch (error) {
         await postmaster?.stop();
         await lock.release();
@@ -71,8 +85,29 @@ export class EmbeddedPostgres {
 
   /** Ends the server, writing everything to the disk, and frees the folder. May be called more than once. */
   stop(): Promise<void> {
-    this.stopping ??= this.postmaster.stop().finally(() => this.lock.release());
+    this.stopping ??= this.starting.then(() => this.postmaster.stop()).finally(() => this.lock.release());
     return this.stopping;
+  }
+
+  private async keepRunning(start: () => Promise<Postmaster>): Promise<EmbeddedPostgresError> {
+    let restarts = 0;
+    let failure: string | undefined;
+    for (;;) {
+      const since = performance.now();
+      const end = await this.postmaster.ended;
+      if (performance.now() - since > RUNS_WELL_AFTER_MS) restarts = 0;
+      const reason = failure ?? `The embedded PostgreSQL has ended by itself (${end}); its log is ${this.home.logFile}`;
+      const pause = RESTART_PAUSES_MS[restarts++];
+      if (pause === undefined) return new EmbeddedPostgresError(`PostgreSQL is not started again. ${reason}`);
+      if (!this.stopping) this.log(`PostgreSQL is started again. ${reason}`);
+      await sleep(pause, undefined, { ref: false });
+      if (this.stopping) return new Promise(() => undefined);
+      this.starting = start().then((postmaster) => {
+        this.postmaster = postmaster;
+        return undefined;
+      }, reasonOf);
+      failure = await this.starting;
+    }
   }
 }
 

@@ -84,7 +84,7 @@ export class ServerHome {
   }
 
   static async find(directory: string): Promise<ServerHome> {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o755 });
     const folder = await realpath(directory);
     return process.getuid?.() === 0 ? ServerHome.inPlaceOfRoot(folder) : ServerHome.ofOurselves(folder);
   }
@@ -132,12 +132,12 @@ export class ServerHome {
 
   private async make(): Promise<void> {
     await makeSharedFolder(SHARED_FOLDER);
-    await mkdir(this.folder, { recursive: true });
+    await mkdir(this.folder, { recursive: true, mode: 0o711 });
     await chmod(this.folder, 0o711);
   }
 }
 
 /** One that everybody can enter, whatever our umask. */
 export async function makeSharedFolder(folder: string): Promise<void> {
-  if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o755);
+  if (await mkdir(folder, { recursive: true, mode: 0o755 })) await chmod(folder, 0o755);
 }

@@ -29,7 +29,8 @@ export type ServerSettings = Readonly<Record<string, string | number>>;
 
 /** The running PostgreSQL server. Its caller holds the lock of the home. */
 export class Postmaster {
-  readonly ended: Promise<unknown>;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
 
   private constructor(
     private readonly child: ChildProcess,
@@ -37,18 +38,19 @@ export class Postmaster {
     private readonly binaries: PostgresBinaries,
     readonly port: number,
   ) {
-    this.ended = once(child, 'exit');
+    this.ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
   }
 
+  /** @param own instead of ours; with `port` it continues a server that clients know, and its log */
   static async start(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings = {}): Promise<Postmaster> {
     const orphan = await readPidFile(home.data);
     if (orphan && (await isServerOf(home.data, orphan.pid))) {
       await shutDown(orphan.pid, binaries, untilGone(orphan.pid, home.data));
     }
-    await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
+    if (own.port === undefined) await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
       await disownPidFile(home.data);
-      const postmaster = await Postmaster.spawn(home, binaries, { ...own, port: await freePort() });
+      const postmaster = await Postmaster.spawn(home, binaries, { port: await freePort(), ...own });
       if (await postmaster.becomesReady(home.data)) return postmaster;
       await sleep(50 * attempt);
     }
@@ -64,17 +66,16 @@ export class Postmaster {
     await shutDown(this.pid, this.binaries, this.ended);
   }
 
-  private static async spawn(
-    home: ServerHome,
-    binaries: PostgresBinaries,
-    own: ServerSettings & { port: number },
-  ): Promise<Postmaster> {
+  private static async spawn(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings): Promise<Postmaster> {
     const options = Object.entries({ ...SETTINGS, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawnProgram(binaries.postgres, ['-D', home.data, ...options], home.user, home.data, home.logFile);
     await once(child, 'spawn');
-    // A process that ends without stop() must not hang: its server is found at the next start.
+    // A process that ends without stop() must not hang: its server ends by itself then, or is found at the next start.
     child.unref();
-    return new Postmaster(child, child.pid ?? 0, binaries, own.port);
+    const end = (): unknown => child.kill('SIGINT');
+    if (process.platform !== 'win32') process.once('exit', end);
+    child.once('exit', () => process.off('exit', end));
+    return new Postmaster(child, child.pid ?? 0, binaries, Number(own.port));
   }
 
   private async becomesReady(dataDirectory: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { chmod, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../support/free-port.js';
-import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresServer, SERVER_PASSWORD } from '../support/postgres-server.js';
 import { PlantStoreProcess } from '../support/process.js';
+import { TOKEN } from '../support/request.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
@@ -30,6 +31,8 @@ const NEWER_MIGRATION = {
 export class Cluster implements AsyncDisposable {
   primary!: PostgresServer;
   standby: PostgresServer | undefined;
+  /** The primary while an embedded server is in its place. */
+  private outer: PostgresServer | undefined;
   /** In front of the primary. */
   address!: TcpProxy;
   /** Of the service. */
@@ -105,6 +108,39 @@ export class Cluster implements AsyncDisposable {
   async undoMigration(): Promise<void> {
     await this.primary.query('ALTER TABLE plants DROP COLUMN IF EXISTS height');
     await this.primary.query(`DELETE FROM _prisma_migrations WHERE migration_name = '${NEWER_MIGRATION.name}'`);
+  }
+
+  /** Puts a service with an embedded PostgreSQL in the place of the other one, on the same port. */
+  async embed(): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+    await chmod(folder, 0o755);
+    const home = join(folder, '.data');
+    await mkdir(home);
+    // Then its URL is known.
+    await writeFile(join(home, 'postgres.password'), SERVER_PASSWORD, { mode: 0o600 });
+    const variables = { ACCESS_TOKENS: TOKEN, PORT: String(this.port), MANAGEMENT_PORT: '0' };
+    this.process = await new PlantStoreProcess(['serve'], { cwd: folder, script, variables }).listening();
+    this.outer = this.primary;
+    this.primary = this.outer.elsewhere(folder, (await this.embeddedServer(home)).port);
+    this.address.leadTo(this.primary.url());
+  }
+
+  /** Process and port of the embedded PostgreSQL. */
+  async embeddedServer(home = join(this.primary.folder, '.data')): Promise<{ pid: number; port: number }> {
+    const lines = (await readFile(join(home, 'postgres/postmaster.pid'), 'utf8')).split('\n');
+    return { pid: Number(lines[0]), port: Number(lines[3]) };
+  }
+
+  /** Ends what `embed` has started. */
+  async unembed(): Promise<void> {
+    this.service.signal('SIGTERM');
+    await this.service.ended;
+    await rm(this.primary.folder, { recursive: true });
+    if (this.outer) this.primary = this.outer;
+    this.outer = undefined;
+    this.address.leadTo(this.primary.url('plants'));
+    await this.startService();
   }
 
   /** Resolves when the service creates plants. */
@@ -194,9 +230,14 @@ export class Cluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isEnding = true;
+    // Its embedded PostgreSQL would live on.
+    if (this.outer) {
+      this.service.signal('SIGTERM');
+      await this.service.ended;
+    }
     await this.process?.[Symbol.asyncDispose]();
     const { primary, address } = this as Partial<Cluster>;
-    await Promise.all([address?.close(), primary?.kill(), this.standby?.kill()]);
+    await Promise.all([address?.close(), primary?.kill(), this.outer?.kill(), this.standby?.kill()]);
     for (const folder of this.disks) await this.unmountDisk(folder);
   }
 }

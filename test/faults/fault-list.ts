@@ -69,22 +69,30 @@ const ofProcesses: Fault[] = [
     restore: ({ primary }: Cluster) => primary.signalAll('SIGCONT'),
   })),
   {
+    name: 'kill -9 of the embedded PostgreSQL: the service starts it again',
+    prepare: (cluster) => cluster.embed(),
+    async inject(cluster) {
+      process.kill((await cluster.embeddedServer()).pid, 'SIGKILL');
+    },
+    cleanup: (cluster) => cluster.unembed(),
+  },
+  {
     name: 'kill -9 of the service, then a start',
     endsService: true,
     inject: ({ service }) => service[Symbol.asyncDispose](),
     restore: (cluster) => cluster.startService(),
   },
-  {
-    name: 'stop of the service (SIGTERM), then a start',
-    endsService: true,
-    answersAll: true,
-    async inject({ service }) {
-      service.signal('SIGTERM');
+  ...(['SIGTERM', 'SIGHUP'] as const).map((signal) => ({
+    name: `stop of the service (${signal}), then a start`,
+    endsService: true as const,
+    answersAll: true as const,
+    async inject({ service }: Cluster) {
+      service.signal(signal);
       const code = await service.ended;
       if (code !== 0) throw new Error(`The service ended with ${code}.`);
     },
-    restore: (cluster) => cluster.startService(),
-  },
+    restore: (cluster: Cluster) => cluster.startService(),
+  })),
 ];
 
 const ofSessions: Fault[] = [

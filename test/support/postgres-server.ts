@@ -15,7 +15,7 @@ import { freePort } from './free-port.js';
 
 const run = promisify(execFile);
 
-const PASSWORD = 'faults';
+export const SERVER_PASSWORD = 'faults';
 const START_TIMEOUT_MS = 60_000;
 const SETTINGS = {
   fsync: 'on',
@@ -47,7 +47,7 @@ export class PostgresServer {
   private child: ChildProcess | undefined;
 
   constructor(
-    private readonly folder: string,
+    readonly folder: string,
     private readonly installation: Installation,
     readonly port: number,
   ) {}
@@ -57,7 +57,7 @@ export class PostgresServer {
     const user = await serverUser();
     const folder = await user.makeFolder(home, 'server-');
     const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
-    await initdb(folder, binaries, user, PASSWORD);
+    await initdb(folder, binaries, user, SERVER_PASSWORD);
     const installation = { postgres: binaries.postgres, user, settings: SETTINGS, detached: true };
     return new PostgresServer(folder, installation, await freePort());
   }
@@ -71,6 +71,11 @@ export class PostgresServer {
     return server;
   }
 
+  /** A server that something else has started, with the same password. */
+  elsewhere(folder: string, port: number): PostgresServer {
+    return new PostgresServer(folder, this.installation, port);
+  }
+
   get user(): ServerUser {
     return this.installation.user;
   }
@@ -80,7 +85,7 @@ export class PostgresServer {
   }
 
   url(user = 'postgres', database = 'plants'): string {
-    return `postgresql://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
+    return `postgresql://${user}:${SERVER_PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Resolves when it takes connections. */
@@ -142,7 +147,7 @@ export class PostgresServer {
     const standby = new PostgresServer(folder, this.installation, inPlaceOf?.port ?? (await freePort()));
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
-    const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
+    const source = `host=127.0.0.1 port=${this.port} user=postgres password=${SERVER_PASSWORD}`;
     // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
     const { uid, gid } = this.user.ids ?? {};

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { listenError } from '../../app/config-error.js';
+import { findListenError } from '../../app/config-error.js';
 import { type Environment, readEnvironment } from '../../app/config.js';
 import { connectionLimit } from '../../app/create-app.js';
 import { prepareTracing } from '../../app/tracing.js';
@@ -69,19 +67,12 @@ async function checkPorts(environment: Environment): Promise<Finding[]> {
   const running = await findRunning(managementHost, managementPort);
   const check = async (prefix: '' | 'MANAGEMENT_', host: string, port: number): Promise<Finding> => {
     const name = `${prefix}PORT is free`;
-    const server = createServer();
-    try {
-      await once(server.listen({ host, port }), 'listening');
-      return finding(name, 'yes');
-    } catch (error) {
-      const isRunning = running?.configuration?.[`${prefix}PORT`]?.value === String(port);
-      if (isRunning) return finding(name, `no, plant store ${String(running.version)} is running`);
-      const { message } = listenError(error, prefix, host, port);
-      const advice = 'End the other program, or correct the variable.';
-      return finding(name, message.split('\n')[1] ?? message, true, ['fault', advice]);
-    } finally {
-      server.close();
-    }
+    const error = await findListenError(prefix, host, port);
+    if (error === undefined) return finding(name, 'yes');
+    const isRunning = running?.configuration?.[`${prefix}PORT`]?.value === String(port);
+    if (isRunning) return finding(name, `no, plant store ${String(running.version)} is running`);
+    const advice = 'End the other program, or correct the variable.';
+    return finding(name, error.message.split('\n')[1] ?? error.message, true, ['fault', advice]);
   };
   return Promise.all([check('', host, port), check('MANAGEMENT_', managementHost, managementPort)]);
 }
