@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
+import { MAX_TOKEN_CONNECTIONS } from '../auth/tokens/token-store.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { Database } from '../database/database.js';
 import { createOpenApiDocument } from '../http/openapi.js';
@@ -68,8 +69,8 @@ export function connectionLimit({ maxConnections, databasePoolSize }: Environmen
   limit: number;
   warning?: string;
 } {
-  // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
-  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
+  // Connections to a database that does not answer are replaced while it still keeps them.
+  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + MAX_TOKEN_CONNECTIONS);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const descriptors = Number(userLimits?.open_files?.soft);
   // No number where there is no limit, as on Windows.
