@@ -38,7 +38,8 @@ const DISTRIBUTE: Command = {
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
 
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
-plant-store migrate and with the same variables, and may be run many times.`,
+plant-store migrate and with the same variables, and may be run many times. A service that was started before Citus was installed
+notices the shards when it is started again.`,
   options: { shards: TEXT, schema: TEXT },
   load: async () => (await import('./migrate.js')).distribute,
 };
