@@ -3,8 +3,6 @@ import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { IncomingMessage } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
-import { MAX_TOKEN_CONNECTIONS } from '../auth/tokens/token-store.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { Database } from '../database/database.js';
 import { createOpenApiDocument } from '../http/openapi.js';
@@ -26,7 +24,6 @@ import { prepareTracing } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
-  tuneGarbageCollection();
   const app = await createApp(options);
   try {
     await app.listen(options.port, options.host);
@@ -69,8 +66,8 @@ export function connectionLimit({ maxConnections, databasePoolSize }: Environmen
   limit: number;
   warning?: string;
 } {
-  // Connections to a database that does not answer are replaced while it still keeps them.
-  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + MAX_TOKEN_CONNECTIONS);
+  // Connections to a database that does not answer are replaced while it still keeps them; and two are for access tokens.
+  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 2);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const descriptors = Number(userLimits?.open_files?.soft);
   // No number where there is no limit, as on Windows.
@@ -104,14 +101,6 @@ function corsFor(origins: string[]): CorsOptionsDelegate<IncomingMessage> {
     const preflight = request.headers['access-control-request-method'] !== undefined;
     callback(null, { ...options, preflightContinue: !preflight });
   };
-}
-
-function tuneGarbageCollection(): void {
-  // V8 allocates in the old generation what it has often seen survive: here, what every request makes that waits for the
-  // storage, and is garbage a moment later. One full collection of it costs far more memory and time than many small ones.
-  setFlagsFromString('--no-allocation-site-pretenuring');
-  // And it lets a small heap grow fourfold before it collects it: that costs far more memory than a collection costs time.
-  setFlagsFromString('--heap-growing-percent=60');
 }
 
 /** What was started, with which database and how. It never rejects: a version that the database does not tell is left out. */

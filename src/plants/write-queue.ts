@@ -23,8 +23,8 @@ export class PendingCreate {
   isTaken = false;
   /** The failures of statements with it that may have been carried out all the same, by its write ids in them. */
   doubts?: Map<bigint, unknown>;
-  /** The creates with which it is sent again after a statement that was rejected. */
-  part: readonly PendingCreate[] | undefined;
+  /** After a statement that was rejected, the first of those with which it is sent again. */
+  part: PendingCreate | undefined;
   /** Whether its time is up, so that no further statement is sent for it. */
   isLate = false;
   settled = false;
@@ -100,12 +100,9 @@ export class WriteQueue {
 
   /** Adds creates again, in parts of this length that each have a statement to themselves. */
   split(shard: Shard, batch: readonly PendingCreate[], length: number): void {
-    for (let at = 0; at < batch.length; at += length) {
-      const part = batch.slice(at, at + length);
-      for (const entry of part) {
-        entry.part = part;
-        if (!entry.settled) this.append(shard, entry);
-      }
+    for (const [at, entry] of batch.entries()) {
+      entry.part = batch[at - (at % length)];
+      if (!entry.settled) this.append(shard, entry);
     }
   }
 

@@ -35,9 +35,6 @@ export interface TokenUse {
   readonly age: number;
 }
 
-/** Connections that a store of tokens has at most: while it records uses, a second one. */
-export const MAX_TOKEN_CONNECTIONS = 2;
-
 /**
  * The tokens in PostgreSQL, on one connection of their own. It opens with the first statement, is replaced when it breaks or does not
  * answer, keeps no state in its session, and does not keep the process from ending.

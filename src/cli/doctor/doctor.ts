@@ -7,7 +7,6 @@ import { listenError } from '../../app/config-error.js';
 import { type Environment, readEnvironment } from '../../app/config.js';
 import { connectionLimit } from '../../app/create-app.js';
 import { prepareTracing } from '../../app/tracing.js';
-import { MAX_TOKEN_CONNECTIONS } from '../../auth/tokens/token-store.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
@@ -150,7 +149,7 @@ async function checkStorage(environment: Environment): Promise<Finding | Finding
   if (accessTokens.length > 0) others.push(`${accessTokens.length} static ones`);
   if (jwtIssuer !== undefined) others.push(`those of ${jwtIssuer}`);
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
-  const use = { connections: databasePoolSize + MAX_TOKEN_CONNECTIONS, otherTokens: others.join(', ') };
+  const use = { connections: databasePoolSize + 2, otherTokens: others.join(', ') };
   if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
   if (!existsSync(LOCAL_DIRECTORY)) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
   const local = await useLocalDatabase();
