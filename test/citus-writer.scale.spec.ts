@@ -225,7 +225,7 @@ describeWithCitus('The writer on Citus', () => {
         (sql, values) => cluster.coordinator.query(bind(sql, values)),
         'public',
       ).findShards();
-      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real));
+      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real ?? []));
       const store = await start(cluster.coordinator);
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 500);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describeVariables } from '../src/app/config-values.js';
 import { Environment } from '../src/app/config.js';
@@ -6,6 +7,8 @@ import { ERROR_CATALOGUE } from '../src/errors/error-catalogue.js';
 
 const path = (name: string) => new URL(`../${name}`, import.meta.url);
 const lines = (name: string) => readFileSync(path(name), 'utf8').split('\n');
+
+const HEAP_FLAG = '--heap-growing-percent=60';
 
 describe('Dockerfile', () => {
   const instructions = lines('Dockerfile').filter((line) => !line.startsWith('#'));
@@ -48,7 +51,13 @@ describe('Dockerfile', () => {
 
     expect(user).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
     expect(instructions.slice(instructions.indexOf(user)).join('\n')).toMatch(/^HEALTHCHECK /m);
-    expect(starting('CMD')).toEqual(['CMD ["node", "dist/main.js", "serve"]']);
+    expect(starting('CMD')).toEqual([`CMD ["node", "${HEAP_FLAG}", "dist/main.js", "serve"]`]);
+  });
+
+  it('should have the flag for memory that npm start has, and that this Node.js knows', () => {
+    const { scripts } = JSON.parse(lines('package.json').join('\n')) as { scripts: Record<string, string> };
+    expect(scripts.start).toBe(`node ${HEAP_FLAG} scripts/start.mjs serve`);
+    expect(spawnSync(process.execPath, [HEAP_FLAG, '--version']).status).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { IssuedTokenVerifier } from '../src/auth/tokens/issued-token-verifier.js';
-import { makeToken } from '../src/auth/tokens/token.js';
+import { makeToken, tokenDigest } from '../src/auth/tokens/token.js';
 import { bearer, issueToken, type StoredToken } from './support/issued-token.js';
 import { PlantStoreProcess } from './support/process.js';
 import { ProxiedStore } from './support/proxied-store.js';
@@ -107,6 +107,24 @@ describe('Issued access tokens without their database', () => {
     expect(await verdict(makeToken())).toBe(40101);
   });
 
+  it('should be wrong within 2 s after they were revoked where each answer takes most of a second, and their use is recorded', async () => {
+    const used = await issueToken(store.database);
+    const lookUp = store.proxy.counting(tokenDigest(used.token).toString('hex'));
+    store.proxy.delay = 430;
+    // From now on each look-up is a confirmation too.
+    expect(await verdict(makeToken())).toBe(40101);
+    const answer = verdict(used.token);
+    await until(() => lookUp.count > 0);
+    const [sent] = await store.database.query<{ at: string }>('SELECT clock_timestamp()::text AS at');
+    const carriedOut = `SELECT FROM pg_stat_activity WHERE application_name = 'plant-store-tokens' AND datname = current_database()
+      AND state = 'idle' AND query_start > $1::timestamptz`;
+    await until(async () => (await store.database.query(carriedOut, [sent?.at])).length > 0);
+    await revoke();
+    await expectWithin(2000, async () => (await verdict(used.token)) === 40101);
+    // The look-up has not seen it, unless the wait for it was too long.
+    expect([40003, 50300]).toContain(await answer);
+  });
+
   it('should not be lost with their table', async () => {
     await store.database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
     await expectUndecided(makeToken());
@@ -200,8 +218,11 @@ describe('The connection for access tokens', () => {
           ({ context, message }) => context === 'IssuedTokenVerifier' && String(message).includes(text),
         );
       expect(errorOf(await service.post(NO_PLANT, bearer(token)))).toBe(40003);
-      // This one is looked up once the use of the other is recorded, which the log would say too if it failed.
       expect(errorOf(await service.post(NO_PLANT, bearer(makeToken())))).toBe(40101);
+      // The log would say too that the use cannot be recorded.
+      await until(
+        async () => (await database.query('SELECT FROM access_tokens WHERE last_used_at > created_at')).length > 0,
+      );
       proxy.reset();
       for (let i = 0; i < 5; i++) expect(errorOf(await service.post(NO_PLANT, bearer(makeToken())))).toBe(50300);
       expect(lines('cannot be looked up')).toHaveLength(1);

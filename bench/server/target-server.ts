@@ -41,7 +41,7 @@ export class TargetServer implements AsyncDisposable {
   static async start(target: ServerTarget, databaseUrl: string): Promise<TargetServer> {
     const port = await freePort();
     const { PATH, HOME } = process.env;
-    const [main = ''] = target.command;
+    const main = target.command.find((part) => !part.startsWith('-')) ?? '';
     const token = target.issuesToken ? await issueToken(main, databaseUrl) : ACCESS_TOKEN;
     const child = spawn(process.execPath, target.command, {
       // In production, as in the measurements of anybody else; everything else is each one's default.

@@ -47,9 +47,9 @@ const PEERS: readonly ServerTarget[] = [
   scriptTarget('nest-prisma', 'Nest + Prisma, as documented', 'peers/nest-prisma/main.js'),
 ];
 
-/** The store as a build runs it. */
+/** The store as the image runs a build of it. */
 export function storeTarget(name: string, title: string, build: string): ServerTarget {
-  const command = [join(resolve(build), 'main.js'), 'serve'];
+  const command = ['--heap-growing-percent=60', join(resolve(build), 'main.js'), 'serve'];
   return { kind: 'server', name, title, command, build, storesPlants: true };
 }
 

@@ -4,7 +4,6 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { Database } from '../database/database.js';
 import { createOpenApiDocument } from '../http/openapi.js';
@@ -26,7 +25,6 @@ import { prepareTracing } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
-  tuneGarbageCollection();
   const app = await createApp(options);
   try {
     await app.listen(options.port, options.host);
@@ -70,8 +68,8 @@ export function connectionLimit({ maxConnections, databasePoolSize }: Environmen
   limit: number;
   warning?: string;
 } {
-  // Connections to a database that does not answer are replaced while it still keeps them; and one is for access tokens.
-  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 1);
+  // Connections to a database that does not answer are replaced while it still keeps them; and two are for access tokens.
+  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 2);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const descriptors = Number(userLimits?.open_files?.soft);
   // No number where there is no limit, as on Windows.
@@ -105,14 +103,6 @@ function corsFor(origins: string[]): CorsOptionsDelegate<IncomingMessage> {
     const preflight = request.headers['access-control-request-method'] !== undefined;
     callback(null, { ...options, preflightContinue: !preflight });
   };
-}
-
-function tuneGarbageCollection(): void {
-  // V8 allocates in the old generation what it has often seen survive: here, what every request makes that waits for the
-  // storage, and is garbage a moment later. One full collection of it costs far more memory and time than many small ones.
-  setFlagsFromString('--no-allocation-site-pretenuring');
-  // And it lets a small heap grow fourfold before it collects it: that costs far more memory than a collection costs time.
-  setFlagsFromString('--heap-growing-percent=60');
 }
 
 /** The address that the public listener is bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */

@@ -43,7 +43,8 @@ const DISTRIBUTE: Command = {
   --trust-owner ROLE    as with migrate
 
 It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
-plant-store migrate and with the same variables, and may be run many times.`,
+plant-store migrate and with the same variables, and may be run many times. A service that was started before Citus was installed
+notices the shards when it is started again.`,
   options: { shards: TEXT, schema: TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).distribute,
 };

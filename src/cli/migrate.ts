@@ -35,6 +35,7 @@ export async function distribute({ shards, ...options }: DistributeOptions): Pro
   const migrator = new Migrator(migrationOptions(options));
   const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
   console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
+  if (done.length > 0) console.log('Restart each service that was started before CREATE EXTENSION citus.');
 }
 
 /** The database of the environment, as the owner of its tables. */

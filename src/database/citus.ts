@@ -33,9 +33,9 @@ export class Citus {
     private readonly schema: string,
   ) {}
 
-  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one. */
-  async findShards(): Promise<ShardPlacement[]> {
-    if (!(await this.isInstalled())) return [];
+  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one; undefined without Citus. */
+  async findShards(): Promise<ShardPlacement[] | undefined> {
+    if (!(await this.isInstalled())) return undefined;
     return this.query<ShardPlacement>(
       `SELECT shardminvalue::float8 AS "minHash", nodename || ':' || nodeport AS node
        FROM pg_dist_shard

@@ -37,6 +37,8 @@ interface Sent {
 
 describe(BatchWriter.name, () => {
   let sent: Sent[];
+  let inFlight: number;
+  let maxInFlight: number;
   let statistics: PlantsStatistics;
   let writer: BatchWriter;
   let shards: Shards;
@@ -45,16 +47,18 @@ describe(BatchWriter.name, () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'performance'] });
     sent = [];
+    inFlight = maxInFlight = 0;
     statistics = new PlantsStatistics();
     findExisting = () => Promise.reject(new Error('no look-up was to be made'));
     const statements = {
       insert: (plants: readonly PlantRecord[], writeId: bigint) =>
         new Promise<string[]>((resolve, reject) => {
+          maxInFlight = Math.max(maxInFlight, (inFlight += 1));
           const answer = (...stored: number[]): void => {
             resolve(stored.map(String));
           };
           sent.push({ ids: plants.map(({ id }) => Number(id)), writeId, answer, fail: reject });
-        }),
+        }).finally(() => (inFlight -= 1)),
       findExisting: (ids: readonly bigint[]) => findExisting(ids),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
@@ -216,20 +220,75 @@ describe(BatchWriter.name, () => {
     await expect(late).rejects.toThrow(ExistingPlantLookupError);
   });
 
-  it('should try each alone where one of many was rejected', async () => {
+  it('should try each alone where one of a few was rejected', async () => {
     const { results } = await create(plant(1), plant(2), plant(3));
     sent[0]?.fail(rejected('23514'));
     await turn();
-    expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[1], [2], [3]]);
-    // They hold up nobody.
-    await create(plant(4));
-    expect(sent[4]).toMatchObject({ ids: [4] });
     sent[1]?.answer(1);
     sent[2]?.fail(rejected('23514'));
+    await turn();
     sent[3]?.answer();
+    expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[1], [2], [3]]);
     await expect(results[0]).resolves.toEqual(stored);
     await expect(results[1]).rejects.toEqual(rejected('23514'));
     await expect(results[2]).resolves.toEqual({ stored: false });
+    expect(maxInFlight).toBe(2);
+  });
+
+  it('should try parts where one of many was rejected, within the places of all statements and the turns of all creates', async () => {
+    const ids = Array.from({ length: 500 }, (_, id) => id);
+    const answerAll = async (from: number): Promise<void> => {
+      for (let at = from; at < sent.length; at++) {
+        if (sent[at]?.ids.includes(7)) sent[at]?.fail(rejected('23514'));
+        else sent[at]?.answer(...(sent[at]?.ids ?? []));
+        await turn();
+      }
+    };
+    const { results } = await create(...ids.map((id) => plant(id)));
+    sent[0]?.fail(rejected('23514'));
+    await turn();
+    await create(plant(1000));
+    await answerAll(1);
+    for (const [id, result] of results.entries()) {
+      if (id === 7) await expect(result).rejects.toEqual(rejected('23514'));
+      else await expect(result).resolves.toEqual(stored);
+    }
+    const [whole, ...parts] = sent.map((statement) => statement.ids.length);
+    expect([whole, ...parts]).toEqual([500, ...Array<number>(25).fill(20), ...Array<number>(21).fill(1)]);
+    expect(sent[26]).toMatchObject({ ids: [1000] });
+    expect(maxInFlight).toBe(2);
+    expect(statistics).toMatchObject({ waiting: 0, inFlight: 0, created: 500 });
+  });
+
+  it('should send no more than all statements may be where each of a rejected one hangs, and go on afterwards', async () => {
+    const { results } = await create(...Array.from({ length: 20 }, (_, id) => plant(id)));
+    sent[0]?.fail(rejected('23514'));
+    for (let i = 0; i < 20; i++) await jest.advanceTimersByTimeAsync(110);
+    expect(maxInFlight).toBe(8);
+    const {
+      results: [other],
+    } = await create(plant(100));
+    for (let at = 1; at < sent.length; at++) {
+      sent[at]?.answer(...(sent[at]?.ids ?? []));
+      await turn();
+    }
+    await expect(Promise.all([...results, other])).resolves.toEqual(Array(21).fill(stored));
+    expect(maxInFlight).toBe(8);
+  });
+
+  it('should try each alone at once where a lock was waited for, and give up those that wait for too long', async () => {
+    const { results } = await create(...Array.from({ length: 30 }, (_, id) => plant(id)));
+    await jest.advanceTimersByTimeAsync(TIMEOUT);
+    sent[0]?.fail(rejected('55P03'));
+    await turn();
+    expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[0], [1]]);
+    await jest.advanceTimersByTimeAsync(TIMEOUT);
+    for (const result of results) await expect(result).rejects.toThrow(DatabaseTimeoutError);
+    for (const statement of sent.slice(1)) statement.answer();
+    const { length } = sent;
+    await turn();
+    expect(sent).toHaveLength(length);
+    expect(statistics.waiting).toBe(0);
   });
 
   it('should not repeat what was not sent', async () => {
@@ -296,10 +355,10 @@ describe(BatchWriter.name, () => {
     const { results } = await create(plant(1), plant(2), plant(3));
     sent[0]?.fail(rejected('57014'));
     await turn();
-    const [, gone, failing, storing] = sent;
-    gone?.answer();
-    failing?.fail(rejected('53100'));
-    storing?.answer(3);
+    sent[1]?.answer();
+    sent[2]?.fail(rejected('53100'));
+    await turn();
+    sent[3]?.answer(3);
     await expect(results[0]).rejects.toMatchObject({ name: 'DatabaseTimeoutError', cause: rejected('57014') });
     await expect(results[2]).resolves.toEqual(stored);
     await jest.advanceTimersByTimeAsync(PAUSE);
@@ -398,6 +457,20 @@ describe(BatchWriter.name, () => {
       expect(sent.filter(({ ids }) => Number(ids[0]) % 2 === 0)).toHaveLength(5);
       await create(plant(5));
       expect(sent.at(-1)).toMatchObject({ ids: [5] });
+    });
+
+    it('should take the places of its shard for what was rejected', async () => {
+      const { results } = await create(plant(0), plant(4), plant(8));
+      sent[0]?.fail(rejected('23514'));
+      await turn();
+      await create(plant(1));
+      expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[0], [1]]);
+      for (const [at, id] of [0, 1, 4, 8].entries()) {
+        sent[at + 1]?.answer(id);
+        await turn();
+      }
+      await expect(Promise.all(results)).resolves.toEqual([stored, stored, stored]);
+      expect(maxInFlight).toBe(2);
     });
 
     it('should refuse what waits for a node that is away, and send it nothing again until it is back', async () => {

@@ -13,17 +13,17 @@ import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { type Shard, Shards } from './shards.js';
-import { isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
+import { hasWaited, isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
 import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** Connections where their number is not known. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
-/** Connections for look-ups, the health check, and plants that are tried again alone. */
+/** Connections for look-ups, the health check, and statements that are sent again. */
 const OTHER_CONNECTIONS = 1;
 /** Single inserts in a row from which on the next create is taken for one that arrives alone. */
 const MIN_SINGLE_INSERTS = 100;
-/** Plants of a rejected statement that are tried again at a time. */
-const MAX_SINGLE_WRITES = 4;
+/** So many plants of a rejected statement are sent again together, and each by itself only if they are rejected too. */
+const PART_PLANTS = 20;
 /** A node is probed if a statement for it takes longer. */
 const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
@@ -109,8 +109,12 @@ export class BatchWriter implements OnModuleInit {
       const isNodeLost = this.noteFailure(shard, error);
       if (isNodeLost || isUndecided(error))
         for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
-      // Each by itself, so that the rejected one fails alone.
-      if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) return this.writeEach(shard, batch);
+      if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) {
+        // The rejected one is to fail alone, after a few statements.
+        this.queue.split(shard, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);
+        this.schedule();
+        return;
+      }
       for (const pending of batch) if (!pending.doubts) pending.fail(error);
       // PostgreSQL waits for a transaction that holds an id: each is then inserted, or its id is taken, perhaps by itself.
       return this.repeat(shard, batch, error, (again) => this.write(shard, again));
@@ -153,14 +157,6 @@ export class BatchWriter implements OnModuleInit {
       pending.succeed({ stored: true });
       return false;
     });
-  }
-
-  private async writeEach(shard: Shard, batch: readonly PendingCreate[]): Promise<void> {
-    const waiting = batch.values();
-    const writeNext = async (): Promise<void> => {
-      for (const pending of waiting) if (!pending.settled) await this.write(shard, [pending]);
-    };
-    await Promise.all(Array.from({ length: MAX_SINGLE_WRITES }, writeNext));
   }
 
   /**
@@ -232,6 +228,8 @@ export class BatchWriter implements OnModuleInit {
     pending.isLate = true;
     // Where the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
+      // It may wait to be sent again.
+      this.queue.remove(shard, pending);
       const message = `the database did not answer within ${timeout} ms`;
       pending.fail(pending.isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);

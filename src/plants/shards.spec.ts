@@ -70,6 +70,24 @@ describe(Shards.name, () => {
     expect(shards.find(-id)).toBe(shards.find(id));
     expect(shards.nodes).toEqual([]);
     expect(lines).toEqual([]);
+    // With the extension it may be soon.
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(findShards).toHaveBeenCalledTimes(2);
+  });
+
+  it('should be read once where there is no Citus at the start, and where that is known late, until then', async () => {
+    findShards.mockRejectedValueOnce(new Error('too many clients')).mockResolvedValue(undefined);
+    await shards.start();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(findShards).toHaveBeenCalledTimes(2);
+    await jest.advanceTimersByTimeAsync(600_000);
+    expect(findShards).toHaveBeenCalledTimes(2);
+    expect(jest.getTimerCount()).toBe(0);
+    expect(shards.find(id)).toEqual(new Shard());
+    expect(lines).toEqual([expect.stringContaining('were not read: too many clients')]);
+
+    await shards.start();
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   it('should find the shard whose hashes begin at or below that of the id', async () => {

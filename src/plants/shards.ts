@@ -64,10 +64,10 @@ export class Shards implements OnApplicationShutdown {
     private readonly statements: PlantStatements,
   ) {}
 
-  /** Reads the map, and again from time to time. */
+  /** Reads the map, and from time to time again. */
   async start(): Promise<void> {
-    await this.refresh();
     this.timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS).unref();
+    await this.refresh();
   }
 
   onApplicationShutdown(): void {
@@ -104,7 +104,10 @@ export class Shards implements OnApplicationShutdown {
   private async refresh(): Promise<void> {
     try {
       const { query, schema } = this.database;
-      const found = await new Citus(query, schema).findShards();
+      const shards = await new Citus(query, schema).findShards();
+      // A database that may sleep is left alone.
+      if (!shards) clearInterval(this.timer);
+      const found = shards ?? [];
       const map = JSON.stringify(found);
       if (map === this.known) return;
       const isHashKnown = found.length === 0 || (await this.isHashKnown());
@@ -121,9 +124,7 @@ export class Shards implements OnApplicationShutdown {
       else if (names) this.logger.log(`The table plants has ${found.length} shards, on ${names}`);
       else this.logger.log('The table plants is not distributed any more');
     } catch (error) {
-      const isFirst = this.timer === undefined;
-      if (isFirst || this.nodes.length > 0)
-        this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
+      this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
     }
   }
 

@@ -41,6 +41,11 @@ export function isPlantRejected(error: unknown): boolean {
   return state !== undefined && !NO_PLANTS_FAULT.test(state);
 }
 
+/** Whether it was rejected after a wait, for a lock for example: the plants that are sent again together would share the next one. */
+export function hasWaited(error: unknown): boolean {
+  return /^55P03$|^57014$/.test(rejection(error) ?? '');
+}
+
 /** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
   if (error instanceof DatabaseUnreachableError || isOverload(error)) return false;

@@ -23,6 +23,8 @@ export class PendingCreate {
   isTaken = false;
   /** The failures of statements with it that may have been carried out all the same, by its write ids in them. */
   doubts?: Map<bigint, unknown>;
+  /** After a statement that was rejected, the first of those with which it is sent again. */
+  part: PendingCreate | undefined;
   /** Whether its time is up, so that no further statement is sent for it. */
   isLate = false;
   settled = false;
@@ -80,7 +82,7 @@ export class WriteQueue {
   constructor(private readonly statistics: { waiting: number }) {}
 
   get isEmpty(): boolean {
-    return this.plants === 0;
+    return this.entries.size === 0;
   }
 
   /** The shards for which creates wait. One that is added again meanwhile comes once more, at the end. */
@@ -93,10 +95,22 @@ export class WriteQueue {
     if (this.plants >= limit || (!this.isEmpty && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
       throw new WriteQueueFullError(`${this.plants} creates wait for the database`);
     }
+    this.append(shard, entry);
+  }
+
+  /** Adds creates again, in parts of this length that each have a statement to themselves. */
+  split(shard: Shard, batch: readonly PendingCreate[], length: number): void {
+    for (const [at, entry] of batch.entries()) {
+      entry.part = batch[at - (at % length)];
+      if (!entry.settled) this.append(shard, entry);
+    }
+  }
+
+  private append(shard: Shard, entry: PendingCreate): void {
     const entries = this.entries.get(shard);
     if (entries) entries.push(entry);
     else this.entries.set(shard, [entry]);
-    this.count(1, entry.size);
+    this.count(entry, 1, entry.size);
   }
 
   /** Takes an entry out of the queue; returns whether it was in there. */
@@ -106,7 +120,7 @@ export class WriteQueue {
     if (index === -1) return false;
     entries.splice(index, 1);
     if (entries.length === 0) this.entries.delete(shard);
-    this.count(-1, -entry.size);
+    this.count(entry, -1, -entry.size);
     return true;
   }
 
@@ -115,20 +129,23 @@ export class WriteQueue {
     const entries = this.entries.get(shard) ?? [];
     let count = 0;
     let size = 0;
+    const [first] = entries;
     for (const entry of entries) {
       if (count === MAX_BATCH_PLANTS || (count > 0 && size + entry.size > MAX_BATCH_CHARACTERS)) break;
+      if (entry.part !== first?.part) break;
       count += 1;
       size += entry.size;
     }
     const batch = entries.splice(0, count);
     this.entries.delete(shard);
     if (entries.length > 0) this.entries.set(shard, entries);
-    this.count(-count, -size);
+    if (first) this.count(first, -count, -size);
     return batch;
   }
 
-  private count(plants: number, characters: number): void {
-    this.plants += plants;
+  private count({ part }: PendingCreate, plants: number, characters: number): void {
+    // For what was rejected together with others, no create is refused.
+    if (!part) this.plants += plants;
     this.characters += characters;
     this.statistics.waiting = this.plants;
   }

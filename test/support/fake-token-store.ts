@@ -13,8 +13,10 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
   /** Why statements fail. */
   failure: Error | undefined;
   useFailure: Error | undefined;
+  /** Milliseconds that a statement takes from now on. */
+  delay = 0;
   private held: { promise: Promise<void> } | undefined;
-  private inFlight = 0;
+  private isFinding = false;
 
   add(token: string, row: Partial<TokenRow> = {}): void {
     this.rows.set(token, {
@@ -41,15 +43,23 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
     };
   }
 
-  find(digests: readonly Buffer[]): Promise<TokenRow[]> {
+  async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
     this.statements.push(digests.length);
     const asked = new Set(digests.map((digest) => digest.toString('hex')));
-    return this.answer([...this.rows.values()].filter(({ digest }) => asked.has(digest.toString('hex'))));
+    const rows = [...this.rows.values()].filter(({ digest }) => asked.has(digest.toString('hex')));
+    if (this.isFinding) throw new Error('a statement is in flight');
+    this.isFinding = true;
+    try {
+      await this.answer();
+      return rows;
+    } finally {
+      this.isFinding = false;
+    }
   }
 
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     if (this.useFailure) throw this.useFailure;
-    await this.answer([]);
+    await this.answer();
     this.uses.push(...uses);
   }
 
@@ -63,16 +73,10 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
     this.isConnected = false;
   }
 
-  private async answer(rows: TokenRow[]): Promise<TokenRow[]> {
-    if (this.inFlight > 0) throw new Error('a statement is in flight');
-    this.inFlight += 1;
-    try {
-      await this.held?.promise;
-      if (this.failure) throw this.failure;
-      this.isConnected = true;
-      return rows;
-    } finally {
-      this.inFlight -= 1;
-    }
+  private async answer(): Promise<void> {
+    await this.held?.promise;
+    if (this.delay > 0) await new Promise((done) => setTimeout(done, this.delay));
+    if (this.failure) throw this.failure;
+    this.isConnected = true;
   }
 }

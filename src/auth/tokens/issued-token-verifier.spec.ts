@@ -98,6 +98,31 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });
 
+    it('should refuse it within two seconds where each statement takes almost a second, that of the last use too', async () => {
+      timed.store.delay = 950;
+      const asked = timed.ask(timed.token);
+      await timed.wait(1);
+      // The look-up has not seen it.
+      timed.store.rows.clear();
+      await timed.wait(1949);
+      expect(asked.verdict).toEqual(GARDENER);
+      expect(await timed.verdict(timed.token, 0)).toBeUndefined();
+    });
+
+    it('should not accept it after two seconds because the look-up of another, and then its own, take almost a second', async () => {
+      await timed.verdict(timed.token, 5);
+      timed.store.rows.clear();
+      await timed.wait(490);
+      timed.store.delay = 990;
+      timed.ask(makeToken());
+      await timed.wait(1505);
+      const asked = timed.ask(timed.token);
+      await timed.wait(0);
+      expect(asked.verdict).toBe('pending');
+      await timed.wait(500);
+      expect(asked.verdict).toBeUndefined();
+    });
+
     it('should make a new principal where its scopes are others', async () => {
       const principal = await timed.verdict(timed.token);
       timed.store.add(timed.token, { id: 1, scopes: [] });
@@ -172,7 +197,7 @@ describe(IssuedTokenVerifier.name, () => {
       await timed.wait(15_000);
       void timed.verifier.verify(timed.token);
       timed.store.rows.delete(timed.token);
-      await timed.wait(1000);
+      await timed.wait(2000);
       expect(timed.store.uses).toHaveLength(2);
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });

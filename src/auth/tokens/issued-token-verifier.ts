@@ -10,7 +10,7 @@ import type { CredentialLimits } from '../rate-limits.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
-import { TokenStore } from './token-store.js';
+import { STATEMENT_TIMEOUT_MS, TokenStore } from './token-store.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
@@ -19,7 +19,8 @@ const CONFIRM_EVERY_MS = 500;
 const LOOKUP_EVERY_MS = 20;
 /** A token is in use for so long after a request with it. */
 const IN_USE_MS = 60_000;
-/** After a failure to record uses. */
+/** From a request to the record of the use of its token; after a failure to record uses. */
+const RECORD_AFTER_MS = 1000;
 const RECORD_RETRY_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
@@ -40,18 +41,19 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private isRunning = false;
   private timer: NodeJS.Timeout | undefined;
   private asking: Promise<void> | undefined;
+  /** When the last statement was sent, and when the next ones may be. */
+  private askedAt = 0;
   private lookUpAt = 0;
   private confirmAt = 0;
-  /** When the database was asked, the last time that it confirmed the tokens in use. */
-  private confirmedAt = 0;
 
   /** Whether the last statement failed. */
   private isFailing = false;
   /** Why, until a statement succeeds. */
   private failure: Error | undefined;
-  private retryAt = 0;
-  /** After a failure to record uses, when the next attempt may be; 0 where the last one succeeded. */
-  private recordAt = 0;
+  /** From the moment on that uses are to be recorded until they are. */
+  private recordTimer: NodeJS.Timeout | undefined;
+  private recording: Promise<void> | undefined;
+  private canRecord = true;
 
   /** Connects with the first token that may have been issued. */
   constructor(
@@ -98,10 +100,11 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   async onApplicationShutdown(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.recordTimer);
     this.lookups.rejectAll(new Error('the application shuts down'));
     const finish = async (): Promise<void> => {
-      await this.asking;
-      if (this.store.isConnected) await this.recordUses([]);
+      await Promise.all([this.asking, this.recording]);
+      if (this.store.isConnected) await this.recordUses();
       await this.store.end();
     };
     const timeUp = (): Error => new Error('the database does not answer');
@@ -115,19 +118,20 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     return age < FRESH_MS || (age < TRUST_MS && this.isAway(now));
   }
 
-  /** Whether the database does not answer, so that tokens in use cannot be confirmed. */
+  /** Whether the database does not answer within a statement's time limit, so that tokens in use cannot be confirmed. */
   private isAway(now: number): boolean {
-    return this.isFailing || (this.asking !== undefined && now - this.confirmedAt >= FRESH_MS);
+    return this.isFailing || (this.asking !== undefined && now - this.askedAt >= STATEMENT_TIMEOUT_MS);
   }
 
   /** @param known a token that was valid when it was last confirmed */
   private async lookUp(key: string, request: unknown, known?: KnownToken): Promise<Principal | undefined> {
     if (this.isStopped) throw new Error('the application has shut down');
-    if (this.failure !== undefined && performance.now() < this.retryAt) throw this.failure;
+    if (this.failure !== undefined && performance.now() < this.lookUpAt) throw this.failure;
     const result = known
       ? this.lookups.addKnown(key, Math.min(this.timeout, FRESH_MS))
       : this.lookups.addUnknown(key, this.timeout);
-    this.run();
+    this.isRunning = true;
+    this.schedule();
     try {
       return (await result) ?? refuseToken(request, this.cache.refusalOf(key));
     } catch (error) {
@@ -137,14 +141,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       if (token !== undefined && this.isTrusted(token, now)) return token.use(now) ?? refuseToken(request, 'expired');
       throw error;
     }
-  }
-
-  private run(): void {
-    if (!this.isRunning) {
-      this.isRunning = true;
-      this.confirmedAt = performance.now();
-    }
-    this.schedule();
   }
 
   private schedule(): void {
@@ -158,12 +154,12 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
           if (this.isRunning) this.schedule();
         });
       },
-      Math.max(0, Math.max(at, this.retryAt) - performance.now()),
+      Math.max(0, at - performance.now()),
     ).unref();
   }
 
   private async ask(): Promise<void> {
-    const askedAt = performance.now();
+    const askedAt = (this.askedAt = performance.now());
     const isDue = askedAt >= this.confirmAt;
     const batch = this.lookups.take();
     if (batch.length > 0) this.lookUpAt = askedAt + LOOKUP_EVERY_MS;
@@ -181,11 +177,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
     try {
       const rows = await this.store.find(Array.from(keys, digestOf));
-      const ended = this.cache.update(keys, rows, askedAt);
+      this.cache.update(keys, rows, askedAt);
+      batch.push(...this.lookups.takeKnown(keys));
       for (const [key, lookup] of batch) lookup.resolve(this.cache.get(key)?.principal);
       this.succeeded();
-      if (isDue) this.confirmedAt = askedAt;
-      if (isDue || ended.length > 0) await this.recordUses(ended);
     } catch (error) {
       for (const [, lookup] of batch) lookup.reject(error as Error);
       this.failed(error as Error);
@@ -196,6 +191,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again.');
     this.failure = undefined;
     this.isFailing = false;
+    if (this.isStopped) return;
+    this.recordTimer ??= setTimeout(
+      () => {
+        this.recording = this.recordUses().finally(() => (this.recordTimer = undefined));
+      },
+      this.canRecord ? RECORD_AFTER_MS : RECORD_RETRY_MS,
+    ).unref();
   }
 
   private failed(error: Error): void {
@@ -206,28 +208,22 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
     this.failure = error;
     this.isFailing = true;
-    this.retryAt = performance.now() + CONFIRM_EVERY_MS;
+    this.lookUpAt = this.confirmAt = performance.now() + CONFIRM_EVERY_MS;
   }
 
-  /**
-   * Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log.
-   *
-   * @param ended tokens that have left the cache, such as revoked ones, whose last use matters most
-   */
-  private async recordUses(ended: readonly KnownToken[]): Promise<void> {
+  /** Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log. */
+  private async recordUses(): Promise<void> {
     const now = performance.now();
-    if (now < this.recordAt && !this.isStopped) return;
-    const tokens = [...ended, ...this.cache.all()].filter(({ isUseDue }) => isUseDue);
-    if (tokens.length === 0) return;
     // While they are recorded, they may be used again.
-    const uses = tokens.map((token) => ({ token, usedAt: token.usedAt }));
+    const uses = this.cache.takeUsed().map((token) => ({ token, usedAt: token.usedAt }));
+    if (uses.length === 0) return;
     try {
       await this.store.recordUses(uses.map(({ token, usedAt }) => ({ id: token.id, age: now - usedAt })));
       for (const { token, usedAt } of uses) token.recordedAt = usedAt;
-      this.recordAt = 0;
+      this.canRecord = true;
     } catch (error) {
-      if (this.recordAt === 0) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
-      this.recordAt = now + RECORD_RETRY_MS;
+      if (this.canRecord) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+      this.canRecord = false;
     }
   }
 }

@@ -60,6 +60,13 @@ export class LookupQueue {
     return batch;
   }
 
+  /** Takes away those of these known tokens that requests have come with meanwhile. */
+  takeKnown(keys: ReadonlySet<string>): [string, Lookup][] {
+    const batch = [...this.known].filter(([key]) => keys.has(key));
+    for (const [key] of batch) this.known.delete(key);
+    return batch;
+  }
+
   rejectAll(error: Error): void {
     for (const lookups of [this.known, this.unknown]) {
       for (const lookup of lookups.values()) lookup.reject(error);

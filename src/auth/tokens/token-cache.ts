@@ -7,8 +7,7 @@ import { keyOf } from './token.js';
 const MAX_TOKENS = 10_000;
 /**
  * A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. A token in use is
- * confirmed every 500 ms (issued-token-verifier.ts), by a statement that may take 1 s (token-store.ts), so 1.5 s pass at most
- * between two confirmations while the database answers.
+ * confirmed every 500 ms, or by one statement after the other where each takes longer (issued-token-verifier.ts).
  */
 export const FRESH_MS = 2000;
 /** How long a token is valid after its last confirmation while the database is away. */
@@ -43,11 +42,6 @@ export class KnownToken {
     this.expiresAt = askedAt + (row.remaining ?? Infinity);
   }
 
-  /** Whether its last use is to be recorded. */
-  get isUseDue(): boolean {
-    return this.usedAt - this.recordedAt >= RECORD_EVERY_MS;
-  }
-
   use(now: number): Principal | undefined {
     if (now >= this.expiresAt) return undefined;
     this.usedAt = now;
@@ -60,6 +54,8 @@ export class TokenCache {
   private readonly known = new LRUCache<string, KnownToken>({ max: MAX_TOKENS });
   /** Until when each is refused, and why. */
   private readonly unknown = new LRUCache<string, { until: number; reason: WrongTokenReason }>({ max: MAX_TOKENS });
+  /** Tokens that were known and have ended, whose last use matters most. */
+  private ended: KnownToken[] = [];
 
   get(key: string): KnownToken | undefined {
     return this.known.get(key);
@@ -79,14 +75,16 @@ export class TokenCache {
     return [...this.known.entries()].filter(([, { usedAt }]) => usedAt >= moment).map(([key]) => key);
   }
 
-  all(): Iterable<KnownToken> {
-    return this.known.values();
+  /** The tokens whose last use is to be recorded; those that have ended are returned once. */
+  takeUsed(): KnownToken[] {
+    const tokens = [...this.ended, ...this.known.values()];
+    this.ended = [];
+    return tokens.filter(({ usedAt, recordedAt }) => usedAt - recordedAt >= RECORD_EVERY_MS);
   }
 
-  /** Stores what the database says of the tokens with these keys. Returns those that were known and have ended. */
-  update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): KnownToken[] {
+  /** Stores what the database says of the tokens with these keys. */
+  update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): void {
     const found = new Map(rows.map((row) => [keyOf(row.digest), row]));
-    const ended: KnownToken[] = [];
     for (const key of keys) {
       // Not get(), which would count as a use.
       const token = this.known.peek(key);
@@ -96,12 +94,11 @@ export class TokenCache {
         if (token?.id === row.id) token.confirm(row, askedAt);
         else this.known.set(key, new KnownToken(row, askedAt));
       } else {
-        if (token !== undefined) ended.push(token);
+        if (token !== undefined) this.ended.push(token);
         this.known.delete(key);
         this.unknown.set(key, { until: askedAt + UNKNOWN_MS, reason: reason ?? 'unknown' });
       }
     }
-    return ended;
   }
 }
 

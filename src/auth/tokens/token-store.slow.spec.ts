@@ -7,6 +7,7 @@ import { Stopwatch } from '../../../test/support/stopwatch.js';
 import { TableLock } from '../../../test/support/table-lock.js';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { until } from '../../../test/support/until.js';
 import { TokenStore } from './token-store.js';
 import { makeToken, tokenDigest } from './token.js';
 
@@ -185,6 +186,37 @@ describe(TokenStore.name, () => {
       expect(await lastUse()).toBeNull();
       await store.recordUses([{ id, age: 0 }]);
       expect(await lastUse()).not.toBeNull();
+    });
+
+    it('should have another connection, which then replaces the one of before', async () => {
+      const { id } = await issueToken(database);
+      await store.find([]);
+      const before = await tokenSessions(database);
+      await store.recordUses([{ id, age: 0 }]);
+      await until(async () => (await tokenSessions(database)).length === 1);
+      const after = await tokenSessions(database);
+      expect(after.map(({ pid }) => pid)).not.toEqual(before.map(({ pid }) => pid));
+      await store.find([]);
+      expect((await tokenSessions(database)).map(({ pid }) => pid)).toEqual(after.map(({ pid }) => pid));
+    });
+
+    it('should close its connection where nothing could be recorded', async () => {
+      await store.find([]);
+      const before = await tokenSessions(database);
+      await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
+      await expect(store.recordUses([{ id: 1, age: 0 }])).rejects.toThrow('does not exist');
+      await until(async () => (await tokenSessions(database)).length === 1);
+      expect((await tokenSessions(database)).map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid));
+    });
+
+    it('should give up all connections to a server that is read-only by now', async () => {
+      const { id } = await issueToken(database);
+      await store.find([]);
+      const name = pg.escapeIdentifier(new URL(database.url).pathname.slice(1));
+      await database.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+      await expect(store.recordUses([{ id, age: 0 }])).rejects.toThrow('read-only');
+      await until(async () => (await tokenSessions(database)).length === 0);
+      await store.find([]);
     });
 
     it('should leave the settings of the session as they were', async () => {

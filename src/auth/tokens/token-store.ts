@@ -8,7 +8,7 @@ import { clientOf } from '../../database/host-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
-const STATEMENT_TIMEOUT_MS = 1000;
+export const STATEMENT_TIMEOUT_MS = 1000;
 /** Limit of an attempt to connect, where the option `timeout` is not shorter. */
 const MAX_CONNECT_TIMEOUT_MS = 5000;
 /** The connection is closed when it was not used for so long. */
@@ -40,16 +40,18 @@ export interface TokenUse {
  * answer, keeps no state in its session, and does not keep the process from ending.
  */
 export class TokenStore {
-  private readonly pool: pg.Pool;
+  private readonly openPool: () => pg.Pool;
+  private pool: pg.Pool;
+  private closing: Promise<unknown> | undefined;
   private readonly table: string;
-  /** Of the newest connection, because a pool cannot give up a connection that does not answer. */
-  private socket: Socket | undefined;
+  /** Of all connections, because a pool cannot give up a connection that does not answer. */
+  private readonly sockets = new Set<Socket>();
 
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
     const database = parseDatabaseUrl(url, password, ownSchema);
     const { connectionString, schema, isPooled } = database;
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
-    this.pool = new pg.Pool({
+    const settings: pg.PoolConfig = {
       connectionString,
       Client: clientOf(database),
       max: 1,
@@ -61,10 +63,15 @@ export class TokenStore {
       allowExitOnIdle: true,
       keepAlive: true,
       application_name: 'plant-store-tokens',
-      stream: () => (this.socket = new Socket()),
-    });
+      stream: () => {
+        const socket = new Socket();
+        this.sockets.add(socket);
+        return socket.once('close', () => this.sockets.delete(socket));
+      },
+    };
     // The next statement opens another connection; an event without a listener would end the process.
-    this.pool.on('error', () => undefined);
+    this.openPool = () => new pg.Pool(settings).on('error', () => undefined);
+    this.pool = this.openPool();
   }
 
   get isConnected(): boolean {
@@ -93,35 +100,50 @@ export class TokenStore {
    * At most once a minute for each token, however many instances there are. It does not wait for the disk, and not long for a lock: then
    * it rejects, and nothing is recorded. It has no SKIP LOCKED and no volatile function, as the replicated table of a distributed engine
    * refuses them. The settings are local to the transaction.
+   *
+   * No look-up waits for it: it has a new connection, which then replaces the other one. So look-ups notice a change of the primary.
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     // Sorted, so that two instances lock the rows in the same order.
     const values = uses
       .toSorted((one, other) => one.id - other.id)
       .map(({ id, age }) => `(${id}::bigint, now() - ${Math.round(age)} * interval '1 millisecond')`);
-    const recorded = this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+    let unused = this.openPool();
+    try {
+      await unused.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
       SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at <= used.at - interval '1 minute')`);
-    await recorded.catch((error: unknown) => {
+      [this.pool, unused] = [unused, this.pool];
+    } catch (error) {
       // The server may not be the primary any more, and not hear of revocations.
-      if (sqlStateOf(error) === READ_ONLY) this.socket?.destroy(new Error('the server is read-only'));
+      if (sqlStateOf(error) === READ_ONLY) this.destroySockets('the server is read-only');
       throw error;
-    });
+    } finally {
+      this.closing = close(unused).catch(() => undefined);
+    }
   }
 
   /** Closes the connection for good, after the statement in flight. */
   async end(): Promise<void> {
-    // Or the session would outlast the promise of `end()`.
-    const isClosed = this.isConnected ? once(this.pool, 'remove') : undefined;
-    await this.pool.end();
-    await isClosed;
+    await Promise.all([this.closing, close(this.pool)]);
   }
 
   /** Gives the connection up for good, also in the middle of a statement. */
   destroy(): void {
     if (!this.pool.ending) void this.pool.end();
-    // With a reason, pg fails a waiting statement at once.
-    this.socket?.destroy(new Error('the connection is given up'));
+    this.destroySockets('the connection is given up');
   }
+
+  private destroySockets(reason: string): void {
+    // With a reason, pg fails a waiting statement at once.
+    for (const socket of this.sockets) socket.destroy(new Error(reason));
+  }
+}
+
+async function close(pool: pg.Pool): Promise<void> {
+  // Or the session would outlast the promise of `end()`.
+  const isClosed = pool.idleCount > 0 ? once(pool, 'remove') : undefined;
+  await pool.end();
+  await isClosed;
 }

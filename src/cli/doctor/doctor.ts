@@ -140,7 +140,7 @@ async function checkStorage(environment: Environment): Promise<Finding | Finding
   if (accessTokens.length > 0) others.push(`${accessTokens.length} static ones`);
   if (jwtIssuer !== undefined) others.push(`those of ${jwtIssuer}`);
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
-  const use = { connections: databasePoolSize + 1, otherTokens: others.join(', ') };
+  const use = { connections: databasePoolSize + 2, otherTokens: others.join(', ') };
   if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
   if (!existsSync(LOCAL_DIRECTORY)) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
   const local = await useLocalDatabase();
