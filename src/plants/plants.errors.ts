@@ -64,6 +64,16 @@ export class ExistingPlantLookupError extends Error {
   override readonly name = 'ExistingPlantLookupError';
 }
 
+/** An insert has stored nothing, though no plant has the id. */
+export class PlantSkippedError extends Error {
+  override readonly name = 'PlantSkippedError';
+
+  /** @param triggers that may have done it, quoted */
+  constructor(triggers: readonly string[]) {
+    super(`the insert left the plant out, though its id is free: a BEFORE INSERT trigger did (${triggers.join(', ')})`);
+  }
+}
+
 /** More creates wait for the database than may wait; this one was not sent. */
 export class WriteQueueFullError extends Error {
   override readonly name = 'WriteQueueFullError';
