@@ -12,6 +12,14 @@ export function reasonOf(error: unknown): string {
     .replace(/\s*\n\s*/g, ' ');
 }
 
+/** What caused a failure in the end, in one line: the message of PostgreSQL, for example. */
+export function rootReasonOf(error: unknown): string {
+  const { cause, originalMessage } = Object(error) as { cause?: unknown; originalMessage?: string };
+  // As a driver adapter of Prisma's has it.
+  if (originalMessage !== undefined) return reasonOf({ message: originalMessage });
+  return cause === undefined ? reasonOf(error) : rootReasonOf(cause);
+}
+
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
