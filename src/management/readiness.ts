@@ -20,18 +20,17 @@ export class Readiness implements OnModuleDestroy {
   async findObstacle(): Promise<string | undefined> {
     const obstacle = this.findOwnObstacle();
     if (obstacle !== undefined) return obstacle;
-    let failure: unknown;
-    let reason: string | undefined;
+    let failure: Error | undefined;
     try {
       await this.health.check();
     } catch (error) {
-      failure = error;
-      reason = reasonOf(error);
+      failure = error as Error;
     }
+    const reason = failure && reasonOf(failure);
     // A shutdown may have begun meanwhile.
     const later = this.findOwnObstacle();
     if (later !== undefined) return later;
-    this.logChange(reason, rootReasonOf(failure));
+    this.logChange(reason, failure);
     return reason;
   }
 
@@ -44,14 +43,15 @@ export class Readiness implements OnModuleDestroy {
     this.stopping = true;
   }
 
-  /** @param details what the server or the network said, for the log alone */
-  private logChange(reason: string | undefined, details: string): void {
+  private logChange(reason: string | undefined, failure: unknown): void {
     if (reason === undefined) {
       if (this.logged.size > 0) this.logger.log('The service is ready again');
       this.logged.clear();
     } else if (!this.logged.has(reason)) {
       this.logged.add(reason);
-      this.logger.warn(`The service is not ready: ${reason}${details === reason ? '' : `: ${details}`}`);
+      // What the server or the network said is for the log alone.
+      const reasons = new Set([reason, rootReasonOf(failure)]);
+      this.logger.warn(`The service is not ready: ${[...reasons].join(': ')}`);
     }
   }
 

@@ -46,12 +46,6 @@ describe(CreateFailures.name, () => {
     expect(failures.isTableSuspected).toBe(false);
   });
 
-  it('should keep a limited number of SQLSTATEs', () => {
-    for (let state = 0; state < 500; state++) fail(String(10_000 + state), 1);
-    fail('23514', 5);
-    expect(failures.isTableSuspected).toBe(true);
-  });
-
   it('should name the triggers that may have left a plant out, where there are some', async () => {
     expect(await failures.explainMissing()).toBeInstanceOf(ExistingPlantLookupError);
     found = [{ name: 'skip\n\u001b' }];
@@ -62,8 +56,8 @@ describe(CreateFailures.name, () => {
 
   it('should ask for triggers once, where it was told of some or less than a minute has passed', async () => {
     found = [{ name: 'skip' }];
-    await failures.refreshTriggers();
-    await failures.refreshTriggers();
+    await failures.readTriggers();
+    await failures.readTriggers();
     await failures.explainMissing();
     expect(questions).toBe(1);
     expect(failures.triggers).toEqual(['"skip"']);

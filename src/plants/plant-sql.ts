@@ -76,8 +76,7 @@ export class PlantStatements {
     const values = TEXT_COLUMNS.map((_, index) => `$${index + 3}::text`).join(', ');
     const arrays = TEXT_COLUMNS.map((_, index) => `$${index + 4}::text[]`).join(', ');
     const insert = `INSERT INTO ${table} (id, write_id, ${columns})`;
-    // Casts, here and below: a prepared statement fails for ever if the type of a result changes, with that of a column. A numeric id
-    // may have decimal places.
+    // Casts: a prepared statement fails for ever if the type of a result changes with that of a column. A numeric id has places.
     const returning = 'ON CONFLICT (id) DO NOTHING RETURNING id::bigint::text';
     // The settings are made before the first row goes in, and for this statement alone.
     this.insertOneSql = `${insert}

@@ -45,14 +45,14 @@ describe(PlantsHealth.name, () => {
   let shards: { nodes: { name: string; failure?: unknown }[]; check(node: { failure?: unknown }): Promise<unknown> };
 
   let failures: {
-    -readonly [Member in 'isTableSuspected' | 'triggers' | 'forget' | 'refreshTriggers']: CreateFailures[Member];
+    -readonly [Member in 'isTableSuspected' | 'forget' | 'readTriggers']: CreateFailures[Member];
   };
 
   beforeEach(() => {
     jest.useFakeTimers();
     database = new SlowDatabase();
     shards = { nodes: [], check: ({ failure }) => Promise.resolve(failure) };
-    failures = { isTableSuspected: false, triggers: [], forget: jest.fn(), refreshTriggers: () => Promise.resolve() };
+    failures = { isTableSuspected: false, forget: jest.fn(), readTriggers: () => Promise.resolve() };
     health = new PlantsHealth(
       database as unknown as Database,
       shards as unknown as Shards,
@@ -131,15 +131,12 @@ describe(PlantsHealth.name, () => {
     [refusal('25006'), 'the database accepts no writes: it is a standby, or read-only'],
     [refusal('55P03'), 'the table plants is locked'],
     [refusal('42703'), 'the database refuses creates (SQLSTATE 42703)'],
-    [
-      refusal('42501'),
-      'row level security, or a right that a trigger needs, keeps the role from creating plants (SQLSTATE 42501)',
-    ],
+    [refusal('42501'), 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)'],
     [refusal('57P01'), 'the database cannot be reached (SQLSTATE 57P01)'],
     [unreachable('28P01'), 'the database refuses the password of the role (SQLSTATE 28P01)'],
     [unreachable('28000'), 'the database refuses the role: it may not log in, or not from here (SQLSTATE 28000)'],
     [unreachable('3D000'), 'the database does not exist (SQLSTATE 3D000)'],
-    [unreachable('42501'), 'the role may not connect to the database (SQLSTATE 42501)'],
+    [unreachable('42501'), 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)'],
     [unreachable('53300'), 'the database accepts no more connections (SQLSTATE 53300)'],
     [unreachable('57P03'), 'the database cannot be reached (SQLSTATE 57P03)'],
     [unreachable(), 'the database cannot be reached'],

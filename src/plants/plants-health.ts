@@ -1,10 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  ConnectionPoolExhaustedError,
-  DatabaseUnreachableError,
-  READ_ONLY,
-  sqlStateOf,
-} from '../database/database.errors.js';
+import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { withinTime } from '../util/timing.js';
@@ -22,21 +17,16 @@ const OVERLOADED = 'the database is overloaded: every connection is in use';
 const UNREACHABLE = 'the database cannot be reached';
 /** By SQLSTATE. */
 const REASONS: Readonly<Record<string, string>> = {
+  '28000': 'the database refuses the role: it may not log in, or not from here (SQLSTATE 28000)',
+  '28P01': 'the database refuses the password of the role (SQLSTATE 28P01)',
+  '3D000': 'the database does not exist (SQLSTATE 3D000)',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
-  [MISSING_RIGHT]:
-    'row level security, or a right that a trigger needs, keeps the role from creating plants (SQLSTATE 42501)',
+  [MISSING_RIGHT]: 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)',
   '42P01': 'the table plants is missing',
   '53100': 'the disk of the database is full',
   '53200': 'the database is out of memory',
   '53300': 'the database accepts no more connections (SQLSTATE 53300)',
   '55P03': 'the table plants is locked',
-};
-/** The same where no connection is made. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  '28000': 'the database refuses the role: it may not log in, or not from here',
-  '28P01': 'the database refuses the password of the role',
-  '3D000': 'the database does not exist',
-  [MISSING_RIGHT]: 'the role may not connect to the database',
 };
 
 /** Tells whether the store can create plants, for the health endpoint of an application. */
@@ -73,16 +63,15 @@ export class PlantsHealth {
     if (this.shards.nodes.length > 0) return this.probeNodes();
     this.degradation = undefined;
     const { isShort, schema, timeout } = this.database;
-    const { isTableSuspected, triggers } = this.failures;
-    const rows = { isLarge: isShort, isOrdinary: isTableSuspected, hasTriggers: triggers.length > 0 };
+    const row = isShort ? 'large' : this.failures.isTableSuspected ? 'ordinary' : undefined;
     try {
-      await this.database.query(probeStatement(schema, timeout, rows));
+      await this.database.query(probeStatement(schema, timeout, row));
       if (isShort) this.database.isShort = false;
-      if (isShort || isTableSuspected) this.failures.forget();
+      if (row) this.failures.forget();
     } catch (cause) {
       throw new Error(await this.reasonOf(cause), { cause });
     }
-    await this.failures.refreshTriggers();
+    await this.failures.readTriggers();
   }
 
   private async probeNodes(): Promise<void> {
@@ -99,16 +88,13 @@ export class PlantsHealth {
   private async reasonOf(error: unknown): Promise<string> {
     const state = sqlStateOf(error);
     if (state === undefined) return error instanceof ConnectionPoolExhaustedError ? OVERLOADED : UNREACHABLE;
-    const sqlState = `(SQLSTATE ${state})`;
-    const refusal = error instanceof DatabaseUnreachableError ? REFUSALS[state] : undefined;
-    if (refusal !== undefined) return `${refusal} ${sqlState}`;
-    if (/^(?:08|28|57)/.test(state)) return `${UNREACHABLE} ${sqlState}`;
-    if (state === SKIPPED) return `a trigger leaves plants out: ${this.failures.triggers.join(', ')}`;
+    if (state === SKIPPED) return (await this.failures.explainMissing()).message;
     if (state === MISSING_RIGHT) {
       const { query, schema } = this.database;
       const lacks = await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
       if (lacks !== undefined) return lacks;
     }
-    return REASONS[state] ?? `the database refuses creates ${sqlState}`;
+    const kind = /^(?:08|28|57)/.test(state) ? UNREACHABLE : 'the database refuses creates';
+    return REASONS[state] ?? `${kind} (SQLSTATE ${state})`;
   }
 }

@@ -66,11 +66,8 @@ export class ExistingPlantLookupError extends Error {
 
 /** An insert has stored nothing, though no plant has the id. */
 export class PlantSkippedError extends Error {
-  override readonly name = 'PlantSkippedError';
-
-  /** @param triggers that may have done it, quoted */
   constructor(triggers: readonly string[]) {
-    super(`the insert left the plant out, though its id is free: a BEFORE INSERT trigger did (${triggers.join(', ')})`);
+    super(`a BEFORE INSERT trigger of the table plants leaves plants out: ${triggers.join(', ')}`);
   }
 }
 

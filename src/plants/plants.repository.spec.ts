@@ -70,7 +70,10 @@ describe(PlantsRepository.name, () => {
       new PlantsRepository(
         {} as BatchWriter,
         statements as unknown as PlantStatements,
-        { triggers } as unknown as CreateFailures,
+        {
+          triggers,
+          explainMissing: () => Promise.resolve(new PlantSkippedError(triggers)),
+        } as unknown as CreateFailures,
       ).createIn(() => Promise.resolve([]), { ...PLANT, idempotencyKey: null });
     await expect(createIn(['"skip"'])).rejects.toMatchObject({ error: 50000 });
     await expect(createIn([])).rejects.toMatchObject({ error: 40901 });

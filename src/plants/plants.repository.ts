@@ -4,7 +4,7 @@ import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { FIELD_NAMES } from './new-plant.js';
 import { type PlantRecord, PlantStatements } from './plant-sql.js';
-import { IdempotencyKeyReusedError, PlantExistsError, PlantSkippedError } from './plants.errors.js';
+import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { storageError } from './storage-failure.js';
 import type { CreateResult } from './write-queue.js';
 
@@ -37,7 +37,7 @@ export class PlantsRepository {
     const { triggers } = this.failures;
     const isUnclear = !stored && (plant.idempotencyKey !== null || triggers.length > 0);
     const existingPlant = isUnclear ? await this.statements.findExistingIn(query, plant.id) : undefined;
-    if (isUnclear && !existingPlant && triggers.length > 0) throw storageError(new PlantSkippedError(triggers));
+    if (isUnclear && !existingPlant && triggers.length > 0) throw storageError(await this.failures.explainMissing());
     isNew(plant, { stored, existingPlant });
   }
 

@@ -75,7 +75,7 @@ export class PlantsService implements OnModuleInit {
   /** Here and not in the module: a host's test that overrides this service needs no database. */
   async onModuleInit(): Promise<void> {
     await assertDatabaseReady(this.database, this.settings.database);
-    await Promise.all([this.shards.start(), this.failures.refreshTriggers()]);
+    await Promise.all([this.shards.start(), this.failures.readTriggers()]);
   }
 
   /**
@@ -89,8 +89,7 @@ export class PlantsService implements OnModuleInit {
    *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
    *   - 50000 for any other failure, which is its cause.
    *
-   *   With a transaction the last three are replaced by what the application's driver throws, but for a 50000 that says that a trigger
-   *   of the table left the plant out; after the others it can go on.
+   *   With a transaction the last three are replaced by what the application's driver throws, but where a trigger left the plant out; after the others it can go on.
    * @throws TypeError where an option cannot be used
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}, ...others: []): Promise<Plant> {

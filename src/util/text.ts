@@ -12,12 +12,10 @@ export function reasonOf(error: unknown): string {
     .replace(/\s*\n\s*/g, ' ');
 }
 
-/** What caused a failure in the end, in one line: the message of PostgreSQL, for example. */
+/** What caused a failure in the end, in one line: what PostgreSQL said, for example, which a driver adapter of Prisma's keeps. */
 export function rootReasonOf(error: unknown): string {
   const { cause, originalMessage } = Object(error) as { cause?: unknown; originalMessage?: string };
-  // As a driver adapter of Prisma's has it.
-  if (originalMessage !== undefined) return reasonOf({ message: originalMessage });
-  return cause === undefined ? reasonOf(error) : rootReasonOf(cause);
+  return cause === undefined ? reasonOf(originalMessage ?? error) : rootReasonOf(cause);
 }
 
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
