@@ -23,6 +23,8 @@ export interface Fault {
   readonly loses?: true;
   /** No request may end without an answer: connections are refused at most. */
   readonly answersAll?: true;
+  /** No create may be refused, but for an id that is taken. */
+  readonly refusesNone?: true;
   /** The service was ended, not the database: recovery counts from when it listens again. */
   readonly endsService?: true;
   /** Mounts disks, which only root can do. */
@@ -112,6 +114,29 @@ const ofSessions: Fault[] = [
       });
       await Promise.all(others.map((client) => client.end().catch(() => undefined)));
     },
+  },
+];
+
+/** The clients repeat creates with keys meanwhile, and contest ids. */
+const ofTheTable: Fault[] = [
+  ...['', ' CONCURRENTLY'].map((how) => ({
+    name: `REINDEX${how} of the table, for 3 s`,
+    refusesNone: true as const,
+    inject: ({ primary }: Cluster) => repeat(3000, 20, () => primary.query(`REINDEX TABLE${how} plants`)),
+  })),
+  {
+    name: 'ALTER TYPE of columns, for 3 s',
+    refusesNone: true,
+    inject: ({ primary }) =>
+      repeat(3000, 50, async () => {
+        for (const type of ['varchar(1000)', 'text'])
+          await primary.query(
+            ['name', 'tag', 'idempotency_key']
+              .map((column) => `ALTER TABLE plants ALTER COLUMN ${column} TYPE ${type}`)
+              .join(';'),
+          );
+      }),
+    restore: ({ primary }) => primary.query('ALTER TABLE plants ALTER COLUMN name TYPE text'),
   },
 ];
 
@@ -260,7 +285,14 @@ const ofServers: Fault[] = [
   },
 ];
 
-export const FAULTS: readonly Fault[] = [...ofProcesses, ...ofSessions, ...ofTheNetwork, ...ofTheDisk, ...ofServers];
+export const FAULTS: readonly Fault[] = [
+  ...ofProcesses,
+  ...ofSessions,
+  ...ofTheTable,
+  ...ofTheNetwork,
+  ...ofTheDisk,
+  ...ofServers,
+];
 
 /** First the standby ends, then the primary; the standby comes back alone. */
 async function loseBoth(cluster: Cluster, between: (cluster: Cluster) => Promise<unknown>): Promise<void> {

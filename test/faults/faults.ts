@@ -118,6 +118,8 @@ function failuresOf(fault: Fault, round: Round): string[] {
   if (recovery === undefined) failures.push(`the service did not recover in ${RECOVERY_TIMEOUT_MS / 1000} s`);
   if (outcomes.has('no answer in time')) failures.push('requests were left without an answer');
   if (fault.answersAll && outcomes.has('no answer')) failures.push('requests ended without an answer');
+  if (fault.refusesNone && [...outcomes.keys()].some((outcome) => !['200', '40901'].includes(outcome)))
+    failures.push('creates failed');
   return failures;
 }
 
