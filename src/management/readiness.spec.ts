@@ -77,7 +77,7 @@ describe(Readiness.name, () => {
     expect(check.calls).toBe(1);
   });
 
-  it('should log each change of the store once, with the reason, and no start or stop', async () => {
+  it('should log each reason once until the store works again, with what the server said, and no start or stop', async () => {
     const lines: string[] = [];
     const lineOf = (level: string) => (message: unknown) => lines.push(`${level}: ${String(message)}`);
     Logger.overrideLogger({ log: lineOf('log'), warn: lineOf('warn'), error: lineOf('error') });
@@ -88,15 +88,21 @@ describe(Readiness.name, () => {
       await readiness.findObstacle();
       expect(lines).toEqual([]);
 
-      for (const reason of ['the table plants is locked', 'the database cannot be reached']) {
-        check.end = () => Promise.reject(new Error(reason));
+      const cause = { kind: 'postgres', originalMessage: 'password authentication failed\nfor user "plants"' };
+      const refused = new Error('the password is refused', { cause: new Error('no connection', { cause }) });
+      const locked = new Error('the table plants is locked');
+      for (const failure of [locked, refused, locked, refused]) {
+        check.end = () => Promise.reject(failure);
         await Promise.all([readiness.findObstacle(), readiness.findObstacle()]);
       }
-      expect(lines).toEqual(['warn: The service is not ready: the table plants is locked']);
+      expect(lines.splice(0)).toEqual([
+        'warn: The service is not ready: the table plants is locked',
+        'warn: The service is not ready: the password is refused: password authentication failed for user "plants"',
+      ]);
 
       check.end = () => Promise.resolve();
       await Promise.all([readiness.findObstacle(), readiness.findObstacle()]);
-      expect(lines.splice(0)).toEqual([expect.any(String), 'log: The service is ready again']);
+      expect(lines.splice(0)).toEqual(['log: The service is ready again']);
 
       const asked = readiness.findObstacle();
       readiness.onModuleDestroy();

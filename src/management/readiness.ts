@@ -1,15 +1,15 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { PlantsHealth } from '../plants/plants-health.js';
-import { reasonOf } from '../util/text.js';
+import { reasonOf, rootReasonOf } from '../util/text.js';
 
 /** Whether requests may be sent to this process. */
 @Injectable()
 export class Readiness implements OnModuleDestroy {
   private readonly logger = new Logger(Readiness.name);
   private stopping = false;
-  /** Whether the last check of the store failed. */
-  private isStoreFailing = false;
+  /** Reasons that were logged since the store last worked. */
+  private readonly logged = new Set<string>();
 
   constructor(
     @Inject(PlantsHealth) private readonly health: Pick<PlantsHealth, 'check' | 'degradation'>,
@@ -20,16 +20,17 @@ export class Readiness implements OnModuleDestroy {
   async findObstacle(): Promise<string | undefined> {
     const obstacle = this.findOwnObstacle();
     if (obstacle !== undefined) return obstacle;
-    let reason: string | undefined;
+    let failure: Error | undefined;
     try {
       await this.health.check();
     } catch (error) {
-      reason = reasonOf(error);
+      failure = error as Error;
     }
+    const reason = failure && reasonOf(failure);
     // A shutdown may have begun meanwhile.
     const later = this.findOwnObstacle();
     if (later !== undefined) return later;
-    this.logChange(reason);
+    this.logChange(reason, failure);
     return reason;
   }
 
@@ -42,12 +43,16 @@ export class Readiness implements OnModuleDestroy {
     this.stopping = true;
   }
 
-  private logChange(reason: string | undefined): void {
-    const isFailing = reason !== undefined;
-    if (isFailing === this.isStoreFailing) return;
-    this.isStoreFailing = isFailing;
-    if (isFailing) this.logger.warn(`The service is not ready: ${reason}`);
-    else this.logger.log('The service is ready again');
+  private logChange(reason: string | undefined, failure: unknown): void {
+    if (reason === undefined) {
+      if (this.logged.size > 0) this.logger.log('The service is ready again');
+      this.logged.clear();
+    } else if (!this.logged.has(reason)) {
+      this.logged.add(reason);
+      // What the server or the network said is for the log alone.
+      const reasons = new Set([reason, rootReasonOf(failure)]);
+      this.logger.warn(`The service is not ready: ${[...reasons].join(': ')}`);
+    }
   }
 
   private findOwnObstacle(): string | undefined {

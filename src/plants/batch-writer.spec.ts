@@ -7,6 +7,7 @@ import {
 } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
+import { CreateFailures } from './create-failures.js';
 import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
@@ -69,6 +70,7 @@ describe(BatchWriter.name, () => {
       statistics,
       settings,
       shards,
+      new CreateFailures({ query: () => Promise.resolve([]) } as unknown as Database, statistics),
     );
   });
   afterEach(() => {

@@ -8,6 +8,7 @@ import {
 import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
 import { loadTracing, traceStatement } from '../tracing/statement-spans.js';
+import { CreateFailures } from './create-failures.js';
 import { type PlantRecord, PlantStatements, randomWriteId, type StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
@@ -47,6 +48,7 @@ export class BatchWriter implements OnModuleInit {
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
     private readonly shards: Shards,
+    private readonly failures: CreateFailures,
   ) {
     this.queue = new WriteQueue(statistics);
     const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
@@ -161,12 +163,13 @@ export class BatchWriter implements OnModuleInit {
 
   /**
    * An id may have been taken by the same request, sent before, whose key tells; or by this very create, whose first statement
-   * failed. These need the stored plant.
+   * failed; or it is free, and a trigger left the plant out. These need the stored plant.
    */
   private async resolveConflicts(shard: Shard, taken: readonly PendingCreate[]): Promise<void> {
     const unclear = [];
     for (const pending of taken) {
-      if (pending.plant.idempotencyKey !== null || pending.doubts) unclear.push(pending);
+      if (pending.plant.idempotencyKey !== null || pending.doubts || this.failures.triggers.length > 0)
+        unclear.push(pending);
       else pending.succeed({ stored: false });
     }
     if (unclear.length === 0) return;
@@ -180,10 +183,11 @@ export class BatchWriter implements OnModuleInit {
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
       return this.repeat(shard, unclear, error, (again) => this.resolveConflicts(shard, again));
     }
+    let missing: Error | undefined;
     for (const pending of unclear) {
       const existingPlant = plants.get(pending.plant.id);
       if (!existingPlant) {
-        pending.fail(new ExistingPlantLookupError('the plant that had the id is gone'));
+        pending.fail((missing ??= await this.failures.explainMissing()));
       } else if (existingPlant.writeId !== null && pending.doubts?.has(existingPlant.writeId)) {
         this.statistics.created += 1;
         pending.succeed({ stored: true });

@@ -76,7 +76,8 @@ export class PlantStatements {
     const values = TEXT_COLUMNS.map((_, index) => `$${index + 3}::text`).join(', ');
     const arrays = TEXT_COLUMNS.map((_, index) => `$${index + 4}::text[]`).join(', ');
     const insert = `INSERT INTO ${table} (id, write_id, ${columns})`;
-    const returning = 'ON CONFLICT (id) DO NOTHING RETURNING id::text';
+    // Casts: a prepared statement fails for ever if the type of a result changes with that of a column. A numeric id has places.
+    const returning = 'ON CONFLICT (id) DO NOTHING RETURNING id::bigint::text';
     // The settings are made before the first row goes in, and for this statement alone.
     this.insertOneSql = `${insert}
       SELECT $1::bigint, $2::bigint, ${values}
@@ -89,10 +90,10 @@ export class PlantStatements {
         unnest($2::bigint[], ${arrays}) WITH ORDINALITY AS plant (id, ${columns}, position)
       ORDER BY id, position
       ${returning}`;
-    const properties = TEXT_COLUMNS.map((property) => `"${columnOf(property)}" AS "${property}"`).join(', ');
+    const properties = TEXT_COLUMNS.map((property) => `"${columnOf(property)}"::text AS "${property}"`).join(', ');
     // The message gives the transaction something to commit. As it commits after those whose rows it sees, they are then as
     // durable as this one: a row can be visible before, after a crash or a wait for a standby that was cancelled.
-    const select = `SELECT id::text, write_id::text AS "writeId", ${properties} FROM`;
+    const select = `SELECT id::bigint::text, write_id::bigint::text AS "writeId", ${properties} FROM`;
     this.select = Prisma.raw(`
       ${select} (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
     // A message would be written where the statement arrives, and so would be no fence for the node of the shard.

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { firstValueFrom, Subject } from 'rxjs';
-import { ConnectionPoolExhaustedError } from '../database/database.errors.js';
+import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
+import type { CreateFailures } from './create-failures.js';
 import { PlantsHealth } from './plants-health.js';
 import type { Shards } from './shards.js';
 
@@ -36,6 +37,8 @@ class SlowDatabase {
 }
 
 const refusal = (originalCode: string): Error => new Error('refused', { cause: { originalCode } });
+const unreachable = (code?: string): Error =>
+  new DatabaseUnreachableError('no connection', { cause: Object.assign(new Error('refused'), { code }) });
 const outcomeOf = (check: Promise<void>): Promise<string> =>
   check.then(
     () => 'ready',
@@ -47,11 +50,20 @@ describe(PlantsHealth.name, () => {
   let health: PlantsHealth;
   let shards: { nodes: { name: string; failure?: unknown }[]; check(node: { failure?: unknown }): Promise<unknown> };
 
+  let failures: {
+    -readonly [Member in 'isTableSuspected' | 'forget' | 'readTriggers']: CreateFailures[Member];
+  };
+
   beforeEach(() => {
     jest.useFakeTimers();
     database = new SlowDatabase();
     shards = { nodes: [], check: ({ failure }) => Promise.resolve(failure) };
-    health = new PlantsHealth(database as unknown as Database, shards as unknown as Shards);
+    failures = { isTableSuspected: false, forget: jest.fn(), readTriggers: () => Promise.resolve() };
+    health = new PlantsHealth(
+      database as unknown as Database,
+      shards as unknown as Shards,
+      failures as unknown as CreateFailures,
+    );
     // The process has run for a while.
     jest.advanceTimersByTime(20_000);
   });
@@ -105,14 +117,38 @@ describe(PlantsHealth.name, () => {
     expect(database.statements.map((sql) => sql.includes('RAISE EXCEPTION'))).toEqual([true, true, false]);
   });
 
+  it('should insert a row while the table is suspected, and report that it went in', async () => {
+    failures.isTableSuspected = true;
+    database.answer = () => Promise.reject(refusal('23514'));
+    expect(await outcomeOf(health.check())).toBe('the database refuses creates (SQLSTATE 23514)');
+    expect(failures.forget).not.toHaveBeenCalled();
+    await jest.advanceTimersByTimeAsync(2000);
+    database.answer = () => Promise.resolve([]);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(failures.forget).toHaveBeenCalledTimes(1);
+    failures.isTableSuspected = false;
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(await outcomeOf(health.check())).toBe('ready');
+    expect(failures.forget).toHaveBeenCalledTimes(1);
+    expect(database.statements.map((sql) => sql.includes('RAISE EXCEPTION'))).toEqual([true, true, false]);
+  });
+
   it.each([
     [refusal('25006'), 'the database accepts no writes: it is a standby, or read-only'],
     [refusal('55P03'), 'the table plants is locked'],
     [refusal('42703'), 'the database refuses creates (SQLSTATE 42703)'],
-    [refusal('57P01'), 'the database cannot be reached'],
+    [refusal('42501'), 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)'],
+    [refusal('57P01'), 'the database cannot be reached (SQLSTATE 57P01)'],
+    [unreachable('28P01'), 'the database refuses the password of the role (SQLSTATE 28P01)'],
+    [unreachable('28000'), 'the database refuses the role: it may not log in, or not from here (SQLSTATE 28000)'],
+    [unreachable('3D000'), 'the database does not exist (SQLSTATE 3D000)'],
+    [unreachable('42501'), 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)'],
+    [unreachable('53300'), 'the database accepts no more connections (SQLSTATE 53300)'],
+    [unreachable('57P03'), 'the database cannot be reached (SQLSTATE 57P03)'],
+    [unreachable(), 'the database cannot be reached'],
     [Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }), 'the database cannot be reached'],
     [new ConnectionPoolExhaustedError('busy'), 'the database is overloaded: every connection is in use'],
-  ])('should say why after %s', async (error, reason) => {
+  ])('should say why after %s (%#)', async (error, reason) => {
     database.answer = () => Promise.reject(error);
     expect(await outcomeOf(health.check())).toBe(reason);
   });
@@ -160,7 +196,7 @@ describe(PlantsHealth.name, () => {
       { name: 'a:1', failure },
       { name: 'b:2', failure },
     ];
-    expect(await outcomeOf(health.check())).toBe('the database cannot be reached');
+    expect(await outcomeOf(health.check())).toBe('the database cannot be reached (SQLSTATE 08006)');
     await jest.advanceTimersByTimeAsync(2000);
     shards.nodes = [{ name: 'a:1' }, { name: 'b:2' }];
     expect(await outcomeOf(health.check())).toBe('ready');

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import pg from 'pg';
 import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { findUnlogged } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
-import { columnOf, TEXT_COLUMNS } from './plant-sql.js';
+import { CreateFailures } from './create-failures.js';
+import { probeStatement, SKIPPED } from './plants-probe.js';
 import { Shards } from './shards.js';
 
 /** From one probe to the next. */
@@ -14,23 +14,21 @@ const PROBE_EVERY_MS = 2000;
 const INSPECT_EVERY_MS = 50_000;
 /** Limit of the wait for the result of a probe. */
 const CHECK_TIMEOUT_MS = 2000;
-/** Limit of a probe's wait for the lock on the table. */
-const LOCK_TIMEOUT_MS = 1000;
-
-/** A role may have rights on some columns only. */
-const COLUMNS = ['id', 'write_id', ...TEXT_COLUMNS.map(columnOf)].join(', ');
 
 const MISSING_RIGHT = '42501';
 const OVERLOADED = 'the database is overloaded: every connection is in use';
 const UNREACHABLE = 'the database cannot be reached';
 /** By SQLSTATE. */
 const REASONS: Readonly<Record<string, string>> = {
+  '28000': 'the database refuses the role: it may not log in, or not from here (SQLSTATE 28000)',
+  '28P01': 'the database refuses the password of the role (SQLSTATE 28P01)',
+  '3D000': 'the database does not exist (SQLSTATE 3D000)',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
-  [MISSING_RIGHT]: 'the role lacks a right on the table plants',
+  [MISSING_RIGHT]: 'the role lacks a right, or row level security refuses its plants (SQLSTATE 42501)',
   '42P01': 'the table plants is missing',
   '53100': 'the disk of the database is full',
   '53200': 'the database is out of memory',
-  '53300': 'the database accepts no more connections',
+  '53300': 'the database accepts no more connections (SQLSTATE 53300)',
   '55P03': 'the table plants is locked',
 };
 
@@ -49,6 +47,7 @@ export class PlantsHealth {
   constructor(
     private readonly database: Database,
     private readonly shards: Shards,
+    private readonly failures: CreateFailures,
   ) {}
 
   /** In one line, what is wrong while plants can be created; undefined if nothing is. As of the last check. */
@@ -60,6 +59,7 @@ export class PlantsHealth {
   /**
    * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
    * reason, fit to be shown: it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
+   * A plant is inserted, and rolled back, only after creates have failed in a way that may concern each.
    */
   check(): Promise<void> {
     const now = performance.now();
@@ -75,10 +75,12 @@ export class PlantsHealth {
   private async probe(): Promise<void> {
     if (this.shards.nodes.length > 0) return this.probeNodes();
     this.failingShards = undefined;
-    const { isShort } = this.database;
+    const { isShort, schema, timeout } = this.database;
+    const row = isShort ? 'large' : this.failures.isTableSuspected ? 'ordinary' : undefined;
     try {
-      await this.database.query(this.statement(isShort));
+      await this.database.query(probeStatement(schema, timeout, row));
       if (isShort) this.database.isShort = false;
+      if (row) this.failures.forget();
     } catch (cause) {
       throw new Error(await this.reasonOf(cause), { cause });
     }
@@ -99,41 +101,20 @@ export class PlantsHealth {
   private async inspect(now: number): Promise<void> {
     if (now < this.nextInspection) return;
     this.nextInspection = now + INSPECT_EVERY_MS;
-    this.unlogged = await findUnlogged(this.database.query, this.database.schema);
-  }
-
-  /**
-   * An insert of no row takes the lock of a create, and fails for the server and the role as a create does. Where a statement has
-   * failed for lack of resources, a row is inserted too, and rolled back: one that needs room in the table and, being too random to be
-   * compressed, further pages for a long text.
-   */
-  private statement(insertsRow: boolean): string {
-    const table = `${pg.escapeIdentifier(this.database.schema)}.plants`;
-    const lockTimeout = Math.min(LOCK_TIMEOUT_MS, Math.ceil(this.database.timeout / 2));
-    const text = (blocks: number): string =>
-      `(SELECT string_agg(md5(random()::text), '') FROM generate_series(1, ${blocks}))`;
-    const row = `BEGIN
-      INSERT INTO ${table} (id, name, tag) SELECT ((random() - 0.5) * 1.8e19)::bigint, ${text(500)}, ${text(55)} ON CONFLICT DO NOTHING;
-      RAISE EXCEPTION SQLSTATE 'PLANT';
-    EXCEPTION WHEN SQLSTATE 'PLANT' THEN NULL;
-    END;`;
-    // One statement, which every adapter can send.
-    return `DO ${pg.escapeLiteral(`BEGIN
-      PERFORM set_config('lock_timeout', '${lockTimeout}', true), set_config('synchronous_commit', 'local', true);
-      INSERT INTO ${table} (${COLUMNS}) SELECT ${COLUMNS} FROM ${table} WHERE false;
-      ${insertsRow ? row : ''}
-    END`)}`;
+    const { query, schema } = this.database;
+    [this.unlogged] = await Promise.all([findUnlogged(query, schema), this.failures.readTriggers()]);
   }
 
   private async reasonOf(error: unknown): Promise<string> {
-    if (error instanceof ConnectionPoolExhaustedError) return OVERLOADED;
     const state = sqlStateOf(error);
-    if (state === undefined) return UNREACHABLE;
-    const { query, schema } = this.database;
-    const lacks =
-      state === MISSING_RIGHT && (await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined));
-    if (lacks) return lacks;
-    if (/^(?:08|28|57)/.test(state)) return UNREACHABLE;
-    return REASONS[state] ?? `the database refuses creates (SQLSTATE ${state})`;
+    if (state === undefined) return error instanceof ConnectionPoolExhaustedError ? OVERLOADED : UNREACHABLE;
+    if (state === SKIPPED) return (await this.failures.explainMissing()).message;
+    if (state === MISSING_RIGHT) {
+      const { query, schema } = this.database;
+      const lacks = await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
+      if (lacks !== undefined) return lacks;
+    }
+    const kind = /^(?:08|28|57)/.test(state) ? UNREACHABLE : 'the database refuses creates';
+    return REASONS[state] ?? `${kind} (SQLSTATE ${state})`;
   }
 }

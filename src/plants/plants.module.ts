@@ -12,6 +12,7 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
+import { CreateFailures } from './create-failures.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
@@ -116,6 +117,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
 @Module({
   providers: [
     BatchWriter,
+    CreateFailures,
     PlantsService,
     PlantsHealth,
     PlantStatements,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Query } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
+import { CreateFailures } from './create-failures.js';
 import { FIELD_NAMES } from './new-plant.js';
 import { type PlantRecord, PlantStatements } from './plant-sql.js';
 import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
@@ -12,6 +13,7 @@ export class PlantsRepository {
   constructor(
     private readonly writer: BatchWriter,
     private readonly statements: PlantStatements,
+    private readonly failures: CreateFailures,
   ) {}
 
   /**
@@ -32,8 +34,10 @@ export class PlantsRepository {
    */
   async createIn(query: Query, plant: PlantRecord): Promise<void> {
     const stored = await this.statements.insertIn(query, plant);
-    const mayBeRepeated = !stored && plant.idempotencyKey !== null;
-    const existingPlant = mayBeRepeated ? await this.statements.findExistingIn(query, plant.id) : undefined;
+    const { triggers } = this.failures;
+    const isUnclear = !stored && (plant.idempotencyKey !== null || triggers.length > 0);
+    const existingPlant = isUnclear ? await this.statements.findExistingIn(query, plant.id) : undefined;
+    if (isUnclear && !existingPlant && triggers.length > 0) throw storageError(await this.failures.explainMissing());
     isNew(plant, { stored, existingPlant });
   }
 
@@ -41,7 +45,9 @@ export class PlantsRepository {
     try {
       return await this.writer.create(plant);
     } catch (error) {
-      throw storageError(error);
+      const failure = storageError(error);
+      if (failure.error === 50000) this.failures.count(error);
+      throw failure;
     }
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database.js';
+import type { CreateFailures } from './create-failures.js';
 import { type PlantRecord, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
@@ -24,7 +25,7 @@ describe(PlantsService.name, () => {
     };
     const settings = { database: { url: '' }, onCreated };
     const repository = { create } as unknown as PlantsRepository;
-    return new PlantsService(repository, statistics, settings, {} as Database, {} as Shards);
+    return new PlantsService(repository, statistics, settings, {} as Database, {} as Shards, {} as CreateFailures);
   }
 
   it.each([

@@ -3,6 +3,7 @@ import { Database } from '../database/database.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { describeFound } from '../util/options.js';
+import { CreateFailures } from './create-failures.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
@@ -68,12 +69,13 @@ export class PlantsService implements OnModuleInit {
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database' | 'onCreated'>,
     private readonly database: Database,
     private readonly shards: Shards,
+    private readonly failures: CreateFailures,
   ) {}
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */
   async onModuleInit(): Promise<void> {
     await assertDatabaseReady(this.database, this.settings.database);
-    await this.shards.start();
+    await Promise.all([this.shards.start(), this.failures.readTriggers()]);
   }
 
   /**
@@ -87,7 +89,7 @@ export class PlantsService implements OnModuleInit {
    *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
    *   - 50000 for any other failure, which is its cause.
    *
-   *   With a transaction the last three are replaced by what the application's driver throws; after the others it can go on.
+   *   With a transaction the last three are replaced by what the application's driver throws, but where a trigger left the plant out; after the others it can go on.
    * @throws TypeError where an option cannot be used
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}, ...others: []): Promise<Plant> {

@@ -3,6 +3,7 @@ import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } f
 import { ApiError } from '../errors/api-error.js';
 import {
   ExistingPlantLookupError,
+  PlantSkippedError,
   StorageOverloadedError,
   StorageTimeoutError,
   StorageUnavailableError,
@@ -48,7 +49,8 @@ export function hasWaited(error: unknown): boolean {
 
 /** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
-  if (error instanceof DatabaseUnreachableError || isOverload(error)) return false;
+  if (error instanceof DatabaseUnreachableError || error instanceof PlantSkippedError || isOverload(error))
+    return false;
   const state = rejection(error);
   return state === undefined || UNDECIDED.test(state);
 }

@@ -8,6 +8,7 @@ import {
 import { DatabaseTimeoutError, DatabaseUnreachableError } from '../database/database.errors.js';
 import { Database, type Query } from '../database/database.js';
 import { BatchWriter } from '../plants/batch-writer.js';
+import { CreateFailures } from '../plants/create-failures.js';
 import type { NewPlant } from '../plants/new-plant.js';
 import { type PlantRecord, PlantStatements } from '../plants/plant-sql.js';
 import { PlantsHealth } from '../plants/plants-health.js';
@@ -145,6 +146,7 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
     { provide: Shards, useValue: {} },
     { provide: PlantsService, useClass: ServiceWithoutDatabase },
     { provide: PlantsHealth, useFactory: (): Pick<PlantsHealth, 'check'> => ({ check: () => Promise.resolve() }) },
+    CreateFailures,
     PlantsRepository,
     PlantsStatistics,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsWithoutDatabase, inject: [PLANTS_MODULE_OPTIONS] },

@@ -6,6 +6,12 @@ export function reasonOf(error: unknown): string {
   return (message ?? String(error)).trim().replace(/\s*\n\s*/g, ' ');
 }
 
+/** What caused a failure in the end, in one line: what PostgreSQL said, for example, which a driver adapter of Prisma's keeps. */
+export function rootReasonOf(error: unknown): string {
+  const { cause, originalMessage } = Object(error) as { cause?: unknown; originalMessage?: string };
+  return cause === undefined ? reasonOf(originalMessage ?? error) : rootReasonOf(cause);
+}
+
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

@@ -166,6 +166,29 @@ const ofMigrations: Fault[] = [
   },
 ];
 
+/** The clients repeat creates with keys meanwhile, and contest ids. */
+const ofTheTable: Fault[] = [
+  ...['', ' CONCURRENTLY'].map((how) => ({
+    name: `REINDEX${how} of the table, for 3 s`,
+    createsAll: true as const,
+    inject: ({ primary }: Cluster) => repeat(3000, 20, () => primary.query(`REINDEX TABLE${how} plants`)),
+  })),
+  {
+    name: 'ALTER TYPE of columns, for 3 s',
+    createsAll: true,
+    inject: ({ primary }) =>
+      repeat(3000, 50, async () => {
+        for (const type of ['varchar(1000)', 'text'])
+          await primary.query(
+            ['name', 'tag', 'idempotency_key']
+              .map((column) => `ALTER TABLE plants ALTER COLUMN ${column} TYPE ${type}`)
+              .join(';'),
+          );
+      }),
+    restore: ({ primary }) => primary.query('ALTER TABLE plants ALTER COLUMN name TYPE text'),
+  },
+];
+
 const ofTheNetwork: Fault[] = [
   {
     name: 'connections lost in the place of an answer, for 2 s',
@@ -315,6 +338,7 @@ export const FAULTS: readonly Fault[] = [
   ...ofProcesses,
   ...ofSessions,
   ...ofMigrations,
+  ...ofTheTable,
   ...ofTheNetwork,
   ...ofTheDisk,
   ...ofServers,

@@ -40,7 +40,7 @@ export interface Comparison {
 /** Clients that create plants on connections that they keep, each one after the other, and write down every answer. */
 export class Load implements AsyncDisposable {
   private readonly plants: SentPlant[] = [];
-  /** With an idempotency key, and of unknown outcome: sent again unchanged. */
+  /** With an idempotency key, and just created or of unknown outcome: sent again unchanged. */
   private readonly repetitions: SentPlant[] = [];
   /** When each 200 arrived. */
   private readonly created: number[] = [];
@@ -122,7 +122,8 @@ export class Load implements AsyncDisposable {
     plant.outcomes.push(outcome);
     if (outcome === 200) this.created.push(performance.now());
     else if (outcome !== 40901) await sleep(PAUSE_MS);
-    if (plant.key !== null && isUnknown(outcome)) this.repetitions.push(plant);
+    const isNew = outcome === 200 && plant.outcomes.length === 1;
+    if (plant.key !== null && (isUnknown(outcome) || isNew)) this.repetitions.push(plant);
     return isOpen && !this.stopping;
   }
 
