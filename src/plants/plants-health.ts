@@ -91,15 +91,15 @@ export class PlantsHealth {
     const table = `${pg.escapeIdentifier(this.database.schema)}.plants`;
     const lockTimeout = Math.min(LOCK_TIMEOUT_MS, Math.ceil(this.database.timeout / 2));
     const text = (blocks: number): string =>
-      `(SELECT string_agg(md5(random()::text), '') FROM generate_series(1, ${blocks}))`;
+      `(SELECT pg_catalog.string_agg(pg_catalog.md5(pg_catalog.random()::text), '') FROM pg_catalog.generate_series(1, ${blocks}))`;
     const row = `BEGIN
-      INSERT INTO ${table} (id, name, tag) SELECT ((random() - 0.5) * 1.8e19)::bigint, ${text(500)}, ${text(55)} ON CONFLICT DO NOTHING;
+      INSERT INTO ${table} (id, name, tag) SELECT ((pg_catalog.random() - 0.5::float8) * 1.8e19::float8)::bigint, ${text(500)}, ${text(55)} ON CONFLICT DO NOTHING;
       RAISE EXCEPTION SQLSTATE 'PLANT';
     EXCEPTION WHEN SQLSTATE 'PLANT' THEN NULL;
     END;`;
     // One statement, which every adapter can send.
     return `DO ${pg.escapeLiteral(`BEGIN
-      PERFORM set_config('lock_timeout', '${lockTimeout}', true), set_config('synchronous_commit', 'local', true);
+      PERFORM pg_catalog.set_config('lock_timeout', '${lockTimeout}', true), pg_catalog.set_config('synchronous_commit', 'local', true);
       INSERT INTO ${table} (${COLUMNS}) SELECT ${COLUMNS} FROM ${table} WHERE false;
       ${insertsRow ? row : ''}
     END`)}`;
