@@ -47,7 +47,7 @@ const NOT_YET = [
   /FROM pg_class\s+JOIN pg_namespace/,
   /(?:TABLE |")_prisma_migrations/,
 ];
-const SLEEP = 'SELECT pg_catalog.pg_sleep(10)';
+const SLEEP = 'SELECT pg_catalog.pg_sleep(60)';
 /** In advice, or sent to the embedded server alone. */
 const NOT_SENT = ['citus_add_node', 'undistribute_table', 'alter_distributed_table', 'pg_database'];
 
@@ -151,7 +151,7 @@ async function useAsGuest(url: string, app: INestApplicationContext): Promise<vo
 
 /** A statement that no answer comes to, so that the server is asked for its session: behind a pooler it has no time limit there. */
 async function loseConnection(database: TestDatabase): Promise<void> {
-  const ours = await Database.open({ url: withParameter(database.url, 'pgbouncer', 'true'), timeout: 50 });
+  const ours = await Database.open({ url: withParameter(database.url, 'pgbouncer', 'true'), timeout: 2000 });
   await rejectionOf(ours.query(SLEEP));
   await until(
     async () => (await database.query(`SELECT FROM pg_stat_activity WHERE query LIKE '% AS working'`)).length > 0,
@@ -280,6 +280,19 @@ describe('The SQL of the store, where the functions and operators of a stranger 
       expect((await pool.query('SHOW search_path')).rows).toEqual([{ search_path: 'hostile, public' }]);
     });
     expect(await database.query('SELECT FROM plants WHERE id BETWEEN 200 AND 202')).toHaveLength(3);
+  });
+
+  // It passes when nothing is in NOT_YET any more.
+  it.failing('should call none of them in a database that was hostile before it was migrated', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    databases.push(database);
+    await createHostileSchema(database, STRANGER, [...ordinary.statements, ...UNSAFE]);
+    const name = new URL(database.url).pathname.slice(1);
+    await database.query(`ALTER DATABASE "${name}" SET search_path = hostile, public`);
+    await migrate(database);
+    await useService(database);
+    await useCommands(database);
+    expect(await database.query('SELECT FROM public.plants')).toHaveLength(6);
   });
 });
 
