@@ -36,7 +36,7 @@ async function missingOwner() {
     const { connectionString } = parseDatabaseUrl(databaseUrl, databasePassword);
     client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, query_timeout: 10_000 });
     await client.connect();
-    const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [user]);
+    const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_roles WHERE rolname = $1::name', [user]);
     return rowCount === 0 ? user : undefined;
   } catch {
     // The command reports what is wrong.

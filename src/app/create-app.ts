@@ -134,6 +134,8 @@ export async function describeStart(app: INestApplication, options: AppOptions):
 }
 
 async function databaseVersion({ query }: Database): Promise<string | undefined> {
-  const rows = await query<{ version: string }>(`SELECT current_setting('server_version') AS version`).catch(() => []);
+  const rows = await query<{ version: string }>(`SELECT pg_catalog.current_setting('server_version') AS version`).catch(
+    () => [],
+  );
   return rows[0]?.version;
 }

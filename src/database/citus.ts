@@ -37,12 +37,13 @@ export class Citus {
   async findShards(): Promise<ShardPlacement[] | undefined> {
     if (!(await this.isInstalled())) return undefined;
     return this.query<ShardPlacement>(
-      `SELECT shardminvalue::float8 AS "minHash", nodename || ':' || nodeport AS node
-       FROM pg_dist_shard
-       JOIN pg_dist_placement USING (shardid)
-       JOIN pg_dist_node USING (groupid)
-       JOIN pg_dist_partition USING (logicalrelid)
-       WHERE logicalrelid = to_regclass($1) AND partmethod = 'h' AND noderole = 'primary' AND shardstate = 1
+      `SELECT shardminvalue::float8 AS "minHash", nodename || ':' || nodeport::text AS node
+       FROM pg_catalog.pg_dist_shard AS shard
+       JOIN pg_catalog.pg_dist_placement USING (shardid)
+       JOIN pg_catalog.pg_dist_node USING (groupid)
+       JOIN pg_catalog.pg_dist_partition AS part ON part.logicalrelid::oid = shard.logicalrelid::oid
+       WHERE part.logicalrelid::oid = pg_catalog.to_regclass($1)::oid AND partmethod = 'h' AND noderole::text = 'primary'
+         AND shardstate = 1
        ORDER BY 1`,
       [this.qualified('plants')],
     );
@@ -52,8 +53,9 @@ export class Citus {
   async findCoordinator(): Promise<string | undefined> {
     if (!(await this.isInstalled())) return undefined;
     const [row] = await this.query<{ node: string | null }>(
-      `SELECT (SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE groupid = 0 AND noderole = 'primary') AS node
-       FROM pg_dist_local_group WHERE groupid <> 0`,
+      `SELECT (SELECT nodename || ':' || nodeport::text FROM pg_catalog.pg_dist_node
+         WHERE groupid = 0 AND noderole::text = 'primary') AS node
+       FROM pg_catalog.pg_dist_local_group WHERE groupid <> 0`,
     );
     return row && (row.node ?? 'its coordinator');
   }
@@ -66,15 +68,15 @@ export class Citus {
     const advice = `plants is distributed, and ${missing} not copied to each node: run plant-store distribute`;
     // This session commits in the shards of its own node, and may differ from the role's other sessions.
     const [own] = await this.query<{ found: string }>(
-      `SELECT format('synchronous_commit is %s in this session: plants could be lost. Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
-         AS found FROM current_setting('synchronous_commit') AS value WHERE value NOT IN ('on', 'remote_apply')`,
+      `SELECT pg_catalog.format('synchronous_commit is %s in this session: plants could be lost. Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
+         AS found FROM pg_catalog.current_setting('synchronous_commit') AS value WHERE value NOT IN ('on', 'remote_apply')`,
     );
     const nodes = this.query<{ found: string; isFault: boolean }>(
-      `SELECT success AS "isFault", format(CASE WHEN success THEN 'synchronous_commit is %s on node %s:%s: plants could be lost. '
+      `SELECT success AS "isFault", pg_catalog.format(CASE WHEN success THEN 'synchronous_commit is %s on node %s:%s: plants could be lost. '
            'Run on the coordinator: ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on'
          ELSE 'synchronous_commit is not known (%s) on node %s:%s' END,
-         result, nodename, nodeport, current_user, current_database()) AS found
-       FROM run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_dist_node USING (nodeid)
+         result, nodename, nodeport, current_user, pg_catalog.current_database()) AS found
+       FROM pg_catalog.run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_catalog.pg_dist_node USING (nodeid)
        WHERE NOT success OR result NOT IN ('on', 'remote_apply')`,
     );
     const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
@@ -96,19 +98,19 @@ export class Citus {
     if (!(await this.isInstalled()))
       throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
     const nodes = await this.query(
-      `SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'`,
+      `SELECT FROM pg_catalog.pg_dist_node WHERE shouldhaveshards AND isactive AND noderole::text = 'primary'`,
     );
     if (nodes.length === 0)
-      throw new Error(`no node may hold shards. Add each worker: SELECT citus_add_node('HOST', 5432)`);
+      throw new Error(`no node may hold shards. Add each worker: SELECT pg_catalog.citus_add_node('HOST', 5432)`);
     const tables = await this.findTables();
     const plants = tables.get('plants');
     const plantsName = pg.escapeLiteral(this.qualified('plants'));
     if (plants && plants.column !== 'id') {
       const found = `plants is distributed by ${plants.column ?? 'no column'}, should be by id`;
-      throw new Error(`${found}. Run SELECT undistribute_table(${plantsName}), and distribute again`);
+      throw new Error(`${found}. Run SELECT pg_catalog.undistribute_table(${plantsName}), and distribute again`);
     }
     if (plants && shards !== undefined && plants.shards !== shards) {
-      const fix = `SELECT alter_distributed_table(${plantsName}, shard_count := ${shards})`;
+      const fix = `SELECT pg_catalog.alter_distributed_table(${plantsName}, shard_count := ${shards})`;
       throw new Error(`plants has ${plants.shards} shards already. To change that, while creates wait: ${fix}`);
     }
     const count = shards ?? 2 * nodes.length;
@@ -118,12 +120,12 @@ export class Citus {
       if (isCopied ? tables.get(table)?.isCopied : plants) continue;
       const qualified = this.qualified(table);
       const name = pg.escapeLiteral(qualified);
-      const distribute = `create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
+      const distribute = `pg_catalog.create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
       // Nobody writes meanwhile, so that the rows that are left are those that were copied.
       await this.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
         LOCK TABLE ${qualified} IN ACCESS EXCLUSIVE MODE;
-        SELECT ${isCopied ? `create_reference_table(${name})` : distribute};
-        SELECT truncate_local_data_after_distributing_table(${name}); COMMIT`);
+        SELECT ${isCopied ? `pg_catalog.create_reference_table(${name})` : distribute};
+        SELECT pg_catalog.truncate_local_data_after_distributing_table(${name}); COMMIT`);
       done.push(isCopied ? `copied ${table} to each node` : `distributed plants over ${count} shards`);
     }
     return done;
@@ -134,10 +136,11 @@ export class Citus {
     if (!(await this.isInstalled())) return new Map();
     const rows = await this.query<Distribution & { name: string }>(
       `SELECT relname::text AS name, partmethod = 'n' AND repmodel = 't' AS "isCopied",
-         CASE WHEN partmethod = 'h' THEN column_to_column_name(logicalrelid, partkey) END AS column,
-         (SELECT count(*)::int FROM pg_dist_shard AS shard WHERE shard.logicalrelid = part.logicalrelid) AS shards
-       FROM pg_dist_partition AS part JOIN pg_class ON pg_class.oid = logicalrelid
-       JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`,
+         CASE WHEN partmethod = 'h' THEN pg_catalog.column_to_column_name(logicalrelid, partkey) END AS column,
+         (SELECT pg_catalog.count(*)::int FROM pg_catalog.pg_dist_shard AS shard
+           WHERE shard.logicalrelid::oid = part.logicalrelid::oid) AS shards
+       FROM pg_catalog.pg_dist_partition AS part JOIN pg_catalog.pg_class ON pg_class.oid = logicalrelid::oid
+       JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`,
       [this.schema],
     );
     return new Map(rows.map((row) => [row.name, row]));
@@ -148,6 +151,6 @@ export class Citus {
   }
 
   private async isInstalled(): Promise<boolean> {
-    return (await this.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
+    return (await this.query(`SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'`)).length > 0;
   }
 }

@@ -19,8 +19,8 @@ const KEEP_ALIVE_DELAY_MS = 5000;
 /** From one inspection of overdue connections to the next. */
 const INSPECT_EVERY_MS = 1000;
 
-const FIND_WORKING_SESSIONS = `SELECT pg_backend_pid() AS own,
-  ARRAY(SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
+const FIND_WORKING_SESSIONS = `SELECT pg_catalog.pg_backend_pid() AS own,
+  ARRAY(SELECT pid FROM pg_catalog.pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
 
 /**
  * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be

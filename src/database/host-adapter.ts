@@ -32,7 +32,7 @@ export function transactional(
     };
     const result = inTransaction(inner, async (transaction) => {
       const left = Math.ceil(Math.max(1, deadline - performance.now()));
-      await transaction.queryRaw(plainQuery(`SELECT set_config('statement_timeout', '${left}', true)`));
+      await transaction.queryRaw(plainQuery(`SELECT pg_catalog.set_config('statement_timeout', '${left}', true)`));
       // The caller has been answered that nothing was sent.
       if (state.isLate) throw timeUp();
       state.isSent = true;

@@ -18,7 +18,8 @@ const DOUBT_MS = 500;
 /** SQLSTATE of PgBouncer where it has no connection to its server. */
 const NO_SERVER = '08P01';
 
-const FIND_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
+const FIND_STATE = `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby",
+  pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
 /** What pg's types leave out of a client. Its options do not serve: a pool makes a client before a host is chosen. */
 type Internals = Readonly<{

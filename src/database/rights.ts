@@ -15,16 +15,17 @@ export const ALL_RIGHTS: Rights = {
 
 // From the catalogue, which every role may read, whatever its rights in the schema. A right on some columns will do.
 const MISSING_GRANTS = `
-  SELECT current_user::text AS role, format('GRANT USAGE ON SCHEMA %I TO %I', nspname, current_user) AS statement
-  FROM pg_namespace
-  WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')
+  SELECT current_user::text AS role,
+    pg_catalog.format('GRANT USAGE ON SCHEMA %I TO %I', nspname, current_user) AS statement
+  FROM pg_catalog.pg_namespace
+  WHERE nspname = $1 AND NOT pg_catalog.has_schema_privilege(oid, 'USAGE')
   UNION ALL
   SELECT current_user::text,
-    format('GRANT %s ON %I.%I TO %I', string_agg(privilege, ', ' ORDER BY position), nspname, relname, current_user)
+    pg_catalog.format('GRANT %s ON %I.%I TO %I', pg_catalog.string_agg(privilege, ', ' ORDER BY position), nspname, relname, current_user)
   FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS needed (name, privilege, position)
-  JOIN pg_class ON relname = name
-  JOIN pg_namespace ON pg_namespace.oid = relnamespace AND nspname = $1
-  WHERE NOT has_any_column_privilege(pg_class.oid, privilege)
+  JOIN pg_catalog.pg_class ON relname = needed.name::name
+  JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace AND nspname = $1
+  WHERE NOT pg_catalog.has_any_column_privilege(pg_class.oid, privilege)
   GROUP BY nspname, relname`;
 
 /** Returns the role that lacks some of these rights, and the statements that grant them; undefined if it has all. */

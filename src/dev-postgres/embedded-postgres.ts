@@ -141,7 +141,7 @@ async function ensureDatabase(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_database WHERE datname = $1', [DATABASE]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
   } finally {
     await client.end();

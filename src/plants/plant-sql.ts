@@ -45,8 +45,8 @@ const LOCK_SHARE = 0.2;
  * Lets the commit of the statement that it is in wait for the disk. Neither a pooler nor a host can be relied on to keep a
  * setting of the session. What waits for more stays.
  */
-const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
-  THEN set_config('synchronous_commit', 'on', true) END`;
+const WAIT_FOR_DISK = `CASE WHEN pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+  THEN pg_catalog.set_config('synchronous_commit', 'on', true) END`;
 
 interface StoredId {
   id: string;
@@ -83,10 +83,11 @@ export class PlantStatements {
       SELECT $1::bigint, $2::bigint, ${values}
       FROM (SELECT ${WAIT_FOR_DISK}) AS setting
       ${returning}`;
-    // In the order of their ids, or two statements could each wait for a row of the other.
+    // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is grammar, and
+    // always the catalogue's.
     this.insertManySql = `${insert}
       SELECT id, $3::bigint + position - 1, ${columns}
-      FROM (SELECT set_config('lock_timeout', $1, true), ${WAIT_FOR_DISK}) AS setting,
+      FROM (SELECT pg_catalog.set_config('lock_timeout', $1, true), ${WAIT_FOR_DISK}) AS setting,
         unnest($2::bigint[], ${arrays}) WITH ORDINALITY AS plant (id, ${columns}, position)
       ORDER BY id, position
       ${returning}`;
@@ -95,7 +96,7 @@ export class PlantStatements {
     // durable as this one: a row can be visible before, after a crash or a wait for a standby that was cancelled.
     const select = `SELECT id::bigint::text, write_id::bigint::text AS "writeId", ${properties} FROM`;
     this.select = Prisma.raw(`
-      ${select} (SELECT ${WAIT_FOR_DISK}, pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
+      ${select} (SELECT ${WAIT_FOR_DISK}, pg_catalog.pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${table}`);
     // A message would be written where the statement arrives, and so would be no fence for the node of the shard.
     this.selectUnfenced = Prisma.raw(`${select} ${table}`);
     // Only as rows of constants does it go to its shard as it is, and is committed there: one with a sub-select, for a setting,

@@ -130,7 +130,7 @@ export class Shards implements OnApplicationShutdown {
 
   private async isHashKnown(): Promise<boolean> {
     const rows = await this.database.query<{ id: string; hash: string }>(
-      'SELECT id::text, hashint8(id)::text AS hash FROM unnest($1::bigint[]) AS id',
+      'SELECT id::text, pg_catalog.hashint8(id)::text AS hash FROM pg_catalog.unnest($1::bigint[]) AS id',
       [SAMPLE_IDS.map(String)],
     );
     return rows.every(({ id, hash }) => hashInt8(BigInt(id)) === Number(hash));

@@ -68,10 +68,10 @@ export class TokenAdminSql {
     let result: T;
     try {
       await this.client.query(
-        `SELECT set_config('synchronous_commit', 'on', true), set_config('statement_timeout', $1, true)`,
+        `SELECT pg_catalog.set_config('synchronous_commit', 'on', true), pg_catalog.set_config('statement_timeout', $1, true)`,
         [String(STATEMENT_TIMEOUT_MS)],
       );
-      await this.client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [
+      await this.client.query('SELECT pg_catalog.pg_advisory_xact_lock($1::int, pg_catalog.hashtext($2))', [
         LOCK_CLASS,
         `${this.schema}\n${name}`,
       ]);

@@ -32,10 +32,11 @@ export type TokenRecordRow = Omit<TokenRecord, Moment> & Readonly<Record<Moment,
 type Moment = 'createdAt' | 'expiresAt' | 'lastUsedAt' | 'revokedAt';
 
 /** The time of a statement, not of its transaction, which may have waited for a lock since it began. */
-export const NOW = 'statement_timestamp()';
+export const NOW = 'pg_catalog.statement_timestamp()';
 const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${NOW} THEN 'expired' ELSE 'valid' END`;
 /** In seconds, whatever form the session gives to dates, and whether or not Date has them; whole milliseconds, as Date has. */
-export const moment = (time: string): string => `EXTRACT(EPOCH FROM date_trunc('milliseconds', ${time}))::float8`;
+export const moment = (time: string): string =>
+  `EXTRACT(EPOCH FROM pg_catalog.date_trunc('milliseconds', ${time}))::float8`;
 
 /** The columns of a row. The id as a number: pg makes a text of a bigint. A row that was written by hand may have no scopes. */
 export const ROW = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",

@@ -83,7 +83,7 @@ export class TokenStore {
     // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
     // transaction, which may have waited for a lock.
     const sql = `SELECT id::float8 AS id, digest, name, COALESCE(scopes, '{}') AS scopes,
-        ((EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp())) * 1000)::float8 AS remaining,
+        (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()))::float8 * 1000::float8 AS remaining,
         revoked_at IS NOT NULL AS "isRevoked"
       FROM ${this.table} WHERE digest = ANY($1::bytea[])`;
     const { isConnected } = this;
@@ -107,7 +107,9 @@ export class TokenStore {
     // Sorted, so that two instances lock the rows in the same order.
     const values = uses
       .toSorted((one, other) => one.id - other.id)
-      .map(({ id, age }) => `(${id}::bigint, now() - ${Math.round(age)} * interval '1 millisecond')`);
+      .map(
+        ({ id, age }) => `(${id}::bigint, pg_catalog.now() - ${Math.round(age)}::float8 * interval '1 millisecond')`,
+      );
     let unused = this.openPool();
     try {
       await unused.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};

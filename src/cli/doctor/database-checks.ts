@@ -53,13 +53,13 @@ const TIMEOUT_MS = 20_000;
 const MAX_CLOCK_DIFFERENCE_MS = 2000;
 
 /** Not every engine that speaks the protocol of PostgreSQL has every setting. */
-const SERVER = `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
-  pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "isReadOnly",
-  current_setting('synchronous_commit', true) AS "synchronousCommit", current_setting('fsync', true) AS fsync,
-  current_setting('full_page_writes', true) AS "fullPageWrites",
-  current_setting('max_connections')::int - COALESCE(current_setting('superuser_reserved_connections', true)::int, 0)
-    - COALESCE(current_setting('reserved_connections', true)::int, 0) AS room,
-  EXTRACT(EPOCH FROM clock_timestamp())::float8 * 1000 AS now`;
+const SERVER = `SELECT pg_catalog.current_setting('server_version') AS version, pg_catalog.current_setting('server_version_num')::int / 10000 AS major,
+  pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  pg_catalog.current_setting('synchronous_commit', true) AS "synchronousCommit", pg_catalog.current_setting('fsync', true) AS fsync,
+  pg_catalog.current_setting('full_page_writes', true) AS "fullPageWrites",
+  pg_catalog.current_setting('max_connections')::int - COALESCE(pg_catalog.current_setting('superuser_reserved_connections', true)::int, 0)
+    - COALESCE(pg_catalog.current_setting('reserved_connections', true)::int, 0) AS room,
+  EXTRACT(EPOCH FROM pg_catalog.clock_timestamp())::float8 * 1000::float8 AS now`;
 
 interface Server {
   readonly version: string;

@@ -21,10 +21,10 @@ const MAX_CELL = 40;
 /** What is shown of a plant in addition to its id. Its `Idempotency-Key` is the business of its client. */
 const FIELDS = [...FIELD_NAMES, 'createdAt', 'createdBy'] as const;
 const COLUMNS = FIELDS.map((field) => `"${columnOf(field)}"`).join(', ');
-const BYTES = FIELD_NAMES.map((name) => `COALESCE(octet_length("${columnOf(name)}"), 0)`).join(' + ');
+const BYTES = FIELD_NAMES.map((name) => `COALESCE(pg_catalog.octet_length("${columnOf(name)}"), 0)`).join(' + ');
 const SHOWN = FIELDS.map((field) => {
   const column = `"${columnOf(field)}"`;
-  return `${field === 'createdAt' ? `replace(replace(${column}::text, ' ', 'T'), '+00', 'Z')` : column} AS "${field}"`;
+  return `${field === 'createdAt' ? `pg_catalog.replace(pg_catalog.replace(${column}::text, ' ', 'T'), '+00', 'Z')` : column} AS "${field}"`;
 }).join(', ');
 /** The state of one moment, without a right to write. The reader of an export may take any time over a page. */
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -61,7 +61,7 @@ function selectPage(query: Query, table: string, limit: number, after?: string):
   return query(
     `SELECT id::text, ${SHOWN}
      FROM (
-       SELECT *, sum(${BYTES}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+       SELECT *, pg_catalog.sum(${BYTES}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
        FROM (SELECT id, ${COLUMNS} FROM ${table} ${where} ORDER BY id LIMIT $1) AS next
      ) AS page
      WHERE COALESCE(bytes_before, 0) < $2
@@ -107,8 +107,8 @@ export async function getPlant({ schema }: PlantOptions, text: string): Promise<
 export async function countPlants({ estimate = false, schema }: PlantOptions): Promise<void> {
   const count = (query: Query, table: string): Promise<{ count: string }[]> =>
     estimate
-      ? query('SELECT reltuples::bigint::text AS count FROM pg_class WHERE oid = $1::regclass', [table])
-      : query(`SELECT count(*)::text FROM ${table}`);
+      ? query('SELECT reltuples::bigint::text AS count FROM pg_catalog.pg_class WHERE oid = $1::regclass::oid', [table])
+      : query(`SELECT pg_catalog.count(*)::text FROM ${table}`);
   // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
   const [row] = await readPlants(schema, count, estimate ? undefined : 0);
   const reason = 'PostgreSQL has not analyzed the table yet, or it is empty or distributed';

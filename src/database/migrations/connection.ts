@@ -91,8 +91,8 @@ export async function acquireMigrationLock(
     await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
       SET ${scope} idle_in_transaction_session_timeout = 0; SET ${scope} lock_timeout = ${timeout}`);
     await query(
-      `SELECT ${lock}(${LOCK_CLASS}::pg_catalog.int4, pg_catalog.hashtext($1::pg_catalog.text)),
-         ${lock}(${PRISMA_LOCK}::pg_catalog.int8)`,
+      `SELECT ${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text)),
+         ${lock}(${PRISMA_LOCK}::int8)`,
       [schema],
     );
   } catch (error) {

@@ -25,12 +25,12 @@ const HISTORY_COLUMNS = `(id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(
 const FIND_COLUMN = `SELECT FROM pg_catalog.pg_attribute AS a
   JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-  WHERE n.nspname = $1::pg_catalog.name AND c.relname = $2::pg_catalog.name AND a.attname = $3::pg_catalog.name`;
+  WHERE n.nspname = $1::name AND c.relname = $2::name AND a.attname = $3::name`;
 // Only roles with its rights may see how long another session's transaction lasts.
-const FIND_HOLDERS = `SELECT DISTINCT h.pid, COALESCE(a.usename::pg_catalog.text, '?') AS role,
-    COALESCE(a.application_name, '?') AS application, COALESCE(pg_catalog.date_part('epoch'::pg_catalog.text,
-      pg_catalog.clock_timestamp() - a.xact_start)::pg_catalog.int4::pg_catalog.text, '?') AS age
-  FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1::pg_catalog.int4)) AS h (pid)
+const FIND_HOLDERS = `SELECT DISTINCT h.pid, COALESCE(a.usename::text, '?') AS role,
+    COALESCE(a.application_name, '?') AS application, COALESCE(pg_catalog.date_part('epoch'::text,
+      pg_catalog.clock_timestamp() - a.xact_start)::int4::text, '?') AS age
+  FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1::int4)) AS h (pid)
   LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid`;
 type Holder = Readonly<{ pid: number; role: string; application: string; age: string }>;
 
@@ -48,7 +48,7 @@ export interface MigrationSession {
 /** Makes the schema and the history that are missing, so that nobody else can from now on. */
 export async function makeHistory(query: Query, schema: string): Promise<void> {
   // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
-  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::pg_catalog.name', [schema])).length === 0)
+  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::name', [schema])).length === 0)
     await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
   if (!(await hasColumn(query, schema, '_prisma_migrations', 'migration_name')))
     await query(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`);
@@ -93,7 +93,7 @@ async function apply(session: MigrationSession, migration: Migration, isBegun: b
   const { schema } = session.database;
   const { name, checksum, makes, sql } = migration;
   const history = historyTable(schema);
-  const [start] = await query<{ time: string }>('SELECT pg_catalog.clock_timestamp()::pg_catalog.text AS time');
+  const [start] = await query<{ time: string }>('SELECT pg_catalog.clock_timestamp()::text AS time');
   if (isBegun) {
     // What was interrupted may still wait for the table.
     if (await hasColumn(query, schema, makes.table))
@@ -101,7 +101,7 @@ async function apply(session: MigrationSession, migration: Migration, isBegun: b
     const isApplied = await hasColumn(query, schema, makes.table, makes.column);
     await query(
       `UPDATE ${history} SET ${isApplied ? 'finished_at' : 'rolled_back_at'} = pg_catalog.clock_timestamp()
-       WHERE migration_name::pg_catalog.text = $1::pg_catalog.text AND finished_at IS NULL AND rolled_back_at IS NULL`,
+       WHERE migration_name::text = $1::text AND finished_at IS NULL AND rolled_back_at IS NULL`,
       [name],
     );
     if (isApplied) return;

@@ -73,7 +73,7 @@ export async function readHistory(query: Query, schema: string): Promise<History
   const table = historyTable(schema);
   // A database that was never migrated has no such table, and perhaps not even the schema.
   const [found] = await query<{ oid: unknown }>(
-    'SELECT pg_catalog.to_regclass($1::pg_catalog.text)::pg_catalog.oid AS oid',
+    'SELECT pg_catalog.to_regclass($1::text)::oid AS oid',
     [table],
   );
   if (found?.oid == null) return [];
@@ -131,13 +131,13 @@ const MAX_TABLES_SHOWN = 3;
  */
 export async function assertNoForeignTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
-    `SELECT c.relname::pg_catalog.text AS name
+    `SELECT c.relname::text AS name
      FROM pg_catalog.pg_class AS c
      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-     WHERE n.nspname = $1::pg_catalog.name AND c.relkind = 'r'::pg_catalog."char" AND NOT EXISTS (
+     WHERE n.nspname = $1::name AND c.relkind = 'r'::"char" AND NOT EXISTS (
        SELECT FROM pg_catalog.pg_depend AS d
-       WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid AND d.objid = c.oid
-         AND d.deptype = 'e'::pg_catalog."char")
+       WHERE d.classid = 'pg_catalog.pg_class'::regclass::oid AND d.objid = c.oid
+         AND d.deptype = 'e'::"char")
      ORDER BY c.relname`,
     [schema],
   );

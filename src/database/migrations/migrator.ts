@@ -65,7 +65,7 @@ export class Migrator {
   /** Ends a `migrate()` that runs, with its statement on the server. */
   async cancel(): Promise<void> {
     const { session } = this;
-    const end = 'SELECT pg_catalog.pg_terminate_backend($1::pg_catalog.int4)';
+    const end = 'SELECT pg_catalog.pg_terminate_backend($1::int4)';
     if (session !== undefined) await withConnection(this.database, (query) => query(end, [String(session)]));
   }
 
@@ -164,7 +164,7 @@ export class Migrator {
   private async grantRights(query: Query): Promise<void> {
     const { grantTo } = this.settings;
     const role = `SELECT FROM pg_catalog.pg_roles
-      WHERE rolname = $1::pg_catalog.name AND rolname <> current_user::pg_catalog.name`;
+      WHERE rolname = $1::name AND rolname <> current_user::name`;
     if (grantTo === undefined || (await query(role, [grantTo])).length === 0) return;
     const [grantee, schema] = [grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
     const grants = [
@@ -213,7 +213,7 @@ async function assertNodes(query: Query, { schema, place }: { schema: string; pl
 
 async function nameOf({ query }: Database): Promise<string> {
   try {
-    const [row] = await query<{ name: string }>('SELECT pg_catalog.current_database()::pg_catalog.text AS name');
+    const [row] = await query<{ name: string }>('SELECT pg_catalog.current_database()::text AS name');
     return row?.name ?? '';
   } catch (cause) {
     const message = `cannot connect to the database that PlantsModule borrows from the host: ${rootReason(cause)}`;
