@@ -72,16 +72,18 @@ async function migrate({ url }: TestDatabase): Promise<void> {
 }
 
 /** A migration that has to wait for a reader: it gives up, and then is ended. */
-async function migrateBehindReader({ url, query }: TestDatabase): Promise<void> {
-  const reader = new pg.Client(url);
+async function migrateBehindReader(database: TestDatabase): Promise<void> {
+  const reader = new pg.Client(database.url);
   await reader.connect();
   await reader.query('BEGIN; SELECT FROM plants');
   const others = { '29990101000000_height': 'ALTER TABLE plants ADD COLUMN height INT' };
-  const migrator = new MigratorWith({ url, lockWait: 0 }, others);
+  const migrator = new MigratorWith({ url: database.url, lockWait: 0 }, others);
   expect(await rejectionOf(migrator.migrate())).toMatchObject({ code: 'locked' });
   const ended = rejectionOf(migrator.migrate());
   await until(
-    async () => (await query(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass::oid`)).length > 0,
+    async () =>
+      (await database.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass::oid`)).length >
+      0,
   );
   await migrator.cancel();
   expect(await ended).toMatchObject({ code: 'failed' });
