@@ -79,6 +79,12 @@ describe('The log of requests', () => {
         requestHead(`GET /plants/${TOKEN}/${WRONG} HTTP/1.1`),
         { path: '/plants/[access token]/[access token]' },
       ],
+      [
+        'tokens in the path in percent codes',
+        requestHead(`GET /plants/${percentCoded(TOKEN)}/${percentCoded(WRONG)} HTTP/1.1`),
+        { path: '/plants/[access token]/[access token]' },
+      ],
+      ['other percent codes', requestHead('GET /plants/%41%20%zz HTTP/1.1'), { path: expect.stringContaining('%') }],
       ['a JWT in the path', requestHead(`GET /plants/${JWT} HTTP/1.1`), { path: '/plants/[access token]' }],
       ['a whole URL', requestHead(`GET http://me:secret@host/trees?a HTTP/1.1`), { path: '/trees' }],
       ['a long path', requestHead(`GET /${'x'.repeat(3000)} HTTP/1.1`), { path: `/${'x'.repeat(198)}…` }],
@@ -183,3 +189,8 @@ describe('The log of requests', () => {
     }
   });
 });
+
+/** With a code in place of each letter that is the first of its kind. */
+function percentCoded(text: string): string {
+  return text.replace(/[aet]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+}

@@ -102,6 +102,23 @@ describeInBrowser('Swagger UI', () => {
     expect(ui.complaints).toEqual([]);
   });
 
+  it.each(['/docs?url=%', '/docs/?x/', '/docs?configUrl=%&a/b', '/docs/'])(
+    'should take the token out of the address at %s',
+    async (path) => {
+      const ui = await open(`${path}#token=${TOKEN}`);
+      expect(await ui.page.evaluate('location.href')).toMatch(/\/docs\/?$/);
+      await ui.tryItOut();
+      await ui.execute();
+      await ui.answer(200, '"Rose"');
+      expect(ui.complaints).toEqual([]);
+    },
+  );
+
+  it('should not share its window with pages of others', async () => {
+    const response = await fetch(`http://127.0.0.1:${store.port}/docs`);
+    expect(response.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+  });
+
   it('should say how to get a token where it has none, and keep what is typed in until it is removed', async () => {
     const ui = await open();
     expect(await ui.hint.innerText()).toContain('plant-store token create NAME');

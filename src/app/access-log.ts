@@ -17,6 +17,8 @@ import type { ServiceLogger } from './service-logger.js';
 
 const CONTEXT = 'Request';
 const MAX_PATH_LENGTH = 200;
+/** Of a character of ASCII. */
+const PERCENT_CODE = /%([0-7][0-9a-f])/gi;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/]*/;
 
 type AccessLogOptions = Pick<Environment, 'logRequests' | 'logFormat' | 'accessTokens'>;
@@ -89,11 +91,17 @@ export class AccessLog implements RequestObserver {
     const target = request.originalUrl ?? request.url ?? '';
     if (target === this.target) return this.path;
     const [path = ''] = target.replace(SCHEME_AND_HOST, '').split('?', 1);
-    const known = this.options.accessTokens.filter((token) => path.includes(token));
-    const safe = known.reduce((text, token) => text.replaceAll(token, '[access token]'), withoutTokens(path));
+    const plain = path.replace(PERCENT_CODE, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    const masked = this.withoutTokens(plain);
+    const safe = masked === plain ? path : masked;
     const shown = escapeControls(safe.length > MAX_PATH_LENGTH ? `${safe.slice(0, MAX_PATH_LENGTH - 1)}…` : safe);
     this.target = target;
     return (this.path = target === '' ? '' : field('path', shown));
+  }
+
+  private withoutTokens(path: string): string {
+    const known = this.options.accessTokens.filter((token) => path.includes(token));
+    return known.reduce((text, token) => text.replaceAll(token, '[access token]'), withoutTokens(path));
   }
 }
 

@@ -83,11 +83,16 @@ export class Database implements OnApplicationShutdown {
   /** Runs one statement. The tables' names have to be qualified: the connection may have any `search_path`. */
   readonly query: Query = async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
     const argTypes = values.map((value) => (Array.isArray(value) ? TEXTS : TEXT));
+    const query = { sql, args: values, argTypes };
     const { columnNames, rows } = await this.adapter
-      .queryRaw({ sql, args: values, argTypes })
+      .queryRaw(query)
       .catch((error: unknown) => {
         this.isShort ||= OUT_OF_RESOURCES.test(sqlStateOf(error) ?? '');
         throw error;
+      })
+      .finally(() => {
+        // Prisma keeps the last hundred queries for a report of its own: with a megabyte of values each, they would fill the memory.
+        query.args = [];
       });
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };

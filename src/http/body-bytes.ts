@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { quote } from '../util/text.js';
 import {
@@ -190,7 +191,15 @@ function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<
   });
 }
 
-const MAX_BODIES_BYTES = 256 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+/** Without what the service itself takes, measured. */
+const heapBytes = getHeapStatistics().heap_size_limit - 64 * MEBIBYTE;
+/** 0 or a huge number where there is no limit. */
+const containerBytes = process.constrainedMemory() || Infinity;
+/** The memory of all bodies together: each is copied several times until its plant is stored. */
+export const MAX_BODIES_BYTES = Math.floor(
+  Math.max(MEBIBYTE, Math.min(256 * MEBIBYTE, heapBytes / 8, containerBytes / 8)),
+);
 /** A smaller body need not be counted: all that can wait take little. */
 export const MIN_COUNTED_BYTES = 16 * 1024;
 /** The memory of all bodies in this process. */

@@ -37,6 +37,15 @@ describe(parseExactJson.name, () => {
     expect(parseExactJson(text)).toEqual(value);
   });
 
+  it('should tell a key of digits from the same with a quotation mark', () => {
+    expect(parseExactJson('{"5": 1, "\\"5": 2, "": 3}')).toEqual({
+      5: new JsonNumber('1'),
+      '"5': new JsonNumber('2'),
+      '': new JsonNumber('3'),
+    });
+    expect(() => parseExactJson('{"5": 1, "6": 2, "\\u0035": 3}')).toThrow('the key "5" is repeated');
+  });
+
   it('should treat no key as special', () => {
     const parsed = parseExactJson('{"__proto__": 1, "constructor": 2, "toString": 3}');
     expect(Object.keys(parsed as object)).toEqual(['__proto__', 'constructor', 'toString']);

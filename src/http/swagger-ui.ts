@@ -14,6 +14,8 @@ import { plantStorePlugin } from './swagger-ui-plugin.js';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
+/** Some queries stop Swagger UI before it takes a token out of the address. A browser that is sent on keeps the fragment. */
+const WITH_QUERY = new RegExp(`^${PAGE}(/?)\\?`);
 
 /** A user types a token into this page: it runs no script but its own, and connects to the store alone. */
 const HEADERS = {
@@ -27,6 +29,7 @@ const HEADERS = {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-cache',
@@ -56,13 +59,15 @@ const FILES = [
 
 /** Serves Swagger UI at `/docs` and the document at `/openapi.json`, both without a credential: a browser must open them. */
 export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): void {
-  app.use([PAGE, DOCUMENT], (request: IncomingMessage, response: ServerResponse, next: () => void) => {
+  const adapter = app.getHttpAdapter();
+  app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: () => void) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     discardBody(request, response);
-    next();
+    const [, slash] = WITH_QUERY.exec(request.originalUrl) ?? [];
+    if (slash === undefined) next();
+    else adapter.redirect(response, HttpStatus.FOUND, slash ? './' : `.${PAGE}`);
   });
   // Nest would serve a page there that looks for its parts in the wrong folder.
-  const adapter = app.getHttpAdapter();
   adapter.get(`${PAGE}/index.html`, (_request: IncomingMessage, response: ServerResponse) => {
     adapter.redirect(response, HttpStatus.FOUND, './');
   });

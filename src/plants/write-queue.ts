@@ -1,4 +1,5 @@
 import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { activeSpan } from '../tracing/statement-spans.js';
 import { type PlantRecord, sizeOf } from './plant-sql.js';
 import { WriteQueueFullError } from './plants.errors.js';
@@ -68,8 +69,8 @@ export class PendingCreate {
 export const MAX_BATCH_PLANTS = 500;
 /** Characters of the plants in one statement; a longer plant has a statement to itself. */
 const MAX_BATCH_CHARACTERS = 2 ** 20;
-/** Characters of the plants that wait, however few plants they are. */
-const MAX_WAITING_CHARACTERS = 2 ** 26;
+/** Characters of the plants that wait, however few plants they are, at two bytes each and twice: in the queue and in a statement. */
+const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 
 /** Creates that wait for a statement: for each shard, those of its plants in the order of their arrival. */
 export class WriteQueue {

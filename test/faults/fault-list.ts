@@ -95,6 +95,26 @@ const ofProcesses: Fault[] = [
   })),
 ];
 
+const ofMemory: Fault[] = [
+  {
+    name: 'heap of 128 MB, 64 clients with large bodies for 5 s',
+    answersAll: true,
+    prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
+    async inject({ service }) {
+      // Two bytes a character in memory. Ids below those of the probes: the load's own are positive.
+      let id = -1_000_000_000;
+      const name = `${'x'.repeat(1_000_000)}ж`;
+      const end = performance.now() + 5000;
+      const post = async (): Promise<void> => {
+        while (performance.now() < end) await service.post(JSON.stringify({ id: --id, name }));
+      };
+      await Promise.all(Array.from({ length: 64 }, post));
+      if (!service.isRunning) throw new Error('The service has ended.');
+    },
+    cleanup: (cluster) => cluster.restartService(),
+  },
+];
+
 const ofSessions: Fault[] = [
   {
     name: 'sessions terminated, for 2 s',
@@ -336,6 +356,7 @@ const ofServers: Fault[] = [
 
 export const FAULTS: readonly Fault[] = [
   ...ofProcesses,
+  ...ofMemory,
   ...ofSessions,
   ...ofMigrations,
   ...ofTheTable,

@@ -14,6 +14,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** What Node.js runs: this package's command line, as built into dist/, unless given. */
   script?: string;
+  /** The Node.js that runs it: the one of the tests, unless given. */
+  node?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;
   /** How many descriptors it may have (`ulimit -n`). */
@@ -40,13 +42,14 @@ export class PlantStoreProcess implements AsyncDisposable {
       variables = {},
       cwd = tmpdir(),
       script = MAIN,
+      node = process.execPath,
       detached = false,
       descriptors,
       terminal = false,
     }: ProcessOptions = {},
   ) {
     const { PATH, HOME } = process.env;
-    const command = [process.execPath, script, ...args];
+    const command = [node, script, ...args];
     if (descriptors !== undefined) command.unshift('sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`);
     if (terminal) command.splice(0, Infinity, 'script', '-qec', `exec ${command.map(quoted).join(' ')}`, '/dev/null');
     const [file = '', ...rest] = command;

@@ -12,7 +12,7 @@ import { MalformedRequestError } from '../http.errors.js';
 import { headerValues, sendError } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
 import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
-import { inTurn } from './pipelining.js';
+import { inTurn, watchConnections } from './pipelining.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
@@ -42,6 +42,7 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
   server.maxHeadersCount = 0;
+  watchConnections(server);
   const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
     // What follows on the connection may be a part of this request, and not the next one that it looks like.
     lingerOnClose(request.socket);

@@ -1,22 +1,37 @@
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLingering } from './connection-close.js';
+import { countSmallChunks, expectsSmallChunks, takeTurn, watchChunks } from './small-chunks.js';
 
-/** What is known of a connection on which a request has come. */
 interface Connection {
   /** The response to the last request that was parsed. Answers go out in order, so this one comes after all others. */
-  last: ServerResponse;
+  last: ServerResponse | undefined;
   /** Requests that were parsed. */
   parsed: number;
   /** Of these, the ones that wait until the connection is free for their answers. */
   waiting: number;
   /** When reading went on, in milliseconds of `performance.now()`; undefined while Node reads the connection by itself. */
   resumedAt: number | undefined;
+  /** Whether the body of the last request comes in small chunks. */
+  hasSmallChunks: boolean;
 }
 
 const connections = new WeakMap<Socket, Connection>();
+/** The connections that Node reads by itself. */
+const unwatched = new Map<Socket, Connection>();
 /** The connections that end with the last request that was parsed. */
 const ending = new WeakSet<Socket>();
+
+/** Knows the connections of a server. */
+export function watchConnections(server: Server): void {
+  server.on('connection', (socket) => {
+    const connection = { last: undefined, parsed: 0, waiting: 0, resumedAt: undefined, hasSmallChunks: false };
+    connections.set(socket, connection);
+    unwatched.set(socket, connection);
+    socket.once('close', () => unwatched.delete(socket));
+    if (expectsSmallChunks()) takeOver(socket, connection);
+  });
+}
 
 export function lastResponse(socket: Socket): ServerResponse | undefined {
   return connections.get(socket)?.last;
@@ -39,7 +54,7 @@ export function readingMs(socket: Socket): number {
   return waiting > 0 ? 0 : performance.now() - resumedAt;
 }
 
-/** Bytes that are parsed before it is looked whether a request waits. */
+/** Bytes that are parsed before it is looked whether a request waits, or small chunks have used up their share. */
 const SLICE_BYTES = 1024;
 /** Requests of all connections that may wait, at some 2 KB each: beyond it, a connection with more than a few of them is closed. */
 const MAX_WAITING = 20_000;
@@ -54,17 +69,25 @@ const begun = new Set<Socket>();
  * connection goes away meanwhile is never begun.
  */
 export function inTurn(response: ServerResponse, begin: () => void): void {
-  const { socket } = response.req;
-  const connection = connections.get(socket) ?? { last: response, parsed: 0, waiting: 0, resumedAt: undefined };
-  if (connection.parsed === 0) connections.set(socket, connection);
+  const { socket, headers } = response.req;
+  const connection = connections.get(socket);
+  if (!connection) throw new Error('The connections of this server are not watched.');
   connection.last = response;
   connection.parsed += 1;
+  connection.hasSmallChunks = false;
+  if (headers['transfer-encoding'] !== undefined) {
+    watchChunks(response.req, () => {
+      connection.hasSmallChunks = true;
+      // Not this one alone: what Node reads by itself, 10,000 chunks at a time, could come on all at once.
+      for (const one of unwatched) takeOver(...one);
+    });
+  }
   // Node gives all others a turn only when it has parsed what it has read: thousands of requests that may be answered by then.
   if (response.socket && !begun.has(socket)) {
     start(socket, begin);
     return;
   }
-  if (connection.resumedAt === undefined) takeOver(socket, connection);
+  takeOver(socket, connection);
   connection.waiting += 1;
   allWaiting += 1;
   if (allWaiting > MAX_WAITING && connection.waiting > FEW_WAITING) socket.destroy();
@@ -74,7 +97,7 @@ export function inTurn(response: ServerResponse, begin: () => void): void {
       connection.waiting -= 1;
       allWaiting -= 1;
       start(socket, begin);
-      if (connection.waiting > 0 || (ending.has(socket) && connection.last.req.complete)) return;
+      if (connection.waiting > 0 || (ending.has(socket) && connection.last?.req.complete)) return;
       connection.resumedAt = performance.now();
       socket.resume();
     });
@@ -95,6 +118,7 @@ function start(socket: Socket, begin: () => void): void {
 
 /** Node's parser reads the connection by itself, 64 KiB at a time, and cannot be stopped between two requests. Here it can. */
 function takeOver(socket: Socket, connection: Connection): void {
+  if (!unwatched.delete(socket)) return;
   connection.resumedAt = -Infinity;
   socket.once('close', () => {
     allWaiting -= connection.waiting;
@@ -106,7 +130,10 @@ function takeOver(socket: Socket, connection: Connection): void {
     // A request whose body is not taken pauses the connection too.
     while (next < bytes.length && connection.waiting === 0 && !socket.isPaused()) {
       if (socket.destroyed || isLingering(socket)) return;
+      if (connection.hasSmallChunks && !takeTurn(socket)) break;
+      const begunAt = performance.now();
       parse(bytes.subarray(next, (next += SLICE_BYTES)));
+      if (connection.hasSmallChunks) countSmallChunks(begunAt);
     }
     if (connection.waiting > 0) socket.pause();
     if (next < bytes.length) socket.unshift(bytes.subarray(next));
