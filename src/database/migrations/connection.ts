@@ -90,18 +90,12 @@ export async function acquireMigrationLock(
     // A role's own limit of idle transactions must not end one that lets creates go on.
     await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
       SET ${scope} idle_in_transaction_session_timeout = 0; SET ${scope} lock_timeout = ${timeout}`);
-    await query(
-      `SELECT ${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text)),
-         ${lock}(${PRISMA_LOCK}::int8)`,
-      [schema],
-    );
+    const own = `${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text))`;
+    await query(`SELECT ${own}, ${lock}(${PRISMA_LOCK}::int8)`, [schema]);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new MigrationError(
-      'locked',
-      `another process is migrating schema ${schema} and has not finished within ${timeout} ms: ` +
-        'let it finish, or end its connection if it hangs, and try again',
-      { cause: error },
-    );
+    const found = `another process is migrating schema ${schema} and has not finished within ${timeout} ms`;
+    const advice = 'let it finish, or end its connection if it hangs, and try again';
+    throw new MigrationError('locked', `${found}: ${advice}`, { cause: error });
   }
 }
