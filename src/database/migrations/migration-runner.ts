@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { plainName, reasonOf } from '../../util/text.js';
+import { LOCK_TIMEOUT_MS } from '../citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
-/** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
-const LOCK_TIMEOUT_MS = 2000;
 /** Between two waits, for creates to go on. */
 const PAUSE_MS = 2000;
 /** After it, what a statement waits for is no create that ends by itself. */
