@@ -21,11 +21,8 @@ const TRACING = Symbol('TRACING');
 export class AppModule {
   /** @param tracing stops with the application, once the last requests are answered */
   static forRoot(options: AppOptions, clients: ClientStatistics, tracing?: OnApplicationShutdown): DynamicModule {
-    const database = {
-      url: options.databaseUrl,
-      password: options.databasePassword,
-      timeout: options.storageTimeout,
-    };
+    const { databaseUrl: url, databasePassword: password, storageTimeout: timeout } = options;
+    const database = { url, password, timeout };
     const auth = AuthModule.forRoot({
       accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
       issuedTokens: database,

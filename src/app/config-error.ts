@@ -29,12 +29,6 @@ export async function findListenError(prefix: Prefix, host: string, port: number
   }
 }
 
-/** One error for both, if both are faults of the configuration. */
-export function withFaultsOf(first: Error | undefined, error: Error): Error {
-  if (!(first instanceof ConfigurationError && error instanceof ConfigurationError)) return error;
-  return new ConfigurationError([...first.faults, ...error.faults], { cause: error });
-}
-
 /** Translates what a server's `listen` failed with into a fault of HOST or PORT, whose names may have a prefix. */
 export function listenError(cause: unknown, prefix: Prefix, host: string, port: number): Error {
   const { code } = cause as NodeJS.ErrnoException;

@@ -148,25 +148,6 @@ export function Word(meanings: Record<string, unknown>): PropertyDecorator {
   );
 }
 
-/** What is switched on or off. */
-export function OnOrOff(): PropertyDecorator {
-  return Word({ on: true, off: false, true: true, false: false, '1': true, '0': false });
-}
-
-/** The minimum level of the log, by the names of Nest and by those that are usual elsewhere. */
-export function LogLevelName(): PropertyDecorator {
-  return Word({
-    fatal: 'fatal',
-    error: 'error',
-    warn: 'warn',
-    info: 'log',
-    log: 'log',
-    debug: 'debug',
-    trace: 'verbose',
-    verbose: 'verbose',
-  });
-}
-
 /** A secret that white space around it is no part of. */
 export function Trimmed(): PropertyDecorator {
   return Read((text) => text.trim());

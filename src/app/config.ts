@@ -16,8 +16,6 @@ import {
   findVariable,
   Host,
   HostNames,
-  LogLevelName,
-  OnOrOff,
   readVariable,
   Texts,
   Trimmed,
@@ -223,7 +221,16 @@ export class Environment {
   maxConnections = 10_000;
 
   @Variable('LOG_LEVEL', 'Minimum log level: fatal, error, warn, info, debug or trace.', { default: 'info' })
-  @LogLevelName()
+  @Word({
+    fatal: 'fatal',
+    error: 'error',
+    warn: 'warn',
+    info: 'log',
+    log: 'log',
+    debug: 'debug',
+    trace: 'verbose',
+    verbose: 'verbose',
+  } satisfies Record<string, LogLevel>)
   logLevel: LogLevel = 'log';
 
   @Variable('LOG_FORMAT', 'Format of the log: json, or pretty, which is the default on a terminal.', {
@@ -240,7 +247,7 @@ export class Environment {
   logRequests: 'off' | 'failures' | 'all' = 'failures';
 
   @Variable('DOCS', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', { default: 'on' })
-  @OnOrOff()
+  @Word({ on: true, off: false, true: true, false: false, '1': true, '0': false })
   docs = true;
 
   @Variable('CORS_ORIGINS', 'Origins of web pages that may call the service, separated by commas; none by default.')

@@ -18,7 +18,7 @@ import {
 import { packageVersion } from '../util/package-files.cjs';
 import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
-import { findListenError, listenError, withFaultsOf } from './config-error.js';
+import { ConfigurationError, findListenError, listenError } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
 import { prepareTracing } from './tracing.js';
@@ -34,7 +34,9 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
     if (!(error instanceof ManagementListenError)) throw listenError(error, '', host, port);
     const fault = listenError(error.cause, 'MANAGEMENT_', managementHost, managementPort);
     // The management listener opens first; the other port may be taken, too.
-    throw withFaultsOf(await findListenError('', host, port), fault);
+    const other = await findListenError('', host, port);
+    if (!(other instanceof ConfigurationError && fault instanceof ConfigurationError)) throw fault;
+    throw new ConfigurationError([...other.faults, ...fault.faults], { cause: fault });
   }
   return app;
 }
@@ -134,8 +136,7 @@ export async function describeStart(app: INestApplication, options: AppOptions):
 }
 
 async function databaseVersion({ query }: Database): Promise<string | undefined> {
-  const rows = await query<{ version: string }>(`SELECT pg_catalog.current_setting('server_version') AS version`).catch(
-    () => [],
-  );
+  const sql = `SELECT pg_catalog.current_setting('server_version') AS version`;
+  const rows = await query<{ version: string }>(sql).catch(() => []);
   return rows[0]?.version;
 }

@@ -172,15 +172,12 @@ export async function runCommandLine(args: string[]): Promise<number> {
     return 0;
   } catch (error) {
     const misused = error instanceof UsageError;
-    const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : await failureText(error);
+    // Output is loaded only here: it loads the database driver.
+    const text = misused
+      ? `plant-store: ${error.message}\n\n${error.usage}`
+      : (await import('./output.js')).describeFailure(error);
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
     return misused ? USAGE_FAULT : FAILURE;
   }
-}
-
-async function failureText(error: unknown): Promise<string> {
-  // Loaded only here: it loads the database driver.
-  const { describeFailure } = await import('./output.js');
-  return describeFailure(error);
 }

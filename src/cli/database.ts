@@ -6,7 +6,6 @@ import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { schemaFaults } from '../database/database.options.js';
-import { MIGRATIONS } from '../database/generated/migrations.js';
 import { withConnection } from '../database/migrations/connection.js';
 import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
 import type { Rights } from '../database/rights.js';
@@ -31,8 +30,6 @@ export interface OpenDatabase {
   readonly client: pg.Client;
   readonly query: Query;
   readonly database: DatabaseUrl;
-  /** The schema and its database, for people. */
-  readonly place: string;
   /** Rejects with a MigrationError unless the schema has the tables of this build, and the role has these rights. */
   readonly assertTables: (rights?: Rights) => Promise<void>;
 }
@@ -64,22 +61,14 @@ export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): 
 
 /** Runs `work` on a connection to a database. @throws MigrationError if it can't be reached, or refuses a statement */
 export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): Promise<T> {
-  const { url, password, schema: given, signal, timeout = STATEMENT_TIMEOUT_MS } = address;
-  const database = parseDatabaseUrl(url, password, given);
-  const { schema, description } = database;
-  const place = `schema ${schema} of database ${description}`;
+  const { url, password, schema, signal, timeout = STATEMENT_TIMEOUT_MS } = address;
+  const database = parseDatabaseUrl(url, password, schema);
   const connected = async (query: Query, client: pg.Client): Promise<T> => {
     try {
-      return await work({
-        client,
-        query,
-        database,
-        place,
-        assertTables: (rights) => assertTables(query, { schema, place }, MIGRATIONS, rights),
-      });
+      return await work({ client, query, database, assertTables: (rights) => assertTables(query, database, rights) });
     } catch (error) {
       if (isExplained(error)) throw error;
-      throw new MigrationError('refused', `${place}: ${reasonOf(error)}`, { cause: error });
+      throw new MigrationError('refused', `${database.place}: ${reasonOf(error)}`, { cause: error });
     }
   };
   return withConnection(database, connected, { timeout, signal });

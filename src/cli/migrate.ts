@@ -7,11 +7,10 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
-type SharedOptions = Readonly<{ schema?: string; 'trust-owner'?: string[] }>;
-type MigrateOptions = SharedOptions & Readonly<{ 'lock-wait'?: string }>;
+type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string; shards?: string }>;
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
-export async function migrate({ 'lock-wait': lockWait = '60', ...options }: MigrateOptions): Promise<void> {
+export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Options): Promise<void> {
   if (!/^\d{1,4}$/.test(lockWait))
     throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
   const migrator = new Migrator({ ...migrationOptions(options), lockWait: Number(lockWait) * 1000 });
@@ -24,12 +23,8 @@ export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Migr
   console.log(`${migrator.place}: ${result}`);
 }
 
-interface DistributeOptions extends SharedOptions {
-  readonly shards?: string;
-}
-
 /** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
-export async function distribute({ shards, ...options }: DistributeOptions): Promise<void> {
+export async function distribute({ shards, ...options }: Options): Promise<void> {
   if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
     throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
   const migrator = new Migrator(migrationOptions(options));
@@ -39,7 +34,7 @@ export async function distribute({ shards, ...options }: DistributeOptions): Pro
 }
 
 /** The database of the environment, as the owner of its tables. */
-function migrationOptions({ schema, 'trust-owner': trustOwners }: SharedOptions): MigratorOptions {
+function migrationOptions({ schema, 'trust-owner': trustOwners }: Options): MigratorOptions {
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
     process.env,
   );
@@ -49,9 +44,8 @@ function migrationOptions({ schema, 'trust-owner': trustOwners }: SharedOptions)
       ? { url: databaseUrl, password: databasePassword }
       : { url: migrationDatabaseUrl, password: migrationDatabasePassword, grantTo: service?.user };
   const faults = schemaFaults('--schema', schema);
-  if (url === undefined) {
+  if (url === undefined)
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
-  }
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
   return { url, ...others, trustOwners, schema: schema ?? service?.schema };
 }

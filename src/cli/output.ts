@@ -28,12 +28,11 @@ export function write(text: string): Promise<void> {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
     process.stdout.write(text, (error) => {
-      if (error) {
-        reject(error);
-        return;
+      if (error) reject(error);
+      else {
+        process.stdout.off('error', reject);
+        resolve();
       }
-      process.stdout.off('error', reject);
-      resolve();
     });
   });
 }

@@ -16,7 +16,7 @@ const COPIED = ['access_tokens', '_prisma_migrations'];
 /** Limit of a question to all nodes, of which one may be silent. */
 const NODES_TIMEOUT_MS = 5000;
 /** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
-const LOCK_TIMEOUT_MS = 2000;
+export const LOCK_TIMEOUT_MS = 2000;
 
 /** How a table is spread over the nodes. */
 interface Distribution {

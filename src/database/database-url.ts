@@ -29,6 +29,8 @@ export interface DatabaseUrl {
   readonly isPooled: boolean;
   /** For people: database, hosts, ports and user, never the password. */
   readonly description: string;
+  /** For people: the schema and its database. */
+  readonly place: string;
   /** About parameters that have no effect or are missing. They hold no value of the URL. */
   readonly warnings: readonly string[];
 }
@@ -96,6 +98,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   if (!isPooled) selectSchema(parameters, effectiveSchema);
 
   const database = decode(parsed.pathname.slice(1)) || user;
+  const description = `${database} at ${hosts.map(nameOfHost).join()}${user && ` as ${user}`}`;
   return {
     connectionString: parsed.href,
     hosts,
@@ -104,7 +107,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
     user,
     keepsStatements,
     isPooled,
-    description: `${database} at ${hosts.map(nameOfHost).join()}${user && ` as ${user}`}`,
+    description,
+    place: `schema ${effectiveSchema} of database ${description}`,
     warnings,
   };
 }

@@ -28,15 +28,13 @@ interface EmbeddedPostgresOptions {
 export class EmbeddedPostgres {
   /** Resolves if it has ended by itself too often, or does not start again. */
   readonly failed: Promise<EmbeddedPostgresError>;
-  /** Resolves to why it could not be started again. */
-  private starting: Promise<string | undefined> = Promise.resolve(undefined);
   private stopping: Promise<void> | undefined;
 
   private constructor(
     /** With the password. */
     readonly url: string,
     private readonly home: ServerHome,
-    private postmaster: Postmaster,
+    private postmaster: Promise<Postmaster>,
     private readonly lock: FolderLock,
     /** Receives, line by line, what a user should know. */
     public log: (line: string) => void,
@@ -70,7 +68,7 @@ export class EmbeddedPostgres {
         const { port } = postmaster;
         await ensureDatabase(serverUrl(password, port, 'postgres'));
         const restart = (): Promise<Postmaster> => Postmaster.start(home, binaries, { ...settings, port });
-        return new EmbeddedPostgres(serverUrl(password, port), home, postmaster, lock, log, restart);
+        return new EmbeddedPostgres(serverUrl(password, port), home, Promise.resolve(postmaster), lock, log, restart);
       } catch (error) {
         await postmaster?.stop();
         await lock.release();
@@ -85,28 +83,26 @@ export class EmbeddedPostgres {
 
   /** Ends the server, writing everything to the disk, and frees the folder. May be called more than once. */
   stop(): Promise<void> {
-    this.stopping ??= this.starting.then(() => this.postmaster.stop()).finally(() => this.lock.release());
+    const end = async (): Promise<void> => (await this.postmaster.catch(() => undefined))?.stop();
+    this.stopping ??= end().finally(() => this.lock.release());
     return this.stopping;
   }
 
   private async keepRunning(start: () => Promise<Postmaster>): Promise<EmbeddedPostgresError> {
     let restarts = 0;
-    let failure: string | undefined;
     for (;;) {
-      const since = performance.now();
-      const end = await this.postmaster.ended;
-      if (performance.now() - since > RUNS_WELL_AFTER_MS) restarts = 0;
-      const reason = failure ?? `The embedded PostgreSQL has ended by itself (${end}); its log is ${this.home.logFile}`;
+      const reason = await this.postmaster.then(async ({ ended }) => {
+        const since = performance.now();
+        const end = await ended;
+        if (performance.now() - since > RUNS_WELL_AFTER_MS) restarts = 0;
+        return `The embedded PostgreSQL has ended by itself (${end}); its log is ${this.home.logFile}`;
+      }, reasonOf);
       const pause = RESTART_PAUSES_MS[restarts++];
       if (pause === undefined) return new EmbeddedPostgresError(`PostgreSQL is not started again. ${reason}`);
       if (!this.stopping) this.log(`PostgreSQL is started again. ${reason}`);
       await sleep(pause, undefined, { ref: false });
       if (this.stopping) return new Promise(() => undefined);
-      this.starting = start().then((postmaster) => {
-        this.postmaster = postmaster;
-        return undefined;
-      }, reasonOf);
-      failure = await this.starting;
+      this.postmaster = start();
     }
   }
 }

@@ -86,7 +86,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
   const limits = { timeout: STATEMENT_TIMEOUT_MS, signal: AbortSignal.timeout(TIMEOUT_MS) };
   const findings: Finding[] = [];
   let check = 'database';
-  const work = async ({ client, query, database, place, assertTables }: OpenDatabase): Promise<void> => {
+  const work = async ({ client, query, database, assertTables }: OpenDatabase): Promise<void> => {
     const { schema, isPooled } = database;
     const sent = Date.now();
     const [server] = await query<Server>(SERVER);
@@ -96,7 +96,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     findings.push(finding('pooler', pooler, shares));
     check = 'migrations';
     await assertTables();
-    findings.push(finding(check, `${place} has those of this version`));
+    findings.push(finding(check, `${database.place} has those of this version`));
     check = 'rights';
     const vital = await findMissingRights(query, schema, PLANTS_RIGHTS);
     // DELETE is no right on columns, and is needed to remove old tokens only.

@@ -42,9 +42,8 @@ export async function doctor({ json }: { json?: boolean }): Promise<void> {
     const wrong = needs.filter((name) => faulty.includes(name)).join(', ');
     const advice = `Correct ${wrong}, and call plant-store doctor again.`;
     try {
-      findings.push(
-        ...[wrong === '' ? await run(environment) : finding(check, 'not checked', true, ['warning', advice])].flat(),
-      );
+      const found = wrong === '' ? await run(environment) : finding(check, 'not checked', true, ['warning', advice]);
+      findings.push(...[found].flat());
     } catch (error) {
       findings.push(finding(check, reasonOf(error), true, AS_IT_SAYS));
     }

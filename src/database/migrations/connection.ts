@@ -9,7 +9,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** For the server to close its end: the work is done, and must not wait for a network that is gone. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-interface ConnectionLimits {
+interface Limits {
   /** Milliseconds that a statement may take; any time unless given. */
   readonly timeout?: number | undefined;
   /** Gives the connection up at once. */
@@ -20,7 +20,7 @@ interface ConnectionLimits {
 export async function withConnection<T>(
   database: DatabaseUrl,
   work: (query: Query, client: pg.Client) => Promise<T>,
-  { timeout, signal }: ConnectionLimits = {},
+  { timeout, signal }: Limits = {},
 ): Promise<T> {
   const { connectionString, description } = database;
   const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
@@ -47,11 +47,7 @@ export async function withConnection<T>(
 const COMPARISONS = 3;
 
 /** Whether a pooler gives each transaction another session, as PgBouncer does in transaction mode. */
-export async function sharesSessions(
-  database: DatabaseUrl,
-  client: pg.Client,
-  limits?: ConnectionLimits,
-): Promise<boolean> {
+export async function sharesSessions(database: DatabaseUrl, client: pg.Client, limits?: Limits): Promise<boolean> {
   const session = await sessionOf(client);
   // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
   if (internalsOf(client).processID === session) return false;
@@ -90,18 +86,12 @@ export async function acquireMigrationLock(
     // A role's own limit of idle transactions must not end one that lets creates go on.
     await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
       SET ${scope} idle_in_transaction_session_timeout = 0; SET ${scope} lock_timeout = ${timeout}`);
-    await query(
-      `SELECT ${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text)),
-         ${lock}(${PRISMA_LOCK}::int8)`,
-      [schema],
-    );
+    const own = `${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text))`;
+    await query(`SELECT ${own}, ${lock}(${PRISMA_LOCK}::int8)`, [schema]);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new MigrationError(
-      'locked',
-      `another process is migrating schema ${schema} and has not finished within ${timeout} ms: ` +
-        'let it finish, or end its connection if it hangs, and try again',
-      { cause: error },
-    );
+    const found = `another process is migrating schema ${schema} and has not finished within ${timeout} ms`;
+    const advice = 'let it finish, or end its connection if it hangs, and try again';
+    throw new MigrationError('locked', `${found}: ${advice}`, { cause: error });
   }
 }

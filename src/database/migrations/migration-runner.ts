@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { plainName, reasonOf } from '../../util/text.js';
+import { LOCK_TIMEOUT_MS } from '../citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
-/** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
-const LOCK_TIMEOUT_MS = 2000;
 /** Between two waits, for creates to go on. */
 const PAUSE_MS = 2000;
 /** After it, what a statement waits for is no create that ends by itself. */
@@ -40,7 +39,6 @@ export interface MigrationSession {
   /** Its process of the server. */
   readonly pid: number;
   readonly database: DatabaseUrl;
-  readonly place: string;
   /** Milliseconds after which a table in use is not waited for again. */
   readonly lockWait: number;
 }
@@ -75,7 +73,7 @@ export async function runMigration(session: MigrationSession, migration: Migrati
       if (!KEPT_OUT.includes(sqlStateOf(error) ?? '')) throw error;
       // All locks of tables are given back, and that of the migration is kept.
       await query('ROLLBACK TO SAVEPOINT attempt');
-      const wait = `migration ${migration.name} of ${session.place} waits for a lock of ${describe(await holders)}`;
+      const wait = `migration ${migration.name} of ${session.database.place} waits for a lock of ${await holders}`;
       if (performance.now() + PAUSE_MS > deadline) {
         const advice = 'End that, or wait longer: `plant-store migrate --lock-wait SECONDS`';
         throw new MigrationError('locked', `${wait}: given up after ${lockWait / 1000} s. ${advice}`);
@@ -88,9 +86,8 @@ export async function runMigration(session: MigrationSession, migration: Migrati
   }
 }
 
-async function apply(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
-  const { query, place } = session;
-  const { schema } = session.database;
+async function apply({ query, database }: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
+  const { schema, place } = database;
   const { name, checksum, makes, sql } = migration;
   const history = historyTable(schema);
   const [start] = await query<{ time: string }>('SELECT pg_catalog.clock_timestamp()::text AS time');
@@ -125,15 +122,11 @@ async function hasColumn(query: Query, schema: string, table: string, column = '
 }
 
 /** Asks on a connection of its own what the session waits for, unless the signal comes before. */
-async function findHolders({ database, pid }: MigrationSession, signal: AbortSignal): Promise<Holder[]> {
-  const limits = { timeout: LOCK_TIMEOUT_MS, signal };
+async function findHolders({ database, pid }: MigrationSession, signal: AbortSignal): Promise<string> {
   const ask = (query: Query): Promise<Holder[]> => query(FIND_HOLDERS, [String(pid)]);
-  return sleep(ASK_AFTER_MS, undefined, { signal })
-    .then(() => withConnection(database, ask, limits))
+  const holders = await sleep(ASK_AFTER_MS, undefined, { signal })
+    .then(() => withConnection(database, ask, { timeout: LOCK_TIMEOUT_MS, signal }))
     .catch(() => []);
-}
-
-function describe(holders: readonly Holder[]): string {
   const each = holders.map(
     ({ pid, role, application, age }) =>
       `process ${pid} (role ${plainName(role)}, application ${plainName(application)}, for ${age} s)`,

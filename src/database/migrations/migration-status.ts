@@ -4,7 +4,7 @@ import { plainName } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
 import { Citus } from '../citus.js';
 import type { Query } from '../database.js';
-import type { MIGRATIONS } from '../generated/migrations.js';
+import { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
 
 /**
@@ -72,10 +72,7 @@ export function historyTable(schema: string): string {
 export async function readHistory(query: Query, schema: string): Promise<HistoryRow[]> {
   const table = historyTable(schema);
   // A database that was never migrated has no such table, and perhaps not even the schema.
-  const [found] = await query<{ oid: unknown }>(
-    'SELECT pg_catalog.to_regclass($1::text)::oid AS oid',
-    [table],
-  );
+  const [found] = await query<{ oid: unknown }>('SELECT pg_catalog.to_regclass($1::text)::oid AS oid', [table]);
   if (found?.oid == null) return [];
   return query(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
@@ -98,8 +95,8 @@ export interface MigrationPlace {
 export async function assertTables(
   query: Query,
   location: MigrationPlace,
-  migrations: readonly Migration[],
   rights: Rights = {},
+  migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   const { schema, place } = location;
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
@@ -143,10 +140,7 @@ export async function assertNoForeignTables(query: Query, { schema, place }: Mig
   );
   const names = rows.map(({ name }) => name);
   if (names.length === 0 || names.includes('_prisma_migrations')) return;
-  const shown = [
-    ...names.slice(0, MAX_TABLES_SHOWN).map(plainName),
-    ...(names.length > MAX_TABLES_SHOWN ? ['…'] : []),
-  ].join(', ');
+  const shown = listOf(names.slice(0, MAX_TABLES_SHOWN)) + (names.length > MAX_TABLES_SHOWN ? ', …' : '');
   throw new MigrationError('foreign', `${place} holds tables of another application: ${shown}. ${OWN_SCHEMA_ADVICE}`);
 }
 

@@ -27,10 +27,7 @@ export class MigratorSettings extends DatabaseAddress {
   @Text('the name of a role')
   grantTo?: string | undefined;
   /** Other roles that may own the tables, and functions that they call, in addition to those that are trusted anyway. */
-  @Should(
-    'an array of names of roles',
-    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
-  )
+  @Should('an array of names of roles', (list) => Array.isArray(list) && list.every((name) => typeof name === 'string'))
   trustOwners: string[] = [];
   /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
   size?: number | undefined;

@@ -18,6 +18,7 @@ import {
   assertUnedited,
   type Migration,
   MigrationError,
+  type MigrationPlace,
   type MigrationStatus,
   readHistory,
   refuseWorker,
@@ -81,7 +82,7 @@ export class Migrator {
       await refuseWorker(query, this);
       await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
       await assertOwners(query, this, this.settings.trustOwners);
-      await assertTables(query, this, this.migrations);
+      await assertTables(query, this, {}, this.migrations);
       return new Citus(query, this.schema).distribute(shards);
     });
   }
@@ -94,7 +95,7 @@ export class Migrator {
   /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
   async assertCurrent(rights?: Rights): Promise<void> {
     await this.connected(async (query, client) => {
-      await assertTables(query, this, this.migrations, rights);
+      await assertTables(query, this, rights, this.migrations);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
       await inspectTables(query, this);
@@ -115,26 +116,26 @@ export class Migrator {
 
   /** Which schema of which database this is, safe to print. */
   get place(): string {
-    return `schema ${this.schema} of database ${this.database.description}`;
+    return this.database.place;
   }
 
   /** One transaction: the next migration that the schema lacks, whose name it returns, or else the rights of the service. */
   private async applyNext(query: Query, pid: number): Promise<string | undefined> {
-    const { database, place, migrations, schema } = this;
-    const { timeout, lockWait } = this.settings;
+    const { database, migrations, schema } = this;
+    const { timeout, lockWait, trustOwners } = this.settings;
     // What others have committed while it waited for the lock is to be seen.
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
     await assertNoForeignTables(query, this);
     await makeHistory(query, schema);
-    await assertOwners(query, this, this.settings.trustOwners);
+    await assertOwners(query, this, trustOwners);
     const history = await readHistory(query, schema);
     const status = statusOf(history, migrations);
     assertHistoryUsable(status, this, migrations);
-    assertUnedited(history, migrations, place);
+    assertUnedited(history, migrations, this.place);
     const next = migrations.find(({ name }) => !status.applied.includes(name));
     if (next === undefined) await this.grantRights(query);
-    else await runMigration({ query, pid, database, place, lockWait }, next, status.failed.includes(next.name));
+    else await runMigration({ query, pid, database, lockWait }, next, status.failed.includes(next.name));
     await query('COMMIT');
     return next?.name;
   }
@@ -163,10 +164,9 @@ export class Migrator {
   /** Not to a role that a pooler made up: what the service lacks, its start says. */
   private async grantRights(query: Query): Promise<void> {
     const { grantTo } = this.settings;
-    const role = `SELECT FROM pg_catalog.pg_roles
-      WHERE rolname = $1::name AND rolname <> current_user::name`;
+    const role = 'SELECT FROM pg_catalog.pg_roles WHERE rolname = $1::name AND rolname <> current_user::name';
     if (grantTo === undefined || (await query(role, [grantTo])).length === 0) return;
-    const [grantee, schema] = [grantTo, this.schema].map((name) => pg.escapeIdentifier(name));
+    const [grantee, schema] = [grantTo, this.schema].map(pg.escapeIdentifier);
     const grants = [
       `USAGE ON SCHEMA ${schema}`,
       `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`,
@@ -199,14 +199,14 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
   }
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertTables(query, location, MIGRATIONS, PLANTS_RIGHTS)
+  const checked = assertTables(query, location, PLANTS_RIGHTS)
     .then(() => inspectTables(query, location))
     .then(() => assertNodes(query, location));
   await refusable(checked, location.place);
 }
 
 /** Where the tables are distributed, the other nodes matter too. */
-async function assertNodes(query: Query, { schema, place }: { schema: string; place: string }): Promise<void> {
+async function assertNodes(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   for (const warning of await new Citus(query, schema).inspect())
     new Logger(Migrator.name).warn(`${place}: ${warning}`);
 }
