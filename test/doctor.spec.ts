@@ -87,11 +87,11 @@ describe('plant-store doctor', () => {
       'connections',
       'clock',
       'pooler',
-      'migrations',
-      'rights',
       'owners',
       'schema',
       'crash safety',
+      'migrations',
+      'rights',
       'tokens',
     ]);
     const [{ fsync } = { fsync: '' }] = await database.query<{ fsync: string }>('SHOW fsync');

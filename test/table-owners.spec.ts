@@ -40,7 +40,7 @@ describe('tables of other roles', () => {
   afterEach(async () => {
     await database.drop();
     const server = await createTestDatabase({ migrated: false });
-    await server.query(`DROP ROLE ${strangers}; DROP ROLE ${owner}`);
+    await server.query(`DROP ROLE ${owner}; DROP ROLE ${strangers}`);
     await server.drop();
   });
 
@@ -176,6 +176,30 @@ describe('tables of other roles', () => {
     expect(await migrate()).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it.each(['plants count', 'token list', 'doctor'])('should not run a view in their place, by %s', async (command) => {
+    await open(false);
+    await as(strangers, trap('text', "'1'"));
+    for (const [table, columns] of Object.entries({
+      _prisma_migrations:
+        'trap() AS migration_name, now() AS finished_at, now() AS started_at, null AS rolled_back_at, trap() AS checksum',
+      plants: 'trap() AS id, trap() AS name',
+    }))
+      await as(strangers, `CREATE VIEW ${table} AS SELECT ${columns}`);
+    const { code, stdout, stderr } = await outcomeOfCommandLine(command, { DATABASE_URL: database.url });
+    expect([code, stdout + stderr]).toEqual([
+      1,
+      expect.stringMatching(/_prisma_migrations, plants should be a table, and is none/),
+    ]);
+    expect(command !== 'doctor' || stdout.includes(NOBODYS)).toBe(true);
+    await expectNoSuperuser();
+  });
+
+  it('should not be granted on a sequence that was there before', async () => {
+    await open(false);
+    await as(strangers, 'CREATE SEQUENCE access_tokens_id_seq');
+    expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(NOBODYS) });
+  });
+
   it('should not be seen in triggers of a superuser, of the owner, or in views that others have made of them', async () => {
     await open(false);
     expect((await migrate(urlAs(owner))).code).toBe(0);
@@ -211,6 +235,12 @@ describe('tables of other roles', () => {
       expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(NOBODYS) });
       await change();
       expect(await migrate()).toMatchObject({ code: 0, stderr: '' });
+    });
+
+    it('should be refused where one who may grant it has made the role that migrates its member', async () => {
+      await database.query(`GRANT ${owner} TO ${strangers} WITH ADMIN OPTION`);
+      await as(strangers, `GRANT ${owner} TO ${new URL(database.url).username}`);
+      expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(NOBODYS) });
     });
 
     it('should be refused where it has made others its members by itself, as it can in PostgreSQL 14', async () => {

@@ -20,7 +20,7 @@ variables; plant-store serve --help lists them.`,
 };
 
 const MIGRATE: Command = {
-  usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS]    bring the database (DATABASE_URL) to this version
+  usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
 
   --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
   --lock-wait SECONDS    how long to try again where others use a table, 0 to 9999: 60 unless given. Each try makes creates
@@ -36,7 +36,7 @@ It may be run many times, and from many places at once. Where it is interrupted,
 };
 
 const DISTRIBUTE: Command = {
-  usage: `plant-store distribute [--shards N] [--schema NAME]    spread the tables over the nodes of a Citus cluster
+  usage: `plant-store distribute [--shards N] [--schema NAME] [--trust-owner ROLE]    spread the tables over the nodes of a Citus cluster
 
   --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's

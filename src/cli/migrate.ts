@@ -7,6 +7,8 @@ import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string; shards?: string }>;
 
 /** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
@@ -17,8 +19,10 @@ export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Opti
   const end = (signal: NodeJS.Signals): void => {
     void migrator.cancel().finally(() => process.exit(128 + constants.signals[signal]));
   };
-  process.once('SIGINT', end).once('SIGTERM', end);
-  const applied = await migrator.migrate().finally(() => process.off('SIGINT', end).off('SIGTERM', end));
+  for (const signal of SIGNALS) process.once(signal, end);
+  const applied = await migrator.migrate().finally(() => {
+    for (const signal of SIGNALS) process.off(signal, end);
+  });
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
 }

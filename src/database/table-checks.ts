@@ -3,19 +3,25 @@ import { escapeControls } from '../util/text.js';
 import type { Query } from './database.js';
 import { MigrationError, type MigrationPlace } from './migrations/migration-status.js';
 
-/** The tables of the store in the schema $1, and their partitions. */
+/** The tables of the store in the schema $1, their partitions, and the sequence. */
 const TABLES = `tables (class, oid) AS (
     SELECT c.tableoid, c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
-    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', '_prisma_migrations')
+    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
     UNION SELECT class, inhrelid FROM tables JOIN pg_catalog.pg_inherits ON inhparent = tables.oid)`;
 
-/** Whose objects may run as this role. To pg_has_role a superuser is in every role, and until PostgreSQL 14 a role can add its members. */
+const DATABASE_OWNER = 'SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()';
+
+/**
+ * Whose objects may run as this role. Who may grant a role can make this one its member, so that only grants of superusers and of the owner of
+ * the database count. To pg_has_role a superuser is in every role.
+ */
 const TRUSTED = `own (oid) AS (
     SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user
-    UNION SELECT roleid FROM own JOIN pg_catalog.pg_auth_members ON member = own.oid WHERE grantor <> roleid),
+    UNION SELECT roleid FROM own JOIN pg_catalog.pg_auth_members ON member = own.oid
+    WHERE grantor IN (SELECT oid FROM pg_catalog.pg_roles WHERE rolsuper OR rolname = current_user UNION ${DATABASE_OWNER})),
   trusted (oid) AS (SELECT oid FROM own UNION SELECT oid FROM pg_catalog.pg_roles WHERE rolsuper
     UNION SELECT nspowner FROM pg_catalog.pg_namespace WHERE nspname = $1::name
-    UNION SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())`;
+    UNION ${DATABASE_OWNER})`;
 
 /**
  * Tables, and their parts (triggers, rules, defaults, constraints, indexes, policies) that call a function or operator. A view that others

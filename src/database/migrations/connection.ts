@@ -83,9 +83,9 @@ export async function acquireMigrationLock(
 ): Promise<void> {
   const lock = `pg_catalog.pg_advisory_${scope === 'LOCAL' ? 'xact_lock' : 'lock'}`;
   try {
-    // A role's own limit of idle transactions must not end one that lets creates go on.
-    await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
-      SET ${scope} idle_in_transaction_session_timeout = 0; SET ${scope} lock_timeout = ${timeout}`);
+    // A role's own limits must not end a transaction that waits, or lets creates go on.
+    await query(`SET ${scope} search_path TO ${pg.escapeIdentifier(schema)}, pg_temp; SET ${scope} statement_timeout = 0;
+      SET ${scope} idle_in_transaction_session_timeout = 60000; SET ${scope} lock_timeout = ${timeout}`);
     const own = `${lock}(${LOCK_CLASS}::int4, pg_catalog.hashtext($1::text))`;
     await query(`SELECT ${own}, ${lock}(${PRISMA_LOCK}::int8)`, [schema]);
   } catch (error) {

@@ -10,6 +10,8 @@ import { sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
+/** The server ends a migration that is frozen, or that the network has lost, as creates wait behind it. */
+const MAX_IDLE_MS = 5000;
 /** Between two waits, for creates to go on. */
 const PAUSE_MS = 2000;
 /** After it, what a statement waits for is no create that ends by itself. */
@@ -39,8 +41,8 @@ export interface MigrationSession {
   /** Its process of the server. */
   readonly pid: number;
   readonly database: DatabaseUrl;
-  /** Milliseconds after which a table in use is not waited for again. */
-  readonly lockWait: number;
+  /** By `performance.now()`, when a table in use is not waited for again. */
+  readonly deadline: number;
 }
 
 /** Makes the schema and the history that are missing, so that nobody else can from now on. */
@@ -58,15 +60,14 @@ export async function makeHistory(query: Query, schema: string): Promise<void> {
  * @param isBegun whether the history has it as begun and not finished: what the table has then decides whether it is to run
  */
 export async function runMigration(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {
-  const { query, lockWait } = session;
-  const deadline = performance.now() + lockWait;
+  const { query, deadline } = session;
   for (;;) {
     const done = new AbortController();
     const holders = findHolders(session, done.signal);
     try {
       // On Citus the limit is for the sessions on other nodes too; elsewhere that setting is a name without effect.
-      await query(`SAVEPOINT attempt; SET LOCAL citus.propagate_set_commands TO 'local';
-        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await query(`SAVEPOINT attempt; SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+        SET LOCAL idle_in_transaction_session_timeout = ${MAX_IDLE_MS}; LOCK TABLE ${historyTable(session.database.schema)} IN ROW EXCLUSIVE MODE`);
       await apply(session, migration, isBegun);
       return;
     } catch (error) {
@@ -76,7 +77,7 @@ export async function runMigration(session: MigrationSession, migration: Migrati
       const wait = `migration ${migration.name} of ${session.database.place} waits for a lock of ${await holders}`;
       if (performance.now() + PAUSE_MS > deadline) {
         const advice = 'End that, or wait longer: `plant-store migrate --lock-wait SECONDS`';
-        throw new MigrationError('locked', `${wait}: given up after ${lockWait / 1000} s. ${advice}`);
+        throw new MigrationError('locked', `${wait}: given up. ${advice}`);
       }
       new Logger('Migrator').warn(`${wait}; creates go on, and it tries again`);
     } finally {

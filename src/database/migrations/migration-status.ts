@@ -99,6 +99,7 @@ export async function assertTables(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   const { schema, place } = location;
+  await assertNoViews(query, location);
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
   const status = statusOf(await readHistory(query, schema), migrations);
@@ -110,6 +111,21 @@ export async function assertTables(
     const missing = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
     throw new MigrationError('pending', `${missing}. Run ${migrateCommand(schema)}`);
   }
+}
+
+/** Throws before what is no table is read: a view runs functions of the role that made it. */
+export async function assertNoViews(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+  const rows = await query<{ name: string }>(
+    `SELECT c.relname::text AS name FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1::name AND c.relname IN ('plants', 'access_tokens', '_prisma_migrations') AND c.relkind NOT IN ('r', 'p')`,
+    [schema],
+  );
+  const names = rows.map(({ name }) => name).join(', ');
+  if (names === '') return;
+  throw new MigrationError(
+    'foreign',
+    `${place}: ${names} should be a table, and is none. Remove it. ${OWN_SCHEMA_ADVICE}`,
+  );
 }
 
 /** Throws on a worker of a cluster: it gets its tables from the coordinator, which alone changes them. */

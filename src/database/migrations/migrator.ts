@@ -54,13 +54,14 @@ export class Migrator {
       await this.refusePooler(client);
       await refuseWorker(query, this);
       this.session = await sessionOf(client);
+      const deadline = performance.now() + this.settings.lockWait;
       const applied: string[] = [];
       for (;;) {
-        const name = await this.applyNext(query, this.session);
+        const name = await this.applyNext(query, this.session, deadline);
         if (name === undefined) return applied;
         applied.push(name);
       }
-    });
+    }).finally(() => (this.session = undefined));
   }
 
   /** Ends a `migrate()` that runs, with its statement on the server. */
@@ -120,9 +121,9 @@ export class Migrator {
   }
 
   /** One transaction: the next migration that the schema lacks, whose name it returns, or else the rights of the service. */
-  private async applyNext(query: Query, pid: number): Promise<string | undefined> {
+  private async applyNext(query: Query, pid: number, deadline: number): Promise<string | undefined> {
     const { database, migrations, schema } = this;
-    const { timeout, lockWait, trustOwners } = this.settings;
+    const { timeout, trustOwners } = this.settings;
     // What others have committed while it waited for the lock is to be seen.
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
@@ -135,7 +136,7 @@ export class Migrator {
     assertUnedited(history, migrations, this.place);
     const next = migrations.find(({ name }) => !status.applied.includes(name));
     if (next === undefined) await this.grantRights(query);
-    else await runMigration({ query, pid, database, lockWait }, next, status.failed.includes(next.name));
+    else await runMigration({ query, pid, database, deadline }, next, status.failed.includes(next.name));
     await query('COMMIT');
     return next?.name;
   }
