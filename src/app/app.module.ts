@@ -63,9 +63,8 @@ export class AppModule {
 }
 
 function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl, jwtTyp }: Environment): JwtOptions | undefined {
-  return jwtIssuer === undefined
-    ? undefined
-    : { issuer: jwtIssuer, audience: jwtAudience, jwksUrl: jwtJwksUrl, typ: jwtTyp };
+  if (jwtIssuer === undefined) return undefined;
+  return { issuer: jwtIssuer, audience: jwtAudience, jwksUrl: jwtJwksUrl, typ: jwtTyp };
 }
 
 const DEBUG_LEVELS: readonly LogLevel[] = ['debug', 'verbose'];

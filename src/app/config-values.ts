@@ -158,7 +158,7 @@ export function Texts(): PropertyDecorator {
   return Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
 }
 
-function isHostName(text: unknown): boolean {
+export function isHostName(text: unknown): boolean {
   return isFQDN(text, { require_tld: false, allow_underscores: true });
 }
 
@@ -166,12 +166,6 @@ function isHostName(text: unknown): boolean {
 export function Host(): PropertyDecorator {
   const holds = (host: unknown): boolean => isIP(host as string) !== 0 || isHostName(host);
   return Should('an IP address or a host name, without brackets or port', holds);
-}
-
-/** Names of this host. */
-export function HostNames(): PropertyDecorator {
-  const holds = (names: unknown): boolean => (names as string[]).every(isHostName);
-  return Should('host names without ports, separated by commas', holds);
 }
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;

@@ -15,7 +15,7 @@ import {
   findNearMisses,
   findVariable,
   Host,
-  HostNames,
+  isHostName,
   readVariable,
   Texts,
   Trimmed,
@@ -191,7 +191,7 @@ export class Environment {
     'MANAGEMENT_HOSTS',
     'Names that the management listener may be asked by, separated by commas, in addition to localhost and any IP address.',
   )
-  @HostNames()
+  @Should('host names without ports, separated by commas', (names) => (names as string[]).every(isHostName))
   managementHosts: string[] = [];
 
   @Variable(

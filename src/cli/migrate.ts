@@ -39,9 +39,8 @@ export async function distribute({ shards, ...options }: Options): Promise<void>
 
 /** The database of the environment, as the owner of its tables. */
 function migrationOptions({ schema, 'trust-owner': trustOwners }: Options): MigratorOptions {
-  const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = loadEnvironment(
-    process.env,
-  );
+  const environment = loadEnvironment(process.env);
+  const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = environment;
   const service = databaseUrl === undefined ? undefined : parseDatabaseUrl(databaseUrl, databasePassword);
   const { url, ...others } =
     migrationDatabaseUrl === undefined

@@ -62,23 +62,6 @@ function failureOf(check: () => unknown): string | undefined {
   }
 }
 
-function HostPool(): PropertyDecorator {
-  return Rule((pool, _options, found) => {
-    const { connect, provider } = Object(pool) as Record<string, unknown>;
-    if (typeof connect === 'function' && provider === undefined) return undefined;
-    return `${found}, should be a Pool of pg; a driver adapter goes into adapter`;
-  });
-}
-
-function HostAdapter(): PropertyDecorator {
-  return Rule((adapter, _options, found) => {
-    const { connect, provider } = Object(adapter) as Record<string, unknown>;
-    if (typeof connect === 'function' && provider === 'postgres') return undefined;
-    const other = typeof provider === 'string' ? `is for ${provider}` : found;
-    return `${other}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`;
-  });
-}
-
 /** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
 export interface PgPoolLike {
   connect(): Promise<PgClientLike>;
@@ -122,7 +105,11 @@ class UrlDatabase extends DatabaseAddress {
 
 class PoolDatabase {
   /** A pool of `pg`, of whichever version the application uses. */
-  @HostPool()
+  @Rule((pool, _options, found) => {
+    const { connect, provider } = Object(pool) as Record<string, unknown>;
+    if (typeof connect === 'function' && provider === undefined) return undefined;
+    return `${found}, should be a Pool of pg; a driver adapter goes into adapter`;
+  })
   pool!: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have; `public` unless given. */
   @Schema()
@@ -140,7 +127,12 @@ class PoolDatabase {
 
 class AdapterDatabase {
   /** A driver adapter for PostgreSQL. What it opens for the store is closed with the application; a pool given to it stays open. */
-  @HostAdapter()
+  @Rule((adapter, _options, found) => {
+    const { connect, provider } = Object(adapter) as Record<string, unknown>;
+    if (typeof connect === 'function' && provider === 'postgres') return undefined;
+    const other = typeof provider === 'string' ? `is for ${provider}` : found;
+    return `${other}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`;
+  })
   adapter!: SqlDriverAdapterFactory;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
   @Milliseconds()

@@ -36,8 +36,7 @@ export async function findMissingRights(query: Query, schema: string, rights: Ri
     needed.map(([table]) => table),
     needed.map(([, name]) => name),
   ]);
-  const [first] = rows;
-  if (first === undefined) return undefined;
+  if (rows[0] === undefined) return undefined;
   const statements = rows.map(({ statement }) => statement).join('; ');
-  return `the role ${first.role} lacks rights. Run, as the owner of the tables: ${statements}`;
+  return `the role ${rows[0].role} lacks rights. Run, as the owner of the tables: ${statements}`;
 }

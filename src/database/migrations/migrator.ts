@@ -28,6 +28,7 @@ import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
+const POOLED = 'is reached through a pooler that gives each transaction another session';
 
 /** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
 export class Migrator {
@@ -143,12 +144,10 @@ export class Migrator {
 
   private async refusePooler(client: pg.Client): Promise<void> {
     // A session that others get too is nothing to wait in, to end, or to lock as `distribute` does.
-    if (await sharesSessions(this.database, client))
-      throw new MigrationError(
-        'pooled',
-        `database ${this.database.description} is reached through a pooler that gives each transaction another session, ` +
-          'which a migration cannot use. Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })',
-      );
+    if (!(await sharesSessions(this.database, client))) return;
+    const found = `database ${this.database.description} ${POOLED}, which a migration cannot use`;
+    const advice = 'Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })';
+    throw new MigrationError('pooled', `${found}. ${advice}`);
   }
 
   private async warnOfPooler(client: pg.Client): Promise<void> {
@@ -156,10 +155,9 @@ export class Migrator {
     const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
     // It is a help, and no condition of the start.
     if (!(await sharesSessions(this.database, client, limits).catch(() => false))) return;
-    new Logger(Migrator.name).warn(
-      `Database ${this.database.description} is reached through a pooler that gives each transaction another session, and its URL does ` +
-        'not say so: creates may fail. Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)',
-    );
+    const found = `Database ${this.database.description} ${POOLED}, and its URL does not say so: creates may fail`;
+    const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
+    new Logger(Migrator.name).warn(`${found}. ${advice}`);
   }
 
   /** Not to a role that a pooler made up: what the service lacks, its start says. */
