@@ -33,36 +33,27 @@ export class MalformedAuthorizationError extends ApiError {
 /** The token is wrong, and not the first one from its address. */
 export class TooManyWrongTokensError extends ApiError {
   constructor(limit: number, seconds: number) {
-    super(
-      42900,
-      `The access token is not valid, and more than ${limit} such came from this address within a minute. ` +
-        `Send a valid one, which is accepted at once; else wait for ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds), 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE } },
-    );
+    const found = `The access token is not valid, and more than ${limit} such came from this address within a minute`;
+    const message = `${found}. Send a valid one, which is accepted at once; else wait for ${seconds} s.`;
+    super(42900, message, { headers: { 'Retry-After': String(seconds), 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE } });
   }
 }
 
 /** The service does not know the token, and does not look it up: too many wrong ones came from its address. */
 export class UnknownTokenRefusedError extends ApiError {
   constructor(limit: number, seconds: number) {
-    super(
-      42900,
-      `This service has not seen the access token yet, and ${limit} wrong ones came from this address within a minute. ` +
-        `Nothing was written; send this one again in ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds) } },
-    );
+    const found = `This service has not seen the access token yet, and ${limit} wrong ones came from this address within a minute`;
+    const message = `${found}. Nothing was written; send this one again in ${seconds} s.`;
+    super(42900, message, { headers: { 'Retry-After': String(seconds) } });
   }
 }
 
 /** The token is valid, but was used too often. */
 export class RateLimitedError extends ApiError {
   constructor(limit: number, seconds: number) {
-    super(
-      42900,
-      `More than ${limit} requests were made with this access token within a minute. ` +
-        `Nothing was written; send this one again in ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds) } },
-    );
+    const found = `More than ${limit} requests were made with this access token within a minute`;
+    const message = `${found}. Nothing was written; send this one again in ${seconds} s.`;
+    super(42900, message, { headers: { 'Retry-After': String(seconds) } });
   }
 }
 
@@ -81,10 +72,8 @@ export class InsufficientScopeError extends ApiError {
 /** The verifier cannot decide now: its database is away, for example. */
 export class CredentialUndecidedError extends ApiError {
   constructor(cause: unknown) {
-    super(
-      50300,
-      'The service cannot decide now whether the access token is valid. Nothing was written; send the request again later.',
-      { cause, headers: RETRY_LATER },
-    );
+    const message =
+      'The service cannot decide now whether the access token is valid. Nothing was written; send the request again later.';
+    super(50300, message, { cause, headers: RETRY_LATER });
   }
 }

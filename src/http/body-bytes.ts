@@ -143,7 +143,13 @@ class ReceivedBytes {
     if (length > this.buffer.length) {
       const capacity = Math.min(this.wireLimit, Math.max(length, 2 * this.buffer.length));
       this.memory.hold(capacity);
-      if (this.length > 0) this.grow(capacity);
+      if (this.length > 0) {
+        const received = this.bytes();
+        this.pages ??= new ArrayBuffer(0, { maxByteLength: this.wireLimit });
+        this.pages.resize(capacity);
+        this.buffer = Buffer.from(this.pages);
+        received.copy(this.buffer);
+      }
     }
     if (this.length === 0) this.buffer = chunk;
     else chunk.copy(this.buffer, this.length);
@@ -156,14 +162,6 @@ class ReceivedBytes {
 
   free(): void {
     this.pages?.resize(0);
-  }
-
-  private grow(capacity: number): void {
-    const received = this.bytes();
-    this.pages ??= new ArrayBuffer(0, { maxByteLength: this.wireLimit });
-    this.pages.resize(capacity);
-    this.buffer = Buffer.from(this.pages);
-    received.copy(this.buffer);
   }
 }
 
@@ -192,25 +190,17 @@ function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Without what the service itself takes, measured. */
-const heapBytes = getHeapStatistics().heap_size_limit - 64 * MEBIBYTE;
-/** 0 or a huge number where there is no limit. */
-const containerBytes = process.constrainedMemory() || Infinity;
+/** Without what the service itself takes, measured. Where a container has no limit, it has 0 or a huge number. */
+const memory = Math.min(getHeapStatistics().heap_size_limit - 64 * MEBIBYTE, process.constrainedMemory() || Infinity);
 /** The memory of all bodies together: each is copied several times until its plant is stored. */
-export const MAX_BODIES_BYTES = Math.floor(
-  Math.max(MEBIBYTE, Math.min(256 * MEBIBYTE, heapBytes / 8, containerBytes / 8)),
-);
+export const MAX_BODIES_BYTES = Math.max(MEBIBYTE, Math.min(256 * MEBIBYTE, Math.floor(memory / 8)));
 /** A smaller body need not be counted: all that can wait take little. */
 export const MIN_COUNTED_BYTES = 16 * 1024;
-/** The memory of all bodies in this process. */
-let allBytes = 0;
-
-export function heldBodyBytes(): number {
-  return allBytes;
-}
 
 /** The memory of one body, counted from its first bytes until its request is answered or its connection is gone. */
 export class BodyMemory {
+  /** Of all bodies in this process. */
+  static allBytes = 0;
   private bytes = 0;
 
   constructor(
@@ -221,19 +211,19 @@ export class BodyMemory {
   /** @throws TooManyBodiesError where all bodies would be too large together, unless this is the only one */
   hold(bytes: number): void {
     if (bytes < MIN_COUNTED_BYTES || bytes <= this.bytes) return;
-    const others = allBytes - this.bytes;
+    const others = BodyMemory.allBytes - this.bytes;
     if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
     if (this.bytes === 0) {
       // An answer that never came to its connection, as others were before it, does not close.
       this.response.once('close', this.release);
       this.request.socket.once('close', this.release);
     }
-    allBytes = others + bytes;
+    BodyMemory.allBytes = others + bytes;
     this.bytes = bytes;
   }
 
   private readonly release = (): void => {
-    allBytes -= this.bytes;
+    BodyMemory.allBytes -= this.bytes;
     this.bytes = 0;
     this.request.socket.off('close', this.release);
   };

@@ -130,7 +130,8 @@ class ExactJsonParser {
     const start = this.position;
     if (this.text[start] !== '"') this.fail('expected a key in double quotes');
     const key = this.readString();
-    const entry = unlikeInteger(key);
+    // Unlike an integer: older releases of Node.js hash those without a seed, so that a client can choose thousands that collide.
+    const entry = key.charCodeAt(0) <= LAST_DIGIT ? `"${key}` : key;
     if (container.keys === undefined) container.keys = entry;
     else {
       if (typeof container.keys === 'string') container.keys = new Set([container.keys]);
@@ -195,17 +196,12 @@ const WHITESPACE = /[ \t\n\r]+/y;
 // eslint-disable-next-line no-control-regex -- JSON forbids these characters in a string
 const PLAIN = /[^"\\\u0000-\u001f]+/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const LAST_DIGIT = 0x39;
 const LITERALS = [
   ['true', true],
   ['false', false],
   ['null', null],
 ] as const;
-
-/** For a Set: older releases of Node.js hash integers without a seed, so that a client can choose thousands that collide. */
-function unlikeInteger(key: string): string {
-  return key.charCodeAt(0) <= LAST_DIGIT ? `"${key}` : key;
-}
-const LAST_DIGIT = 0x39;
 
 /** Assignment would call the setter of `__proto__`. */
 function define(target: JsonObject, key: string, value: JsonValue): void {

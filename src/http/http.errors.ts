@@ -61,10 +61,8 @@ export class UnreadableBodyError extends ApiError {
 
 export class BodyTooLargeError extends ApiError {
   constructor(limit: number) {
-    super(
-      41300,
-      `The body is larger than ${limit} bytes, the most that this service reads (counted after decompression).`,
-    );
+    const message = `The body is larger than ${limit} bytes, the most that this service reads (counted after decompression).`;
+    super(41300, message);
   }
 }
 

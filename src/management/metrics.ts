@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { CredentialLimits } from '../auth/rate-limits.js';
 import type { PoolStatistics } from '../database/database.js';
-import { heldBodyBytes } from '../http/body-bytes.js';
+import { BodyMemory } from '../http/body-bytes.js';
 import type { PlantsStatistics } from '../plants/plants-statistics.js';
 import type { Histogram } from '../util/histogram.js';
 import { logWriter } from '../util/log-writer.js';
@@ -65,7 +65,7 @@ export async function observe({ plants, pool, wrongTokensBy, readiness, clients 
   counter('plant_store_wrong_tokens_total', 'Requests that were refused for their token, by the reason.', () =>
     Object.entries(wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
   );
-  gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', heldBodyBytes);
+  gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', () => BodyMemory.allBytes);
   gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());
   gauge('plant_store_client_connections_max', 'Client connections that may be open.', () => clients.maxConnections);
   counter(

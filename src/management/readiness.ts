@@ -26,11 +26,19 @@ export class Readiness implements OnModuleDestroy {
     } catch (error) {
       failure = error as Error;
     }
-    const reason = failure && reasonOf(failure);
     // A shutdown may have begun meanwhile.
     const later = this.findOwnObstacle();
     if (later !== undefined) return later;
-    this.logChange(reason, failure);
+    const reason = failure && reasonOf(failure);
+    if (reason === undefined) {
+      if (this.logged.size > 0) this.logger.log('The service is ready again');
+      this.logged.clear();
+    } else if (!this.logged.has(reason)) {
+      this.logged.add(reason);
+      // What the server or the network said is for the log alone.
+      const reasons = new Set([reason, rootReasonOf(failure)]);
+      this.logger.warn(`The service is not ready: ${[...reasons].join(': ')}`);
+    }
     return reason;
   }
 
@@ -41,18 +49,6 @@ export class Readiness implements OnModuleDestroy {
 
   onModuleDestroy(): void {
     this.stopping = true;
-  }
-
-  private logChange(reason: string | undefined, failure: unknown): void {
-    if (reason === undefined) {
-      if (this.logged.size > 0) this.logger.log('The service is ready again');
-      this.logged.clear();
-    } else if (!this.logged.has(reason)) {
-      this.logged.add(reason);
-      // What the server or the network said is for the log alone.
-      const reasons = new Set([reason, rootReasonOf(failure)]);
-      this.logger.warn(`The service is not ready: ${[...reasons].join(': ')}`);
-    }
   }
 
   private findOwnObstacle(): string | undefined {

@@ -110,7 +110,7 @@ export class BatchWriter implements OnModuleInit {
     } catch (error) {
       const isNodeLost = this.noteFailure(shard, error);
       if (isNodeLost || isUndecided(error))
-        for (const [i, pending] of batch.entries()) pending.doubt(writeId + BigInt(i), error);
+        for (const [i, pending] of batch.entries()) (pending.doubts ??= new Map()).set(writeId + BigInt(i), error);
       if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) {
         // The rejected one is to fail alone, after a few statements.
         this.queue.split(shard, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);

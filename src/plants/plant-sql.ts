@@ -73,14 +73,14 @@ export class PlantStatements {
   ) {
     const table = `"${escapeSchema(database.schema)}"."plants"`;
     const columns = TEXT_COLUMNS.map((property) => `"${columnOf(property)}"`).join(', ');
-    const values = TEXT_COLUMNS.map((_, index) => `$${index + 3}::text`).join(', ');
-    const arrays = TEXT_COLUMNS.map((_, index) => `$${index + 4}::text[]`).join(', ');
+    const parameters = (first: number, type = 'text'): string =>
+      TEXT_COLUMNS.map((_, index) => `$${first + index}::${type}`).join(', ');
     const insert = `INSERT INTO ${table} (id, write_id, ${columns})`;
     // Casts: a prepared statement fails for ever if the type of a result changes with that of a column. A numeric id has places.
     const returning = 'ON CONFLICT (id) DO NOTHING RETURNING id::bigint::text';
     // The settings are made before the first row goes in, and for this statement alone.
     this.insertOneSql = `${insert}
-      SELECT $1::bigint, $2::bigint, ${values}
+      SELECT $1::bigint, $2::bigint, ${parameters(3)}
       FROM (SELECT ${WAIT_FOR_DISK}) AS setting
       ${returning}`;
     // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is grammar, and
@@ -88,7 +88,7 @@ export class PlantStatements {
     this.insertManySql = `${insert}
       SELECT id, $3::bigint + position - 1, ${columns}
       FROM (SELECT pg_catalog.set_config('lock_timeout', $1, true), ${WAIT_FOR_DISK}) AS setting,
-        unnest($2::bigint[], ${arrays}) WITH ORDINALITY AS plant (id, ${columns}, position)
+        unnest($2::bigint[], ${parameters(4, 'text[]')}) WITH ORDINALITY AS plant (id, ${columns}, position)
       ORDER BY id, position
       ${returning}`;
     const properties = TEXT_COLUMNS.map((property) => `"${columnOf(property)}"::text AS "${property}"`).join(', ');
@@ -108,8 +108,7 @@ export class PlantStatements {
     this.probeSql = `${insert} SELECT id, write_id, ${columns} FROM ${table} WHERE name IS NULL AND id =`;
     // For a transaction of the host's, whose settings stay as they are. Text first: some versions of Prisma go by the type of a
     // value, others by that of the parameter.
-    const plainValues = TEXT_COLUMNS.map((_, index) => `$${index + 2}::text`).join(', ');
-    this.insertPlainSql = `${insert} VALUES ($1::text::bigint, NULL, ${plainValues}) ${returning}`;
+    this.insertPlainSql = `${insert} VALUES ($1::text::bigint, NULL, ${parameters(2)}) ${returning}`;
     this.selectPlainSql = `SELECT ${properties} FROM ${table} WHERE id = $1::text::bigint`;
     this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
   }
@@ -122,19 +121,13 @@ export class PlantStatements {
    * @param isShard whether all belong to one shard of a distributed table
    */
   async insert(plants: readonly PlantRecord[], writeId: bigint, isShard: boolean): Promise<string[]> {
-    const [only, ...others] = plants;
+    const [first] = plants;
     const rows = await (isShard
       ? this.insertIntoShard(plants, writeId)
-      : only && others.length === 0
-        ? this.insertOne(only, writeId)
+      : first && plants.length === 1
+        ? this.database.query<StoredId>(this.insertOneSql, valuesOf(first, writeId))
         : this.insertMany(plants, writeId));
     return rows.map(({ id }) => id);
-  }
-
-  private insertOne(plant: PlantRecord, writeId: bigint): Promise<StoredId[]> {
-    const values: QueryValue[] = [String(plant.id), String(writeId)];
-    for (const column of TEXT_COLUMNS) values.push(plant[column]);
-    return this.database.query(this.insertOneSql, values);
   }
 
   private insertMany(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
@@ -151,11 +144,7 @@ export class PlantStatements {
     rows.sort(({ plant: { id: one } }, { plant: { id: other } }) => (one < other ? -1 : Number(one > other)));
     const size = paddedSize(rows.length);
     while (rows.length < size) rows.push(shortest);
-    const values: QueryValue[] = [];
-    for (const { plant, writeId } of rows) {
-      values.push(String(plant.id), String(writeId));
-      for (const column of TEXT_COLUMNS) values.push(plant[column]);
-    }
+    const values = rows.flatMap(({ plant, writeId }) => valuesOf(plant, writeId));
     let sql = this.shardSqls.get(size);
     if (sql === undefined) this.shardSqls.set(size, (sql = this.insertShardSql(size)));
     return this.database.query(sql, values);
@@ -193,6 +182,12 @@ export class PlantStatements {
     const [texts] = await query<Omit<PlantRecord, 'id'>>(this.selectPlainSql, [String(id)]);
     return texts && { ...texts, id };
   }
+}
+
+function valuesOf(plant: PlantRecord, writeId: bigint): QueryValue[] {
+  const values: QueryValue[] = [String(plant.id), String(writeId)];
+  for (const column of TEXT_COLUMNS) values.push(plant[column]);
+  return values;
 }
 
 /** The next power of two, or one and a half times one: a statement then has a fifth too many rows at most, as a rule. */

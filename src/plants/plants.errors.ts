@@ -2,30 +2,24 @@ import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
 export class StorageUnavailableError extends ApiError {
   constructor(cause: unknown) {
-    super(50300, 'The storage is unavailable. Nothing was written; send the request again later.', {
-      cause,
-      headers: RETRY_LATER,
-    });
+    const message = 'The storage is unavailable. Nothing was written; send the request again later.';
+    super(50300, message, { cause, headers: RETRY_LATER });
   }
 }
 
 export class StorageOverloadedError extends ApiError {
   constructor(cause: unknown) {
-    super(50301, 'The storage has more to do than it can. Nothing was written; send the request again later.', {
-      cause,
-      headers: RETRY_LATER,
-    });
+    const message = 'The storage has more to do than it can. Nothing was written; send the request again later.';
+    super(50301, message, { cause, headers: RETRY_LATER });
   }
 }
 
 export class StorageTimeoutError extends ApiError {
   constructor(cause: unknown) {
-    super(
-      50400,
+    const message =
       'The storage did not answer in time, and whether the plant was created is unknown. ' +
-        'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.',
-      { cause },
-    );
+      'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
+    super(50400, message, { cause });
   }
 }
 
@@ -51,11 +45,8 @@ export class InvalidIdempotencyKeyError extends ApiError {
 export class IdempotencyKeyReusedError extends ApiError {
   /** @param fields the names of those that a repetition has to have in common */
   constructor(id: bigint, fields: readonly string[]) {
-    super(
-      40902,
-      `The plant ${id} was created with this Idempotency-Key, but with another ${fields.join(' or ')}. ` +
-        'Repeat a request unchanged, or send another id.',
-    );
+    const found = `The plant ${id} was created with this Idempotency-Key, but with another ${fields.join(' or ')}`;
+    super(40902, `${found}. Repeat a request unchanged, or send another id.`);
   }
 }
 

@@ -73,14 +73,12 @@ function hasGlobalGuard(application: ApplicationConfig): boolean {
 }
 
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
-  const { providers = [] } = definition;
   const extras = extrasOf(given);
-  const { imports } = extras;
   const controller = plantsControllerAt(extras);
   return {
     ...definition,
     providers: [
-      ...providers,
+      ...(definition.providers ?? []),
       {
         provide: PLANTS_ROUTE,
         useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
@@ -100,7 +98,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
         inject: [ERROR_STATUS],
       },
     ],
-    imports: [...(definition.imports ?? []), ...imports],
+    imports: [...(definition.imports ?? []), ...extras.imports],
     controllers: [controller],
   };
 }

@@ -23,7 +23,7 @@ export class PendingCreate {
   /** Whether its id is known to be taken, so that its last statement wrote nothing. */
   isTaken = false;
   /** The failures of statements with it that may have been carried out all the same, by its write ids in them. */
-  doubts?: Map<bigint, unknown>;
+  doubts: Map<bigint, unknown> | undefined;
   /** After a statement that was rejected, the first of those with which it is sent again. */
   part: PendingCreate | undefined;
   /** Whether its time is up, so that no further statement is sent for it. */
@@ -40,12 +40,6 @@ export class PendingCreate {
       this.resolve = resolve;
       this.reject = reject;
     });
-  }
-
-  /** A statement with it has failed, and may have been carried out all the same. */
-  doubt(writeId: bigint, error: unknown): void {
-    this.doubts ??= new Map<bigint, unknown>();
-    this.doubts.set(writeId, error);
   }
 
   succeed(result: CreateResult): void {

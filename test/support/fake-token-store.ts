@@ -1,4 +1,4 @@
-import type { TokenRow, TokenStore, TokenUse } from '../../src/auth/tokens/token-store.js';
+import type { TokenRow, TokenStore } from '../../src/auth/tokens/token-store.js';
 import { tokenDigest } from '../../src/auth/tokens/token.js';
 
 /** Tokens in memory, in a store that does what a test says. */
@@ -8,7 +8,7 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
   readonly rows = new Map<string, TokenRow>();
   /** How many digests each statement asked for. */
   readonly statements: number[] = [];
-  readonly uses: TokenUse[] = [];
+  readonly uses: { id: number; age: number }[] = [];
   isDestroyed = false;
   /** Why statements fail. */
   failure: Error | undefined;
@@ -57,7 +57,7 @@ export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
     }
   }
 
-  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+  async recordUses(uses: readonly { id: number; age: number }[]): Promise<void> {
     if (this.useFailure) throw this.useFailure;
     await this.answer();
     this.uses.push(...uses);

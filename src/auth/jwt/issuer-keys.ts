@@ -107,7 +107,11 @@ export class IssuerKeys {
     clearTimeout(this.timer);
     try {
       const signal = AbortSignal.any([init.signal, this.closing.signal]);
-      const document = await this.fetchKeys({ ...init, signal }, jose);
+      const url = this.options.jwksUrl ?? (await discoverJwksUrl(this.options.issuer, { ...init, signal }));
+      const document = await fetchJson(url, { ...init, signal });
+      // Most likely a mistake at the issuer, and the keys that are known are better than none.
+      if (!(await hasUsableKey(document, jose)))
+        throw new Error(`${url} answers with no public key that JWTs can be verified with`);
       if (this.failure) this.logger.log(`The keys of the JWT issuer ${this.options.issuer} can be fetched again`);
       this.failure = undefined;
       return Response.json(document);
@@ -121,16 +125,6 @@ export class IssuerKeys {
       const delay = this.failure ? this.timing.retryMs : this.timing.refreshMs;
       if (!this.closing.signal.aborted) this.timer = setTimeout(reload, delay).unref();
     }
-  }
-
-  private async fetchKeys(init: Fetch, jose: Jose): Promise<unknown> {
-    const url = this.options.jwksUrl ?? (await discoverJwksUrl(this.options.issuer, init));
-    const document = await fetchJson(url, init);
-    // Most likely a mistake at the issuer, and the keys that are known are better than none.
-    if (!(await hasUsableKey(document, jose))) {
-      throw new Error(`${url} answers with no public key that JWTs can be verified with`);
-    }
-    return document;
   }
 
   private failed(reason: string): IssuerKeysError {

@@ -1,10 +1,10 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { hash } from 'node:crypto';
 import { reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
+import { tokenKey } from '../tokens/token.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
 import { endOf, evidentFault, EXPIRED, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
 
@@ -25,6 +25,7 @@ interface Remembered {
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
+  /** Not by the token itself: a dump of the memory should hold as few as possible. */
   private readonly remembered = new LRUCache<string, Remembered>({ maxSize: MAX_REMEMBERED_LENGTH });
 
   constructor(
@@ -37,7 +38,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
-    const found = this.remembered.get(digest(token));
+    const found = this.remembered.get(tokenKey(token));
     if (found !== undefined && found.keys === this.keys.current && Date.now() < found.until) return found.principal;
     return this.verifyJwt(token, request);
   }
@@ -47,20 +48,17 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
   }
 
   private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
-    const result = await this.principalOrFault(token);
+    // With its first import, so that a service that sees no JWT does not pay for it.
+    const jose = await import('jose');
+    let result: Principal | string | undefined = evidentFault(token, this.options.issuer, jose);
+    if (result === undefined) {
+      const find = await this.keys.open();
+      result = await this.verifyWith(find, token, jose, !find.coolingDown);
+    }
     if (typeof result !== 'string') return result;
     // For the operator alone: the client learns only that it is not valid.
     this.logger.debug(`A JWT is not valid: ${result}`);
     return refuseToken(request, result === EXPIRED ? 'expired' : undefined);
-  }
-
-  private async principalOrFault(token: string): Promise<Principal | string> {
-    // With its first import, so that a service that sees no JWT does not pay for it.
-    const jose = await import('jose');
-    const fault = evidentFault(token, this.options.issuer, jose);
-    if (fault !== undefined) return fault;
-    const find = await this.keys.open();
-    return this.verifyWith(find, token, jose, !find.coolingDown);
   }
 
   private async verifyWith(find: FindKey, token: string, jose: Jose, mayReload: boolean): Promise<Principal | string> {
@@ -72,7 +70,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
       // Where they have changed meanwhile, its key may be gone.
       if (keys !== undefined && keys === this.keys.current) {
         const remembered = { principal, until: endOf(Number(claims.exp)), keys };
-        this.remembered.set(digest(token), remembered, { size: token.length });
+        this.remembered.set(tokenKey(token), remembered, { size: token.length });
       }
       return principal;
     } catch (error) {
@@ -84,11 +82,6 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
       return this.verifyWith(find, token, jose, false);
     }
   }
-}
-
-/** Not the token itself: a dump of the memory should hold as few as possible. */
-function digest(token: string): string {
-  return hash('sha256', token, 'base64');
 }
 
 async function claimsOf(token: string, find: FindKey, rules: JWTVerifyOptions, jose: Jose): Promise<JWTPayload> {

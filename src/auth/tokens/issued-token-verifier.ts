@@ -113,14 +113,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   /** Whether a token is valid, until it expires, as it was when it was last confirmed. */
-  private isTrusted(token: KnownToken, now: number): boolean {
-    const age = now - token.confirmedAt;
-    return age < FRESH_MS || (age < TRUST_MS && this.isAway(now));
-  }
-
-  /** Whether the database does not answer within a statement's time limit, so that tokens in use cannot be confirmed. */
-  private isAway(now: number): boolean {
-    return this.isFailing || (this.asking !== undefined && now - this.askedAt >= STATEMENT_TIMEOUT_MS);
+  private isTrusted({ confirmedAt }: KnownToken, now: number): boolean {
+    // The database does not answer within a statement's time limit, so that tokens in use cannot be confirmed.
+    const isAway = this.isFailing || (this.asking !== undefined && now - this.askedAt >= STATEMENT_TIMEOUT_MS);
+    return now - confirmedAt < (isAway ? TRUST_MS : FRESH_MS);
   }
 
   /** @param known a token that was valid when it was last confirmed */

@@ -16,10 +16,6 @@ interface Lookup {
 
 class TooManyLookupsError extends Error {
   override readonly name = 'TooManyLookupsError';
-
-  constructor() {
-    super('too many requests with unknown access tokens wait for the database already');
-  }
 }
 
 /** Requests that wait until their tokens are looked up. */
@@ -39,7 +35,8 @@ export class LookupQueue {
 
   async addUnknown(key: string, timeout: number): Promise<Principal | undefined> {
     // A token stays when the requests for it have given up.
-    if (Math.max(this.waiting, this.unknown.size) >= MAX_WAITING) throw new TooManyLookupsError();
+    if (Math.max(this.waiting, this.unknown.size) >= MAX_WAITING)
+      throw new TooManyLookupsError('too many requests with unknown access tokens wait for the database already');
     this.waiting += 1;
     try {
       return await resultOf(this.unknown, key, timeout);

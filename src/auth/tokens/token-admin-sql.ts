@@ -20,21 +20,20 @@ const STATEMENT_TIMEOUT_MS = 8000;
 const after = (time: Date, seconds: number): Date => dateOf(time.getTime() / 1000 + seconds);
 const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${time})`;
 
-/**
- * - `duplicate`: there is a valid token of that name
- * - `unknown`: there is no token of that name or id
- * - `ended`: there is one, but it has expired or was revoked
- * - `past`: the token would have expired already
- * - `unconfirmed`: the database may have made the change, and did not confirm it
- */
-type TokenAdministrationErrorCode = 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed';
-
 /** A change of access tokens is not possible. The message says why, and what is. */
 export class TokenAdministrationError extends Error {
   override readonly name = 'TokenAdministrationError';
 
+  /**
+   * @param code
+   * - `duplicate`: there is a valid token of that name
+   * - `unknown`: there is no token of that name or id
+   * - `ended`: there is one, but it has expired or was revoked
+   * - `past`: the token would have expired already
+   * - `unconfirmed`: the database may have made the change, and did not confirm it
+   */
   constructor(
-    readonly code: TokenAdministrationErrorCode,
+    readonly code: 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed',
     message: string,
     options?: ErrorOptions,
   ) {
@@ -165,21 +164,11 @@ export class TokenAdminSql {
     try {
       await this.client.query('COMMIT');
     } catch (error) {
-      if (error instanceof pg.DatabaseError && (await this.isUsable())) throw error;
-      throw new TokenAdministrationError(
-        'unconfirmed',
-        `whether the change was made is not known, as the database did not confirm it (${reasonOf(error)}). ` +
-          `See plant-store token list. ${advice}`,
-        { cause: error },
-      );
+      // A server that refuses to commit has undone all, and goes on. One that ends the connection may have committed.
+      if (error instanceof pg.DatabaseError && (await this.client.query('SELECT').catch(() => undefined))) throw error;
+      const found = `whether the change was made is not known, as the database did not confirm it (${reasonOf(error)})`;
+      const message = `${found}. See plant-store token list. ${advice}`;
+      throw new TokenAdministrationError('unconfirmed', message, { cause: error });
     }
-  }
-
-  /** A server that refuses to commit has undone all, and goes on. One that ends the connection may have committed. */
-  private isUsable(): Promise<boolean> {
-    return this.client.query('SELECT').then(
-      () => true,
-      () => false,
-    );
   }
 }

@@ -28,13 +28,6 @@ export interface TokenRow {
   readonly isRevoked: boolean;
 }
 
-/** The last use of a token. */
-export interface TokenUse {
-  readonly id: number;
-  /** Milliseconds since then. */
-  readonly age: number;
-}
-
 /**
  * The tokens in PostgreSQL, on one connection of their own. It opens with the first statement, is replaced when it breaks or does not
  * answer, keeps no state in its session, and does not keep the process from ending.
@@ -102,8 +95,10 @@ export class TokenStore {
    * refuses them. The settings are local to the transaction.
    *
    * No look-up waits for it: it has a new connection, which then replaces the other one. So look-ups notice a change of the primary.
+   *
+   * @param uses the last one of each token, `age` milliseconds ago
    */
-  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+  async recordUses(uses: readonly { id: number; age: number }[]): Promise<void> {
     // Sorted, so that two instances lock the rows in the same order.
     const values = uses
       .toSorted((one, other) => one.id - other.id)

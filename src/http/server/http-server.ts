@@ -6,7 +6,6 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { MalformedRequestError } from '../http.errors.js';
 import { headerValues, sendError } from '../platform.js';
@@ -49,7 +48,11 @@ export function createHttpServer(
     sendError(response, new MalformedRequestError(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
-    dropWhenStalled(response, request.socket, requestTimeout);
+    // Drops a client that stops reading its answers, which would else hold them and its connection for ever.
+    response.setTimeout(requestTimeout, () => {
+      // Else the answer is still being made.
+      if (request.socket.writableLength > 0) request.socket.destroy();
+    });
     const fault = faultOf(request);
     if (fault !== undefined) {
       refuse(request, response, fault);
@@ -83,14 +86,6 @@ export function createHttpServer(
   });
   refuseBrokenRequests(server, { errorStatus, requestTimeout }, classes.ServerResponse);
   return server;
-}
-
-/** Drops a client that stops reading its answers, which would else hold them and its connection for ever. */
-function dropWhenStalled(response: ServerResponse, socket: Socket, milliseconds: number): void {
-  response.setTimeout(milliseconds, () => {
-    // Else the answer is still being made.
-    if (socket.writableLength > 0) socket.destroy();
-  });
 }
 
 /** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */

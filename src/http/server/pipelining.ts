@@ -10,8 +10,8 @@ interface Connection {
   parsed: number;
   /** Of these, the ones that wait until the connection is free for their answers. */
   waiting: number;
-  /** When reading went on, in milliseconds of `performance.now()`; undefined while Node reads the connection by itself. */
-  resumedAt: number | undefined;
+  /** When reading went on, in milliseconds of `performance.now()`; -Infinity until it first paused. */
+  resumedAt: number;
   /** Whether the body of the last request comes in small chunks. */
   hasSmallChunks: boolean;
 }
@@ -25,7 +25,7 @@ const ending = new WeakSet<Socket>();
 /** Knows the connections of a server. */
 export function watchConnections(server: Server): void {
   server.on('connection', (socket) => {
-    const connection = { last: undefined, parsed: 0, waiting: 0, resumedAt: undefined, hasSmallChunks: false };
+    const connection = { last: undefined, parsed: 0, waiting: 0, resumedAt: -Infinity, hasSmallChunks: false };
     connections.set(socket, connection);
     unwatched.set(socket, connection);
     socket.once('close', () => unwatched.delete(socket));
@@ -119,7 +119,6 @@ function start(socket: Socket, begin: () => void): void {
 /** Node's parser reads the connection by itself, 64 KiB at a time, and cannot be stopped between two requests. Here it can. */
 function takeOver(socket: Socket, connection: Connection): void {
   if (!unwatched.delete(socket)) return;
-  connection.resumedAt = -Infinity;
   socket.once('close', () => {
     allWaiting -= connection.waiting;
     connection.waiting = 0;
