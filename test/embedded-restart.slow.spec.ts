@@ -62,7 +62,7 @@ describe('The embedded PostgreSQL of a service', () => {
     const stored = new Set(lines.map((line) => (JSON.parse(line) as { id: number }).id));
     expect(clients.created.filter((id) => !stored.has(id))).toEqual([]);
     expect(clients.refusals.filter(({ body }) => !/"error":50[034]0[01]/.test(body))).toEqual([]);
-    const restarts = service.output.match(/"level":"warn".*PostgreSQL is started again\..*\(SIGKILL\)/g);
+    const restarts = service.output.match(/"level":"warn".*ended by itself \(SIGKILL; .*It is started again in \d/g);
     expect(restarts).toHaveLength(KILLS);
 
     // What ends by a stop is not started again.
@@ -70,7 +70,7 @@ describe('The embedded PostgreSQL of a service', () => {
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
     expect(isAlive(last)).toBe(false);
-    expect(service.output.match(/PostgreSQL is started again/g)).toHaveLength(KILLS);
+    expect(service.output.match(/It is started again/g)).toHaveLength(KILLS);
   }, 120_000);
 
   it('should end the service with a reason if it does not start again', async () => {
@@ -80,7 +80,7 @@ describe('The embedded PostgreSQL of a service', () => {
 
     expect(await service.ended).toBe(1);
     expect(service.stderr).toMatch(
-      /^plant-store: PostgreSQL is not started again\. .*unrecognized configuration parameter/,
+      /^plant-store: .*unrecognized configuration parameter.*\. After 4 starts in a row it is not started again/,
     );
     expect(service.stderr).not.toMatch(/\n\s+at /);
     expect(await postmaster()).toBe(0);

@@ -63,7 +63,7 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   const url = listenUrl(app);
   logger.log(`Listening on ${url}${basePath}/plants`);
   if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default')) {
-    logger.log('Only this machine can connect. HOST=0.0.0.0 opens the service to others, and from a container');
+    logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
   }
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   process.on('uncaughtExceptionMonitor', (error) => {

@@ -63,8 +63,10 @@ async function find(query: Query, sql: string, ...values: (string | string[])[])
 export async function findForeignObjects(query: Query, schema: string, trusted: string[] = []) {
   const found = await find(query, FOREIGN_OBJECTS, schema, trusted);
   const owners = 'this role, the roles it is a member of, the owners of schema and database, or superusers';
-  const meaning = 'what belongs to other roles, or calls it, runs with the rights of those who use the tables';
-  return found && `${meaning}: ${found}. Remove it, or let it belong to ${owners}`;
+  const meaning =
+    'what belongs to other roles, or calls it, could run code with the rights of those who use the tables';
+  const advice = `Give it to ${owners}: ALTER … OWNER TO; or drop a trigger, a rule or a default, and never a table with plants`;
+  return found && `${meaning}: ${found}. ${advice}`;
 }
 
 /** Throws before anything of another role can run: to be called before the history is read, which may be a view. */

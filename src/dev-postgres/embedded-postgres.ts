@@ -95,11 +95,14 @@ export class EmbeddedPostgres {
         const since = performance.now();
         const end = await ended;
         if (performance.now() - since > RUNS_WELL_AFTER_MS) restarts = 0;
-        return `The embedded PostgreSQL has ended by itself (${end}); its log is ${this.home.logFile}`;
+        return `The embedded PostgreSQL has ended by itself (${end}; its log is ${this.home.logFile})`;
       }, reasonOf);
       const pause = RESTART_PAUSES_MS[restarts++];
-      if (pause === undefined) return new EmbeddedPostgresError(`PostgreSQL is not started again. ${reason}`);
-      if (!this.stopping) this.log(`PostgreSQL is started again. ${reason}`);
+      if (pause === undefined)
+        return new EmbeddedPostgresError(
+          `${reason}. After ${RESTART_PAUSES_MS.length} starts in a row it is not started again`,
+        );
+      if (!this.stopping) this.log(`${reason}. It is started again in ${pause / 1000} s`);
       await sleep(pause, undefined, { ref: false });
       if (this.stopping) return new Promise(() => undefined);
       this.postmaster = start();

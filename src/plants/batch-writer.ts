@@ -25,6 +25,8 @@ const OTHER_CONNECTIONS = 1;
 const MIN_SINGLE_INSERTS = 100;
 /** So many plants of a rejected statement are sent again together, and each by itself only if they are rejected too. */
 const PART_PLANTS = 20;
+/** Statements of parts in flight: each may wait for a lock as long as a create may, and the others are for new creates. */
+const MAX_PART_STATEMENTS = 4;
 /** A node is probed if a statement for it takes longer. */
 const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
@@ -38,6 +40,8 @@ const REPEAT_MS = 50;
 export class BatchWriter implements OnModuleInit {
   private readonly queue: WriteQueue;
   private readonly concurrency: InsertConcurrency;
+  private readonly maxPartStatements: number;
+  private partsInFlight = 0;
   private isScheduled = false;
   /** Statements in a row that had one plant. */
   private singleInserts = 0;
@@ -53,6 +57,7 @@ export class BatchWriter implements OnModuleInit {
     this.queue = new WriteQueue(statistics);
     const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
     const max = Math.max(1, connections - OTHER_CONNECTIONS);
+    this.maxPartStatements = Math.min(MAX_PART_STATEMENTS, Math.ceil(max / 2));
     this.concurrency = new InsertConcurrency(max, () => {
       this.schedule();
     });
@@ -90,7 +95,8 @@ export class BatchWriter implements OnModuleInit {
     this.isScheduled = false;
     for (const shard of this.queue.shards) {
       if (!shard.node?.isAway && this.concurrency.free(shard) === 0) continue;
-      const batch = this.queue.takeBatch(shard);
+      const batch = this.queue.takeBatch(shard, !shard.node?.isAway && this.partsInFlight >= this.maxPartStatements);
+      if (batch.length === 0) continue;
       if (shard.node?.isAway) {
         for (const pending of batch) pending.fail(unreachable(shard));
         continue;
@@ -98,7 +104,14 @@ export class BatchWriter implements OnModuleInit {
       const now = performance.now();
       for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      void this.write(shard, batch, this.concurrency.begin(shard));
+      const end = this.concurrency.begin(shard);
+      const isPart = batch[0]?.part !== undefined;
+      if (isPart) this.partsInFlight += 1;
+      const onAnswer = (): void => {
+        if (isPart) this.partsInFlight -= 1;
+        end();
+      };
+      void this.write(shard, batch, onAnswer);
     }
   };
 
@@ -112,6 +125,7 @@ export class BatchWriter implements OnModuleInit {
       if (isNodeLost || isUndecided(error))
         for (const [i, pending] of batch.entries()) (pending.doubts ??= new Map()).set(writeId + BigInt(i), error);
       if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) {
+        for (const pending of batch) if (pending.isLate) pending.fail(this.notSent());
         // The rejected one is to fail alone, after a few statements.
         this.queue.split(shard, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);
         this.schedule();
@@ -226,17 +240,19 @@ export class BatchWriter implements OnModuleInit {
   private timeUp(shard: Shard, pending: PendingCreate): void {
     const { timeout } = this.database;
     if (this.queue.remove(shard, pending)) {
-      pending.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${timeout} ms`));
+      pending.fail(this.notSent());
       return;
     }
     pending.isLate = true;
     // Where the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
-      // It may wait to be sent again.
-      this.queue.remove(shard, pending);
       const message = `the database did not answer within ${timeout} ms`;
       pending.fail(pending.isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);
+  }
+
+  private notSent(): ConnectionPoolExhaustedError {
+    return new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.database.timeout} ms`);
   }
 }
 

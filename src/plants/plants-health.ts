@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
@@ -39,6 +39,7 @@ export class PlantsHealth {
   private failingShards: string | undefined;
   /** Which tables a crash would empty, as of the last inspection. The start has found none. */
   private unlogged: string | undefined;
+  private readonly logger = new Logger(PlantsHealth.name);
   private nextInspection = performance.now() + INSPECT_EVERY_MS;
   private result = Promise.resolve();
   /** Infinite while a probe runs. */
@@ -102,7 +103,9 @@ export class PlantsHealth {
     if (now < this.nextInspection) return;
     this.nextInspection = now + INSPECT_EVERY_MS;
     const { query, schema } = this.database;
-    [this.unlogged] = await Promise.all([findUnlogged(query, schema), this.failures.readTriggers()]);
+    const [unlogged] = await Promise.all([findUnlogged(query, schema), this.failures.readTriggers()]);
+    if (unlogged !== undefined && this.unlogged === undefined) this.logger.warn(`The service is degraded: ${unlogged}`);
+    this.unlogged = unlogged;
   }
 
   private async reasonOf(error: unknown): Promise<string> {

@@ -45,7 +45,7 @@ function insertRow(table: string, isLarge: boolean): string {
     EXCEPTION WHEN insufficient_resources OR system_error OR internal_error THEN RAISE; WHEN OTHERS THEN ${next} END;`;
   return `BEGIN
       ${rows.reduceRight(instead)}
-      IF stored IS NULL THEN RAISE EXCEPTION SQLSTATE '${SKIPPED}' USING MESSAGE = 'no row was inserted'; END IF;
+      IF stored IS NULL AND NOT EXISTS (SELECT FROM ${table} WHERE id = probe_id) THEN RAISE EXCEPTION SQLSTATE '${SKIPPED}' USING MESSAGE = 'no row was inserted'; END IF;
       RAISE EXCEPTION SQLSTATE 'PLANT';
     EXCEPTION WHEN SQLSTATE 'PLANT' THEN NULL;
     END;`;

@@ -119,19 +119,21 @@ export class WriteQueue {
     return true;
   }
 
-  /** Takes the first entries of a shard, as many as one statement may have. */
-  takeBatch(shard: Shard): PendingCreate[] {
+  /** Takes the first entries of a shard, as many as one statement may have, but no part if parts have to wait. */
+  takeBatch(shard: Shard, partsWait: boolean): PendingCreate[] {
     const entries = this.entries.get(shard) ?? [];
+    const start = partsWait ? entries.findIndex(({ part }) => !part) : 0;
+    if (start === -1) return [];
     let count = 0;
     let size = 0;
-    const [first] = entries;
-    for (const entry of entries) {
+    const first = entries[start];
+    for (const entry of start === 0 ? entries : entries.slice(start)) {
       if (count === MAX_BATCH_PLANTS || (count > 0 && size + entry.size > MAX_BATCH_CHARACTERS)) break;
       if (entry.part !== first?.part) break;
       count += 1;
       size += entry.size;
     }
-    const batch = entries.splice(0, count);
+    const batch = entries.splice(start, count);
     this.entries.delete(shard);
     if (entries.length > 0) this.entries.set(shard, entries);
     if (first) this.count(first, -count, -size);

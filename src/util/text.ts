@@ -8,8 +8,9 @@ export function reasonOf(error: unknown): string {
 
 /** What caused a failure in the end, in one line: what PostgreSQL said, for example, which a driver adapter of Prisma's keeps. */
 export function rootReasonOf(error: unknown): string {
-  const { cause, originalMessage } = Object(error) as { cause?: unknown; originalMessage?: string };
-  return cause === undefined ? reasonOf(originalMessage ?? error) : rootReasonOf(cause);
+  const { cause } = Object(error) as { cause?: { message?: string; originalMessage?: string } };
+  if (cause?.originalMessage !== undefined) return reasonOf(cause.originalMessage);
+  return cause?.message === undefined ? reasonOf(error) : rootReasonOf(cause);
 }
 
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */

@@ -111,7 +111,7 @@ export class TokenStore {
       SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at <= used.at - interval '1 minute')`);
-      [this.pool, unused] = [unused, this.pool];
+      if (!this.pool.ending) [this.pool, unused] = [unused, this.pool];
     } catch (error) {
       // The server may not be the primary any more, and not hear of revocations.
       if (sqlStateOf(error) === READ_ONLY) this.destroySockets('the server is read-only');

@@ -96,7 +96,12 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     findings.push(finding('pooler', pooler, shares));
     check = 'owners';
     const foreign = await findForeignObjects(query, schema);
-    findings.push(finding(check, foreign ?? 'all can be trusted', !!foreign, ['warning', 'Do what it says.']));
+    findings.push(
+      finding(check, foreign ?? 'all can be trusted', !!foreign, [
+        'warning',
+        'Or trust the role: migrate --trust-owner ROLE.',
+      ]),
+    );
     const creators = await findCreators(query, schema);
     const others = `${creators ? '' : 'no '}other roles may create in it`;
     findings.push(finding('schema', others, !!creators, ['warning', `Run ${String(creators)}.`]));

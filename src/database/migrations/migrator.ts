@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { checkOptions } from '../../util/options.js';
-import { reasonOf } from '../../util/text.js';
+import { rootReasonOf } from '../../util/text.js';
 import { Citus } from '../citus.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query } from '../database.js';
@@ -185,7 +185,7 @@ async function refusable<T>(work: Promise<T>, place: string): Promise<T> {
     return await work;
   } catch (cause) {
     if (cause instanceof MigrationError) throw cause;
-    throw new MigrationError('refused', `${place}: ${rootReason(cause)}`, { cause });
+    throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
   }
 }
 
@@ -215,14 +215,7 @@ async function nameOf({ query }: Database): Promise<string> {
     const [row] = await query<{ name: string }>('SELECT pg_catalog.current_database()::text AS name');
     return row?.name ?? '';
   } catch (cause) {
-    const message = `cannot connect to the database that PlantsModule borrows from the host: ${rootReason(cause)}`;
+    const message = `cannot connect to the database that PlantsModule borrows from the host: ${rootReasonOf(cause)}`;
     throw new MigrationError('unreachable', message, { cause });
   }
-}
-
-/** The reason that the server or the network gave, below the errors of ours and of Prisma. */
-function rootReason(error: unknown): string {
-  const { cause } = Object(error) as { cause?: { originalMessage?: string } };
-  if (cause?.originalMessage !== undefined) return reasonOf(new Error(cause.originalMessage));
-  return cause instanceof Error ? rootReason(cause) : reasonOf(error);
 }

@@ -118,12 +118,12 @@ function start(socket: Socket, begin: () => void): void {
 
 /** Node's parser reads the connection by itself, 64 KiB at a time, and cannot be stopped between two requests. Here it can. */
 function takeOver(socket: Socket, connection: Connection): void {
-  if (!unwatched.delete(socket)) return;
+  const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  if (!unwatched.delete(socket) || !parse || isLingering(socket)) return;
   socket.once('close', () => {
     allWaiting -= connection.waiting;
     connection.waiting = 0;
   });
-  const [parse] = socket.listeners('data') as [(bytes: Buffer) => void];
   socket.on('data', (bytes: Buffer) => {
     let next = 0;
     // A request whose body is not taken pauses the connection too.

@@ -57,11 +57,12 @@ export function takeTurn(socket: Socket): boolean {
 
 function startNext(): void {
   const left = spentUntil - performance.now();
-  const [socket] = waiting;
-  if (left <= 0 && socket) {
+  for (const socket of waiting) {
+    if (left > 0 && !socket.destroyed) break;
     waiting.delete(socket);
-    // Does nothing where it has ended meanwhile.
+    if (socket.destroyed) continue;
     socket.resume();
+    break;
   }
   timer = waiting.size > 0 ? setTimeout(startNext, left) : undefined;
 }
