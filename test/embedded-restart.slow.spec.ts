@@ -43,6 +43,14 @@ describe('The embedded PostgreSQL of a service', () => {
     return stdout;
   }
 
+  it('should be open to this machine alone unless HOST says otherwise', async () => {
+    await using service = await serve();
+    expect(service.output).toMatch(/Listening on http:\/\/127\.0\.0\.1:\d+\/plants/);
+    expect(service.output).toContain('Only this machine can connect. HOST=0.0.0.0');
+    await expect(fetch(`http://127.0.0.2:${service.port}/docs`)).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${service.port}/docs`)).status).toBe(200);
+  });
+
   it('should be started again where it is killed, with all plants that were acknowledged', async () => {
     await using service = await serve();
     await using clients = CreatingClients.start(service.port, CLIENTS);

@@ -8,7 +8,7 @@ import { watchChunks } from './small-chunks.js';
 
 const CONNECTIONS = 10;
 /** Without a share for small chunks the event loop reads tens of thousands of them before it comes to the next answer. */
-const MAX_CHUNKS_PER_ANSWER = 1500;
+const MAX_CHUNKS_PER_ANSWER = 5000;
 const ANSWERS = 200;
 
 describe(watchChunks.name, () => {
