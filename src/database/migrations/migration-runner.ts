@@ -65,7 +65,8 @@ export async function runMigration(session: MigrationSession, migration: Migrati
     const done = new AbortController();
     const holders = findHolders(session, done.signal);
     try {
-      // On Citus the limit is for the sessions on other nodes too; elsewhere that setting is a name without effect.
+      // On Citus what follows its setting is for the sessions on other nodes too, so that only the wait for locks is limited there.
+      // Elsewhere that setting is a name without effect.
       await query(`SAVEPOINT attempt; SET LOCAL idle_in_transaction_session_timeout = ${MAX_IDLE_MS};
         SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
       await apply(session, migration, isBegun);
