@@ -10,10 +10,9 @@ const swc = {
 };
 
 /** @type {import('jest').Config} */
-export default {
+const project = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  // These have configurations of their own.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.(?:slow|scale)\\.spec\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -28,11 +27,44 @@ export default {
     '^class-validator$': '<rootDir>/node_modules/class-validator/bundles/class-validator.umd.js',
     '^es-toolkit/compat$': '<rootDir>/node_modules/es-toolkit/dist/browser.global.js',
   },
-  globalSetup: '<rootDir>/test/support/global-setup.mjs',
-  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-  reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
-  // The suites wait more than they compute.
-  maxWorkers: 3,
-  // Several times what the slowest takes here: it is for tests that hang, not for slow machines.
-  testTimeout: 60_000,
+  globalSetup: '<rootDir>/test/support/jest/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/jest/global-teardown.mjs',
+};
+
+// Time limits, workers and reporters are settings of a run, not of a project. Each of our runs selects one project.
+const selected = process.argv[process.argv.indexOf('--selectProjects') + 1];
+// Several times what the slowest test takes here: it is for tests that hang, not for slow machines.
+const TIMEOUTS_MS = { fast: 60_000, slow: 180_000, packed: 60_000, scale: 300_000 };
+
+/** @type {import('jest').Config} */
+export default {
+  projects: [
+    {
+      ...project,
+      displayName: 'fast',
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.(?:slow|scale)\\.spec\\.ts$'],
+    },
+    // The suites that start many processes, install packages or wait long: for `npm run check`.
+    { ...project, displayName: 'slow', testMatch: ['**/*.slow.spec.ts'] },
+    {
+      // The suites of the packed store: installing it takes a while, and may need the package registry.
+      ...project,
+      displayName: 'packed',
+      roots: ['<rootDir>/test/packed'],
+      // Those of the hosts run there.
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/host/'],
+      globalSetup: '<rootDir>/test/packed/global-setup.mjs',
+      globalTeardown: '<rootDir>/test/packed/global-teardown.mjs',
+    },
+    // The suites of several instances, servers and nodes, which take long and are no part of `npm run check`.
+    { ...project, displayName: 'scale', testMatch: ['**/*.scale.spec.ts'] },
+  ],
+  reporters: [
+    'default',
+    '<rootDir>/test/support/jest/totals-reporter.mjs',
+    ...(selected === 'scale' ? ['<rootDir>/test/support/jest/figures-reporter.mjs'] : []),
+  ],
+  // The suites wait more than they compute. Those of scale start several servers each, and measure.
+  maxWorkers: selected === 'scale' ? 1 : 3,
+  testTimeout: TIMEOUTS_MS[selected] ?? TIMEOUTS_MS.slow,
 };

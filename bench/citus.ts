@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { CitusCluster } from '../test/support/citus-cluster.js';
+import { CitusCluster } from '../test/support/database/citus-cluster.js';
 import { BenchmarkDatabase } from './database/benchmark-database.js';
 import { migrate } from './database/benchmark-postgres.js';
-import type { LoadGenerator } from './load/load.js';
 import { findLoadGenerator } from './load/load-generator.js';
+import type { LoadGenerator } from './load/load.js';
 import { alternate } from './measure/alternate.js';
 import type { Contender } from './measure/contender.js';
 import { describeOutcome } from './measure/describe-outcome.js';

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { accepts } from '../../test/support/accepts.js';
-import { freePort } from '../../test/support/free-port.js';
+import { accepts } from '../../test/support/http/accepts.js';
+import { freePort } from '../../test/support/http/free-port.js';
 import type { ServerTarget } from '../targets/target.js';
 import { discardingCollector } from './discarding-collector.js';
 import { issueToken } from './issue-token.js';

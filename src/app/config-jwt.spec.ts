@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { refusal } from '../../test/support/configuration-refusal.js';
+import { refusal } from '../../test/support/service/configuration-refusal.js';
 import { Environment, loadEnvironment } from './config.js';
 
 describe(`${Environment.name}, JWTs`, () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
+import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
 import { AuthModule, verifierOf as verifierOfSettings } from './auth.module.js';
 import { AuthModuleOptionsError, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { TokenVerifier } from './token-verifier.js';

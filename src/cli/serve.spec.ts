@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { outcomeOfCommandLine } from '../../test/support/run-command-line.js';
+import { outcomeOfCommandLine } from '../../test/support/service/run-command-line.js';
 import { describeVariables } from '../app/config-values.js';
 import { Environment } from '../app/config.js';
 

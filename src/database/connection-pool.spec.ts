@@ -1,7 +1,7 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { TcpProxy } from '../../test/support/tcp-proxy.js';
-import { createTestDatabase } from '../../test/support/test-database.js';
+import { createTestDatabase } from '../../test/support/database/test-database.js';
+import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { until } from '../../test/support/until.js';
 import { ConnectionPool } from './connection-pool.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { faultsOf as faultsOfError } from '../../test/support/configuration-refusal.js';
+import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
 import { checkOptions, OptionsError } from '../util/options.js';
 import { DatabaseOption } from './database.options.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultsOf } from '../../test/support/configuration-refusal.js';
+import { faultsOf } from '../../test/support/service/configuration-refusal.js';
 import { checkAsyncOptions, OptionsError } from './options.js';
 
 class StoreOptions {

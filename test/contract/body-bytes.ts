@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { postHead } from '../support/request.js';
+import { postHead } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

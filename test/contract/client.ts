@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import fc from 'fast-check';
 import { type CreateOptions, type NewPlant, PlantStoreClient, PlantStoreError } from '../../src/client/index.js';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import { ImpatientClient } from '../support/impatient-client.js';
+import { ImpatientClient } from '../support/http/impatient-client.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { rejectionOf } from '../support/rejection.js';
-import { startStore, type Store, TOKEN } from '../support/store.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { startStore, type Store, TOKEN } from '../support/service/store.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;

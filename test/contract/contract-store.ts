@@ -1,4 +1,4 @@
-import { startStore } from '../support/store.js';
+import { startStore } from '../support/service/store.js';
 import type { ContractTarget } from './contract-target.js';
 import { runningTarget } from './running-target.js';
 

@@ -1,7 +1,7 @@
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import type { RawResponse } from '../support/raw-connection.js';
-import type { RequestHeaders } from '../support/request.js';
-import type { TestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/database/test-database.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import type { RequestHeaders } from '../support/http/request.js';
 
 /** A running application that keeps the contract, on a database of its own. */
 export interface ContractTarget {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { RawResponse } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
-import { requestHead, type RequestHeaders } from '../support/request.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { requestHead, type RequestHeaders } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { removePlants } from './stored-plants.js';

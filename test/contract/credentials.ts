@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { requestHead, type RequestHeaders, TOKEN } from '../support/request.js';
+import { requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

@@ -1,6 +1,6 @@
 import { RequestMethod } from '@nestjs/common';
 import { METHODS } from 'node:http';
-import type { Platform } from '../support/platforms.js';
+import type { Platform } from '../support/host/platforms.js';
 import { describeBodyBytes } from './body-bytes.js';
 import { describeBodyJson, describeRepeatedKeys } from './body-json.js';
 import { describeBodySize } from './body-size.js';

@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals';
+import { TOKEN } from '../support/http/request.js';
 import { describeBodySize } from './body-size.js';
 import { contractStore } from './contract-store.js';
 import type { ContractTarget } from './contract-target.js';
@@ -7,7 +8,6 @@ import { describeSeveralTokens } from './credentials.js';
 import { describeContract } from './describe-contract.js';
 import { describePaths } from './paths.js';
 import { describeTimeouts } from './timeouts.js';
-import { TOKEN } from '../support/request.js';
 
 const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';
 const ORIGIN = 'https://garden.example';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { RawResponse } from '../support/raw-connection.js';
-import { ANSWER_HEADERS } from '../support/refusal.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { ANSWER_HEADERS } from '../support/http/refusal.js';
 
 /** What the answer to a created plant looks like: the plant alone, without its id. */
 export function expectCreated(response: RawResponse | undefined, plant: { name: string; tag?: string }): void {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { RawResponse } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
 import type { ContractTarget } from './contract-target.js';
 import { storedPlants } from './stored-plants.js';
 

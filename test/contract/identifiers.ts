@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { expectRefusal } from '../support/refusal.js';
+import { expectRefusal } from '../support/http/refusal.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

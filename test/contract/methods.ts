@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { METHODS } from 'node:http';
-import { RawConnection } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
-import { postHead, requestHead } from '../support/request.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { postHead, requestHead } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

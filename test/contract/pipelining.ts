@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
-import { postHead, type RequestHeaders } from '../support/request.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { postHead, type RequestHeaders } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { removePlants, storedPlants } from './stored-plants.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
-import { postHead } from '../support/request.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { postHead } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
 import { expectCreated } from './expect-created.js';
 import { expectNothingWritten } from './expect-nothing-written.js';

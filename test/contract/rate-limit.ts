@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import type { RawResponse } from '../support/raw-connection.js';
-import { expectRefusal } from '../support/refusal.js';
-import { requestHead, type RequestHeaders, TOKEN } from '../support/request.js';
-import { outcomes, sendInTurn, times } from '../support/requests-in-turn.js';
-import { startStore, type Store } from '../support/store.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
+import { outcomes, sendInTurn, times } from '../support/http/requests-in-turn.js';
+import { startStore, type Store } from '../support/service/store.js';
 
 const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';
 const ORIGIN = 'https://garden.example';

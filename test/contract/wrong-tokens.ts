@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import { expectRefusal } from '../support/refusal.js';
-import { requestHead } from '../support/request.js';
-import { outcomes, sendInTurn, times, wrongTokens } from '../support/requests-in-turn.js';
-import { startStore, type Store } from '../support/store.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { requestHead } from '../support/http/request.js';
+import { outcomes, sendInTurn, times, wrongTokens } from '../support/http/requests-in-turn.js';
+import { startStore, type Store } from '../support/service/store.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';
 

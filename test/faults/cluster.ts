@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { freePort } from '../support/free-port.js';
-import { PostgresServer, SERVER_PASSWORD } from '../support/postgres-server.js';
-import { PlantStoreProcess } from '../support/process.js';
-import { TOKEN } from '../support/request.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { PostgresServer, SERVER_PASSWORD } from '../support/database/postgres-server.js';
+import { freePort } from '../support/http/free-port.js';
+import { TOKEN } from '../support/http/request.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
+import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
-import { postHead } from '../support/request.js';
+import { postHead } from '../support/http/request.js';
 import type { Cluster } from './cluster.js';
 import type { TestResult } from './report.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RawConnection } from '../support/raw-connection.js';
-import { postHead } from '../support/request.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { postHead } from '../support/http/request.js';
 
 /** No request may wait longer: three times what the service gives the database. */
 const PATIENCE_MS = 15_000;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ContractTarget } from '../contract/contract-target.js';
-import { PlantStoreProcess } from '../support/process.js';
-import { TOKEN } from '../support/request.js';
-import { connectTo } from '../support/store.js';
-import { openTestConnection, type TestConnection } from '../support/test-connection.js';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { openTestConnection, type TestConnection } from '../support/database/test-connection.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { TOKEN } from '../support/http/request.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { connectTo } from '../support/service/store.js';
 import { COMMAND_LIMIT_MS } from './run-command.js';
 
 /** A host that runs, and its database. */

@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 import { describeGuestContract } from '../contract/describe-guest-contract.js';
-import { createTestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../support/database/test-database.js';
 import { describeWithHost } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';
 import { type Example, inExample } from './workspace.js';

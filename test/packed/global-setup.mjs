@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import setUpDatabase from '../support/global-setup.mjs';
+import setUpDatabase from '../support/jest/global-setup.mjs';
 import globalTeardown from './global-teardown.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import tearDownDatabase from '../support/global-teardown.mjs';
+import tearDownDatabase from '../support/jest/global-teardown.mjs';
 
 /** Jest's globalTeardown: leaves neither folder nor server nor database behind. */
 export default async function globalTeardown() {

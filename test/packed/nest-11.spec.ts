@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { PLATFORMS } from '../support/platforms.js';
-import { PlantStoreProcess } from '../support/process.js';
-import { requestHead, TOKEN } from '../support/request.js';
-import { connectTo } from '../support/store.js';
-import { createTestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../support/database/test-database.js';
+import { PLATFORMS } from '../support/host/platforms.js';
+import { requestHead, TOKEN } from '../support/http/request.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { connectTo } from '../support/service/store.js';
 import { describeLayout, documentedCode, runOwnTests } from './describe-layout.js';
 import { COMMAND_LIMIT_MS } from './run-command.js';
 import { inLayout } from './workspace.js';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { errors } from 'jose';
 import type { RequestListener } from 'node:http';
-import { publicJwk, shortKey, signingKey } from '../../../test/support/forged-jwt.js';
-import { freePort } from '../../../test/support/free-port.js';
-import { json } from '../../../test/support/key-server.js';
-import { KeysOwner, NEVER } from '../../../test/support/keys-owner.js';
+import { freePort } from '../../../test/support/http/free-port.js';
+import { publicJwk, shortKey, signingKey } from '../../../test/support/tokens/forged-jwt.js';
+import { json } from '../../../test/support/tokens/key-server.js';
+import { KeysOwner, NEVER } from '../../../test/support/tokens/keys-owner.js';
 import { until } from '../../../test/support/until.js';
 import { IssuerKeys, IssuerKeysError } from './issuer-keys.js';
 

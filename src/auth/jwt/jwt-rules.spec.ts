@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { importJWK, type JWTPayload, SignJWT } from 'jose';
-import { AUDIENCE, signingKey, type SigningKey, SUBJECT } from '../../../test/support/forged-jwt.js';
-import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
-import { json } from '../../../test/support/key-server.js';
+import { AUDIENCE, signingKey, type SigningKey, SUBJECT } from '../../../test/support/tokens/forged-jwt.js';
+import { JwtIssuer } from '../../../test/support/tokens/jwt-issuer.js';
+import { json } from '../../../test/support/tokens/key-server.js';
 import { jwtPrincipal, jwtRules } from './jwt-rules.js';
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];

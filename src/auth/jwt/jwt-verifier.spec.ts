@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { base64url, shortKey, signingKey, type SigningKey, SUBJECT } from '../../../test/support/forged-jwt.js';
-import { JwtIssuer } from '../../../test/support/jwt-issuer.js';
-import { json } from '../../../test/support/key-server.js';
+import { base64url, shortKey, signingKey, type SigningKey, SUBJECT } from '../../../test/support/tokens/forged-jwt.js';
+import { JwtIssuer } from '../../../test/support/tokens/jwt-issuer.js';
+import { json } from '../../../test/support/tokens/key-server.js';
 import { JwtVerifier } from './jwt-verifier.js';
 
 describe(JwtVerifier.name, () => {

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { GARDENER, HOUR_MS, MINUTE_MS, TimedVerifier, TIMEOUT_MS } from '../../../test/support/timed-verifier.js';
+import {
+  GARDENER,
+  HOUR_MS,
+  MINUTE_MS,
+  TimedVerifier,
+  TIMEOUT_MS,
+} from '../../../test/support/tokens/timed-verifier.js';
 import { IssuedTokenVerifier } from './issued-token-verifier.js';
 import { makeToken } from './token.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { GARDENER, HOUR_MS, MINUTE_MS, TimedVerifier } from '../../../test/support/timed-verifier.js';
+import { GARDENER, HOUR_MS, MINUTE_MS, TimedVerifier } from '../../../test/support/tokens/timed-verifier.js';
 import type { Principal } from '../token-verifier.js';
 import { IssuedTokenVerifier } from './issued-token-verifier.js';
 import { makeToken } from './token.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { GARDENER, TimedVerifier } from '../../../test/support/timed-verifier.js';
+import { GARDENER, TimedVerifier } from '../../../test/support/tokens/timed-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { makeToken } from './token.js';
 

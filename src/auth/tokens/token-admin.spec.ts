@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { issueToken } from '../../../test/support/issued-token.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database/test-database.js';
+import { issueToken } from '../../../test/support/tokens/issued-token.js';
 import { until } from '../../../test/support/until.js';
 import { CREATE_PLANTS } from '../token-verifier.js';
 import { TokenAdministrationError } from './token-admin-sql.js';

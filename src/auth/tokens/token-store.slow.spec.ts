@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { issueToken, type StoredToken } from '../../../test/support/issued-token.js';
-import { endTokenSessions, tokenSessions } from '../../../test/support/store-instances.js';
+import { TableLock } from '../../../test/support/database/table-lock.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database/test-database.js';
+import { TcpProxy } from '../../../test/support/http/tcp-proxy.js';
+import { endTokenSessions, tokenSessions } from '../../../test/support/service/store-instances.js';
 import { stall } from '../../../test/support/stall.js';
 import { Stopwatch } from '../../../test/support/stopwatch.js';
-import { TableLock } from '../../../test/support/table-lock.js';
-import { TcpProxy } from '../../../test/support/tcp-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { issueToken, type StoredToken } from '../../../test/support/tokens/issued-token.js';
 import { until } from '../../../test/support/until.js';
 import { TokenStore } from './token-store.js';
 import { makeToken, tokenDigest } from './token.js';

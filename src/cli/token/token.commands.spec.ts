@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { outcomeOfCommandLine } from '../../../test/support/run-command-line.js';
+import { outcomeOfCommandLine } from '../../../test/support/service/run-command-line.js';
 import { makeToken } from '../../auth/tokens/token.js';
 
 describe('plant-store token, called for help, or wrongly', () => {

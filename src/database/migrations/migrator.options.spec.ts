@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultsOf as faultsOfError } from '../../../test/support/configuration-refusal.js';
+import { faultsOf as faultsOfError } from '../../../test/support/service/configuration-refusal.js';
 import { Migrator } from './migrator.js';
 import { type MigratorOptions, MigratorOptionsError } from './migrator.options.js';
 

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { JwtVerifier } from '../../src/auth/jwt/jwt-verifier.js';
+import { ManagedService } from '../support/service/managed-service.js';
+import { forgeJwt, signingKey } from '../support/tokens/forged-jwt.js';
+import { OidcIssuer } from '../support/tokens/oidc-issuer.js';
+import { digestForms, processList } from '../support/tokens/secrets.js';
+import { until } from '../support/until.js';
+
+describe(`${JwtVerifier.name}, in what a service shows`, () => {
+  let issuer: OidcIssuer;
+  beforeAll(async () => {
+    issuer = await OidcIssuer.start();
+  });
+  afterAll(() => issuer[Symbol.asyncDispose]());
+
+  it('should leave no trace of a JWT, and log once that an issuer is away', async () => {
+    await using running = await ManagedService.start({ ...issuer.variables, LOG_LEVEL: 'trace' });
+    const { database, process: service } = running;
+    const shown: string[] = [];
+    const tokens: string[] = [];
+    let id = 0;
+    const outcome = async (token: string): Promise<number> => {
+      tokens.push(token);
+      const response = await service.post(JSON.stringify({ id: ++id, name: 'Rose' }), {
+        Authorization: `Bearer ${token}`,
+      });
+      shown.push(JSON.stringify(response));
+      return response?.status === 200 ? 200 : (JSON.parse(response?.body ?? '{}') as { error: number }).error;
+    };
+    const fetchesFailed = (): number =>
+      service.log.filter(({ level, message }) => level === 'warn' && String(message).includes('cannot be fetched'))
+        .length;
+
+    await issuer[Symbol.asyncDispose]();
+    for (let i = 0; i < 5; i++) expect(await outcome(issuer.forge())).toBe(50300);
+    const again = await OidcIssuer.start({ port: issuer.port, keys: [...issuer.keys] });
+    issuer = again;
+    const token = await issuer.token();
+    await until(async () => (await outcome(token)) === 200);
+    const stranger = await signingKey('a-key-of-a-stranger');
+    for (const refused of [
+      issuer.forge({ aud: 'a-house-of-somebody-else' }),
+      issuer.forge({ exp: 1 }),
+      issuer.forge({ sub: 'gar\0dener' }),
+      issuer.forge({}, { alg: 'an-algorithm-of-nobody' }),
+      issuer.forge({}, { crit: ['an-extension-of-nobody'], 'an-extension-of-nobody': 1 }),
+      issuer.forge({}, {}, stranger),
+      issuer.forge({}, { kid: issuer.keys[0].kid }, stranger),
+      forgeJwt('https://id.example.com', stranger),
+      token.slice(0, -1),
+    ]) {
+      expect(await outcome(refused)).toBe(40101);
+    }
+    shown.push(await (await running.managed('/metrics')).text());
+    shown.push(await processList());
+    shown.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
+    await service.printed(/A JWT is not valid: aud is not as it should be/);
+    await service.printed(/A JWT is not valid: it is signed with a key that the issuer does not have/);
+    expect(fetchesFailed()).toBe(1);
+    expect(service.log.filter(({ message }) => String(message).includes('can be fetched again'))).toHaveLength(1);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const everything = [service.output, ...shown].join('\n');
+    // Or nothing would be found for another reason.
+    expect(everything).toContain('dist/main.js serve');
+    const parts = tokens.flatMap((each) => [each, ...each.split('.')]);
+    expect(parts.length).toBeGreaterThan(60);
+    expect(parts.filter((part) => everything.includes(part.slice(0, 24)))).toEqual([]);
+    for (const form of tokens.flatMap(digestForms)) expect(everything.includes(form)).toBe(false);
+    expect(everything).not.toMatch(/of-nobody|of-a-stranger|of-somebody-else/);
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { JwtVerifier } from '../../src/auth/jwt/jwt-verifier.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { startStore, type Store, TOKEN } from '../support/service/store.js';
+import { AUDIENCE, signingKey } from '../support/tokens/forged-jwt.js';
+import { createWith, outcomeOf } from '../support/tokens/jwt-request.js';
+import { OidcIssuer } from '../support/tokens/oidc-issuer.js';
+
+describe(JwtVerifier.name, () => {
+  let issuer: OidcIssuer;
+  let store: Store;
+  let other: Store;
+  beforeAll(async () => {
+    issuer = await OidcIssuer.start();
+    store = await startStore(issuer.variables);
+    other = await startStore({
+      ...issuer.variables,
+      DATABASE_URL: store.database.url,
+      JWT_AUDIENCE: `https://houses.example, ${AUDIENCE}`,
+      JWT_JWKS_URL: issuer.jwksUrl,
+      ERROR_STATUS: 'semantic',
+    });
+  });
+  afterAll(async () => {
+    await other.stop();
+    await store.stop();
+    await issuer[Symbol.asyncDispose]();
+  });
+
+  it('should ask the issuer for nothing before the first JWT', async () => {
+    expect(await outcomeOf(store, TOKEN)).toBe(200);
+    expect(await outcomeOf(store, 'some-token-of-nobody')).toBe(40101);
+    expect(issuer.requests).toEqual([]);
+  });
+
+  it('should create plants with a JWT that the issuer gave to a client, at every instance', async () => {
+    const token = await issuer.token();
+    for (let i = 0; i < 3; i++) {
+      for (const instance of [store, other]) {
+        expect(await createWith(instance, token)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+      }
+    }
+    // One found the keys by itself, the other was configured with their URL.
+    expect(issuer.requests.filter((path) => path !== '/token').sort()).toEqual([
+      '/.well-known/openid-configuration',
+      '/jwks',
+      '/jwks',
+    ]);
+  });
+
+  it.each(['RS256', 'PS512', 'ES384', 'EdDSA'])(
+    'should create plants with JWTs of an issuer that signs with %s',
+    async (alg) => {
+      await using its = await OidcIssuer.start({ keys: [await signingKey('a', alg)] });
+      const instance = await startStore(its.variables);
+      try {
+        expect(await outcomeOf(instance, await its.token())).toBe(200);
+      } finally {
+        await instance.stop();
+      }
+    },
+  );
+
+  it('should want the scope, of one who may do other things', async () => {
+    const token = await issuer.token({ scope: 'plants:look' });
+    for (const instance of [store, other]) {
+      const response = await createWith(instance, token);
+      expect(expectRefusal(response, 40300, instance.errorStatus)).toContain('plants:create');
+      expect(response.headers['www-authenticate']).toBe(
+        'Bearer realm="plants", error="insufficient_scope", scope="plants:create"',
+      );
+    }
+  });
+
+  it('should want the audience, of one that the issuer lets in elsewhere', async () => {
+    const token = await issuer.token({ resource: 'https://houses.example' });
+    expect(await outcomeOf(store, token)).toBe(40101);
+    expect(await outcomeOf(other, token)).toBe(200);
+  });
+
+  it.each([
+    ['no scope', { scope: undefined }, 40300],
+    ['a scope that begins the same', { scope: 'plants:created plants' }, 40300],
+    ['a scope in a list', { scope: ['plants:create'] }, 40300],
+    ['a scope of many', { scope: 'openid  plants:create profile' }, 200],
+    ['scp', { scope: undefined, scp: 'plants:create' }, 200],
+    ['a list in scp', { scope: undefined, scp: ['plants:look', 'plants:create'] }, 200],
+    ['scp in addition to scope', { scope: 'openid', scp: ['plants:create'] }, 200],
+    ['a malformed scp', { scope: undefined, scp: [['plants:create']] }, 40300],
+  ])('should read the scopes of a JWT with %s', async (_, claims, outcome) => {
+    expect(await outcomeOf(store, issuer.forge(claims))).toBe(outcome);
+  });
+});

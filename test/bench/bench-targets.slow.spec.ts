@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Pgbench } from '../../bench/load/pgbench.js';
+import { ROOT } from '../../bench/root.js';
+import { TargetServer } from '../../bench/server/target-server.js';
+import { allTargets } from '../../bench/targets/all-targets.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
+import { postHead } from '../support/http/request.js';
+
+const targets = allTargets({ builds: [join(ROOT, 'dist')] });
+// The store with several processes has suites of its own; here it would be the same build once more, as what runs in another's process.
+const servers = targets.filter((target) => target.kind === 'server').filter(({ runsIn }) => runsIn === undefined);
+
+beforeAll(async () => {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await promisify(execFile)(process.execPath, [compiler, '-p', join(ROOT, 'bench/tsconfig.json')]);
+});
+
+async function post(port: number, body: object, token: string): Promise<RawResponse> {
+  using connection = await RawConnection.open(port);
+  const text = JSON.stringify(body);
+  connection.send(postHead('', text, { Authorization: `Bearer ${token}` }), text);
+  const response = await connection.response();
+  if (!response) throw new Error('the server closed the connection without an answer');
+  return response;
+}
+
+/** An insert fails in a session that would answer before the plant is on disk. */
+const REFUSE_WHAT_IS_NOT_DURABLE = `
+  CREATE FUNCTION refuse_what_is_not_durable() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    ASSERT current_setting('synchronous_commit') = 'on', 'synchronous_commit has to be on';
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER durable BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse_what_is_not_durable()`;
+
+// What is compared has to do the same work.
+describe.each(servers.filter((target) => target.storesPlants).map((target) => ({ name: target.name, target })))(
+  'The target $name',
+  ({ target }) => {
+    let database: TestDatabase;
+    let server: TargetServer;
+    const plants = (): Promise<unknown[]> => database.query('SELECT id, name, tag FROM plants ORDER BY id');
+
+    beforeAll(async () => {
+      database = await createTestDatabase();
+      await database.query(REFUSE_WHAT_IS_NOT_DURABLE);
+      server = await TargetServer.start(target, database.url);
+    });
+    afterAll(async () => {
+      await server[Symbol.asyncDispose]();
+      await database.drop();
+    });
+
+    it('should create a plant durably, with and without a tag', async () => {
+      const answers = [
+        await post(server.port, { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' }, server.token),
+        await post(server.port, { id: -1, name: 'Ivy' }, server.token),
+      ];
+
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answers.map(({ headers }) => headers['content-type'])).toEqual([
+        expect.stringMatching(/^application\/json(; charset=utf-8)?$/),
+        expect.stringMatching(/^application\/json(; charset=utf-8)?$/),
+      ]);
+      expect(answers.map(({ body }) => body)).toEqual(['{"name":"Rose","tag":"flower"}', '{"name":"Ivy"}']);
+      expect(await plants()).toEqual([
+        { id: '-1', name: 'Ivy', tag: null },
+        { id: '9007199254740991', name: 'Rose', tag: 'flower' },
+      ]);
+    });
+
+    it.each([
+      [
+        'a wrong token',
+        { id: 1, name: 'Rose' },
+        (token: string) => token.slice(0, -1) + (token.endsWith('x') ? 'y' : 'x'),
+      ],
+      ['a longer token', { id: 2, name: 'Rose' }, (token: string) => `${token}x`],
+      ['a missing name', { id: 1 }],
+      ['a name that is no string', { id: 1, name: 5 }],
+      ['a tag that is no string', { id: 1, name: 'Rose', tag: 5 }],
+      ['a missing id', { name: 'Rose' }],
+      ['an id that is no integer', { id: 1.5, name: 'Rose' }],
+      ['an id that is taken', { id: -1, name: 'Rose' }],
+    ])('should refuse %s, and store nothing', async (_, body, change = (token: string) => token) => {
+      const before = await plants();
+      const { status } = await post(server.port, body, change(server.token));
+
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(await plants()).toEqual(before);
+    });
+  },
+);
+
+describe('The target echo', () => {
+  it('should answer what it was sent', async () => {
+    const [echo] = servers.filter((target) => !target.storesPlants);
+    if (!echo) throw new Error('there is no echo');
+    await using server = await TargetServer.start(echo, '');
+
+    expect(await post(server.port, { id: 1, name: 'Rose' }, server.token)).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: '{"id":1,"name":"Rose"}',
+    });
+  });
+});
+
+const pgbench = await Pgbench.find();
+if (!pgbench) process.stderr.write('Skipped "The target pgbench": there is no pgbench.\n');
+
+(pgbench ? describe : describe.skip)('The target pgbench', () => {
+  it('should insert a plant in each transaction', async () => {
+    const database = await createTestDatabase();
+    try {
+      const run = { connections: 2, seconds: 1, idPrefix: 10_001, signal: new AbortController().signal };
+      const result = await pgbench?.run(database.url, run);
+      const rows = await database.query('SELECT id FROM plants');
+
+      expect(result).toMatchObject({ creates: rows.length, failures: 0 });
+      expect(result?.p99).toBeGreaterThan(0);
+    } finally {
+      await database.drop();
+    }
+  });
+});

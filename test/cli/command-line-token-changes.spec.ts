@@ -1,0 +1,268 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
+import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { type ListedToken, TokenCommands } from '../support/tokens/token-commands.js';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+describe('plant-store token rotate', () => {
+  let database: TestDatabase;
+  let commands: TokenCommands;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    commands = new TokenCommands(database);
+  });
+  afterAll(() => database.drop());
+
+  const seconds = (from: string | null | undefined, to: string | null | undefined): number =>
+    (Date.parse(to ?? '') - Date.parse(from ?? '')) / 1000;
+
+  it('should make another token of the same name, scopes and life, and end the old one after the overlap', async () => {
+    const old = await commands.make(
+      'create',
+      '--name',
+      'deploy',
+      '--expires',
+      '30d',
+      '--scope',
+      'plants:create b:read',
+    );
+    const made = await commands.make('rotate', 'deploy', '--overlap', '2h');
+    expect(made.token).not.toBe(old.token);
+    const [before, after] = await commands.list('deploy');
+    expect([before?.state, after?.state]).toEqual(['valid', 'valid']);
+    expect(after?.scopes).toEqual(['plants:create', 'b:read']);
+    expect(seconds(after?.createdAt, after?.expiresAt)).toBeCloseTo(30 * DAY, 1);
+    expect(seconds(after?.createdAt, before?.expiresAt)).toBeCloseTo(2 * HOUR, -1);
+    expect(made.told).toContain(
+      `The one with the id ${before?.id} stays valid until ${before?.expiresAt?.slice(0, 19)}Z.`,
+    );
+    expect(made.told).toContain(`Access token deploy, with the id ${after?.id}`);
+  });
+
+  it('should give it the life of the newest one where several are valid, and all the same end', async () => {
+    await commands.make('rotate', 'deploy', '--overlap', '1d');
+    const [first, second, third] = await commands.list('deploy');
+    expect(seconds(third?.createdAt, third?.expiresAt)).toBeCloseTo(30 * DAY, 1);
+    // Never later than it would have ended.
+    expect(seconds(second?.createdAt, first?.expiresAt)).toBeCloseTo(2 * HOUR, -1);
+    expect(seconds(third?.createdAt, second?.expiresAt)).toBeCloseTo(DAY, -1);
+  });
+
+  it('should leave an hour unless it is told otherwise, and never stay never', async () => {
+    await commands.issue('eternal');
+    await commands.make('rotate', 'eternal');
+    const [before, after] = await commands.list('eternal');
+    expect(seconds(after?.createdAt, before?.expiresAt)).toBeCloseTo(HOUR, -1);
+    expect(after?.expiresAt).toBeNull();
+  });
+
+  it.each(['0', '0h'])('should end the old one at once with an overlap of %s', async (overlap) => {
+    const name = `at-once-${overlap}`;
+    const { id } = await commands.issue(name);
+    const { told } = await commands.make('rotate', name, '--overlap', overlap);
+    expect(await commands.states(name)).toEqual(['revoked', 'valid']);
+    expect(told).toContain(`The one with the id ${id} is revoked.`);
+  });
+
+  it('should take another end for the new one', async () => {
+    await commands.issue('ends', { expires: '90 days' });
+    const newest = async (expires: string): Promise<ListedToken | undefined> => {
+      await commands.make('rotate', 'ends', '--expires', expires);
+      return (await commands.list('ends')).at(-1);
+    };
+    const second = await newest('12h');
+    expect(seconds(second?.createdAt, second?.expiresAt)).toBeCloseTo(12 * HOUR, 1);
+    expect(await newest('never')).toMatchObject({ expiresAt: null });
+    expect(await newest('2099-12-31')).toMatchObject({ expiresAt: '2099-12-31T23:59:59.999Z' });
+  });
+
+  it('should let none end after the year 9999', async () => {
+    await commands.make('create', '--name', 'late', '--expires', '9999-12-31');
+    await database.query(`UPDATE access_tokens SET created_at = created_at - interval '1 year' WHERE name = 'late'`);
+    const { told } = await commands.make('rotate', 'late');
+    expect(told).toContain('It expires at 9999-12-31T23:59:59Z.');
+    expect((await commands.list('late')).at(-1)).toMatchObject({ expiresAt: '9999-12-31T23:59:59.999Z' });
+  });
+
+  it('should change nothing where the new one would have ended already', async () => {
+    const before = await commands.list('ends');
+    expect(await commands.fail(1, 'rotate', 'ends', '--expires', '2020-01-01')).toMatch('must be in the future');
+    expect(await commands.list('ends')).toEqual(before);
+  });
+
+  it('should fail where no token of that name is valid, or ever was', async () => {
+    await commands.issue('gone');
+    await database.query(`UPDATE access_tokens SET revoked_at = now() WHERE name = 'gone'`);
+    expect(await commands.fail(1, 'rotate', 'gone')).toBe(
+      'plant-store: no access token with the name gone is valid any more. Create one: plant-store token create gone\n',
+    );
+    expect(await commands.fail(1, 'rotate', 'nobody')).toMatch('there is no access token with the name "nobody"');
+    expect(await commands.states('gone')).toEqual(['revoked']);
+  });
+
+  it('should have told no token and no digest but where it was made', () => {
+    commands.expectNothingTold();
+  });
+});
+
+describe('plant-store token prune', () => {
+  let database: TestDatabase;
+  let commands: TokenCommands;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    commands = new TokenCommands(database);
+  });
+  afterEach(() => database.drop());
+
+  const revokedAgo = async (name: string, age: string, expires?: string): Promise<number> => {
+    const { id } = await commands.issue(name, expires === undefined ? {} : { expires });
+    await database.query('UPDATE access_tokens SET revoked_at = now() - $2::interval WHERE id = $1', [id, age]);
+    return id;
+  };
+
+  it('should remove those that ended more than 90 days ago, and no other', async () => {
+    const { id: expired } = await commands.issue('expired', { expires: '-91 days' });
+    const revoked = await revokedAgo('revoked', '91 days');
+    const endedBefore = await revokedAgo('expired-before', '1 day', '-91 days');
+    await revokedAgo('revoked-lately', '89 days', '1 year');
+    await commands.issue('expired-lately', { expires: '-89 days' });
+    await commands.issue('endless', { expires: 'infinity' });
+    await commands.issue('valid', { expires: '1 day' });
+    await commands.issue('eternal');
+    await database.query(`UPDATE access_tokens SET created_at = now() - interval '10 years'`);
+    await database.query(`INSERT INTO plants (id, name, created_by) VALUES (1, 'Rose', 'expired')`);
+
+    const pruned = await commands.run('prune');
+    expect([pruned.stderr, pruned.code]).toEqual(['', 0]);
+    expect(pruned.stdout.split('\n')).toEqual([
+      `Removed the access token expired with the id ${expired}`,
+      `Removed the access token revoked with the id ${revoked}`,
+      `Removed the access token expired-before with the id ${endedBefore}`,
+      '',
+    ]);
+    const names = (await commands.list()).map(({ name }) => name);
+    expect(names).toEqual(['endless', 'eternal', 'expired-lately', 'revoked-lately', 'valid']);
+    expect(await database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'expired' }]);
+
+    const again = await commands.run('prune');
+    expect(again).toEqual({ code: 0, stdout: '', stderr: 'No access token ended more than 90d ago.\n' });
+  });
+
+  it('should remove younger ones on demand, but never one that is valid', async () => {
+    await revokedAgo('revoked', '2 hours');
+    await commands.issue('expired', { expires: '-30 minutes' });
+    await commands.issue('valid', { expires: '1 minute' });
+    expect((await commands.run('prune', '--ended-before', '1h')).stdout).toMatch(/^Removed the access token revoked /);
+    expect((await commands.run('prune', '--ended-before', '0s')).stdout).toMatch(/^Removed the access token expired /);
+    expect(await commands.states('valid')).toEqual(['valid']);
+  });
+
+  it('should say, where the database does not confirm it, that it may have been done', async () => {
+    await commands.issue('expired', { expires: '-91 days' });
+    const proxy = await TcpProxy.start(database.url);
+    proxy.loseAnswerTo('COMMIT\0');
+    const { code, stderr } = await outcomeOfCommandLine('token prune', { DATABASE_URL: proxy.url });
+    await proxy.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^plant-store: whether the change was made is not known.* To prune again does no harm\n$/);
+  });
+});
+
+describe('plant-store token revoke', () => {
+  let database: TestDatabase;
+  let commands: TokenCommands;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    commands = new TokenCommands(database);
+  });
+  afterAll(() => database.drop());
+
+  async function revoke(what: string): Promise<string> {
+    const run = await commands.run('revoke', what);
+    expect([run.stderr, run.code]).toEqual(['', 0]);
+    return run.stdout;
+  }
+
+  it('should end a token by its name, and say so again when it is asked again', async () => {
+    const { id } = await commands.issue('ci');
+    expect(await revoke('ci')).toBe(`Revoked the access token ci with the id ${id}\n`);
+    const [revoked] = await commands.list('ci');
+    expect(revoked).toMatchObject({ id, state: 'revoked', revokedAt: expect.any(String) as unknown });
+    const again = await revoke('ci');
+    expect(again).toMatch(new RegExp(`^The access token ci with the id ${id} was revoked already, at .*Z\n$`));
+    expect(await revoke(String(id))).toBe(again);
+    expect(await commands.list('ci')).toEqual([revoked]);
+  });
+
+  it('should end the one with an id, and by its name what is left', async () => {
+    for (let i = 0; i < 3; i++) await commands.issue('pair');
+    const [first, second, third] = (await commands.list('pair')).map(({ id }) => id);
+    expect(await revoke(String(second))).toBe(`Revoked the access token pair with the id ${second}\n`);
+    expect(await commands.states('pair')).toEqual(['valid', 'revoked', 'valid']);
+    expect(await revoke('pair')).toBe(
+      `Revoked the access token pair with the id ${first}\nRevoked the access token pair with the id ${third}\n`,
+    );
+    expect(await commands.states('pair')).toEqual(['revoked', 'revoked', 'revoked']);
+  });
+
+  it('should say that one has expired already', async () => {
+    await commands.issue('old');
+    await database.query(`UPDATE access_tokens SET expires_at = '2024-05-06 07:08:09Z' WHERE name = 'old'`);
+    expect(await revoke('old')).toMatch(
+      /^The access token old with the id \d+ has expired already, at 2024-05-06T07:08:09Z\n$/,
+    );
+    expect(await commands.states('old')).toEqual(['expired']);
+  });
+
+  it.each(['nobody', '2147483648', '0', '007', '9'.repeat(50), "ci'; DROP TABLE plants; --", 'ci ', 'C I', '%'])(
+    'should fail on %j, which there is not, and say so in a line',
+    async (what) => {
+      const before = await commands.list();
+      const told = await commands.fail(1, 'revoke', what);
+      expect(told).toBe(
+        `plant-store: there is no access token with the ${/^\d+$/.test(what) ? 'id' : 'name'} ${JSON.stringify(what)}. ` +
+          'See plant-store token list for those that there are\n',
+      );
+      expect(await commands.list()).toEqual(before);
+    },
+  );
+
+  it('should have told no token and no digest but where it was made', () => {
+    commands.expectNothingTold();
+  });
+});
+
+describe('Changes of plant-store token', () => {
+  let database: TestDatabase;
+  let commands: TokenCommands;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    commands = new TokenCommands(database);
+  });
+  afterAll(() => database.drop());
+
+  it('should leave none valid where it is revoked at the same time', async () => {
+    await commands.issue('torn');
+    const [rotated, revoked] = await Promise.all([commands.run('rotate', 'torn'), commands.run('revoke', 'torn')]);
+    expect([0, 1]).toContain(rotated.code);
+    expect(revoked.code).toBe(0);
+    expect(await commands.states('torn')).not.toContain('valid');
+  });
+
+  it('should leave exactly one that lasts where several rotate at once', async () => {
+    await commands.issue('busy');
+    await Promise.all([1, 2, 3].map(() => commands.make('rotate', 'busy', '--overlap', '0')));
+    expect(await commands.states('busy')).toEqual(['revoked', 'revoked', 'revoked', 'valid']);
+  });
+
+  it('should have told no token and no digest but where it was made', () => {
+    commands.expectNothingTold();
+  });
+});

@@ -1,3 +1,0 @@
-import { describeStandalone } from './contract/describe-standalone.js';
-
-describeStandalone('semantic');

@@ -1,4 +1,0 @@
-import { describeStandalone } from './contract/describe-standalone.js';
-
-// The same with ERROR_STATUS=semantic is in the slow suite.
-describeStandalone('contract');

@@ -1,0 +1,3 @@
+import { describeStandalone } from './describe-standalone.js';
+
+describeStandalone('semantic');

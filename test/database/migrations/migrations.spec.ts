@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { parseDatabaseUrl } from '../../../src/database/database-url.js';
+import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
+import { Migrator } from '../../../src/database/migrations/migrator.js';
+import { type BareDatabase, openBareDatabase } from '../../support/database/bare-database.js';
+import { MIGRATION_NAMES as names } from '../../support/database/migration-names.js';
+import { checksumOf, MigratorWith } from '../../support/database/migrator-with.js';
+import { schemaDifference } from '../../support/database/schema-difference.js';
+import {
+  deployByPrisma,
+  diagnoseByPrisma,
+  MIGRATIONS_FOLDER,
+  readMigrations,
+} from '../../support/database/schema-engine.js';
+
+const SCHEMA_FILE = fileURLToPath(new URL('../../../prisma/schema.prisma', import.meta.url));
+
+describe(Migrator.name, () => {
+  let database: BareDatabase;
+  let url: string;
+  let client: pg.Client;
+
+  beforeEach(async () => {
+    database = await openBareDatabase();
+    ({ url, client } = database);
+  });
+
+  afterEach(async () => {
+    await database[Symbol.asyncDispose]();
+  });
+
+  const rowsOf = async (sql: string): Promise<unknown[]> => (await client.query<pg.QueryResultRow>(sql)).rows;
+
+  it('should apply every migration to an empty database, and none of them again', async () => {
+    const migrator = new Migrator({ url });
+    expect(await migrator.status()).toEqual({ applied: [], pending: names, unknown: [], failed: [] });
+    expect(await migrator.migrate()).toEqual(names);
+    expect(await migrator.migrate()).toEqual([]);
+    expect(await migrator.status()).toEqual({ applied: names, pending: [], unknown: [], failed: [] });
+    await migrator.assertCurrent();
+  });
+
+  it('should be one statement each from the fourth on, as a distributed engine needs it', async () => {
+    for (const name of names.slice(3)) {
+      const sql = await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql'), 'utf8');
+      expect([name, statementsOf(sql)]).toEqual([name, [expect.anything()]]);
+    }
+  });
+
+  it('should count statements as they are', () => {
+    expect(statementsOf('-- one; two\nALTER TABLE a ADD COLUMN b INTEGER;\n')).toHaveLength(1);
+    expect(statementsOf('DROP TABLE a; DROP TABLE b')).toHaveLength(2);
+  });
+
+  it('should create the table of plants as designed', async () => {
+    await new Migrator({ url }).migrate();
+    const columns = await rowsOf(
+      `SELECT column_name, data_type, datetime_precision, is_nullable, column_default, is_identity, is_generated
+       FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'plants' ORDER BY ordinal_position`,
+    );
+    const plain = {
+      datetime_precision: null,
+      is_nullable: 'NO',
+      column_default: null,
+      is_identity: 'NO',
+      is_generated: 'NEVER',
+    };
+    expect(columns).toEqual([
+      { ...plain, column_name: 'id', data_type: 'bigint' },
+      { ...plain, column_name: 'name', data_type: 'text' },
+      { ...plain, column_name: 'tag', data_type: 'text', is_nullable: 'YES' },
+      { ...plain, column_name: 'idempotency_key', data_type: 'text', is_nullable: 'YES' },
+      {
+        ...plain,
+        column_name: 'created_at',
+        data_type: 'timestamp with time zone',
+        datetime_precision: 6,
+        column_default: 'CURRENT_TIMESTAMP',
+      },
+      { ...plain, column_name: 'created_by', data_type: 'text', is_nullable: 'YES' },
+      { ...plain, column_name: 'write_id', data_type: 'bigint', is_nullable: 'YES' },
+    ]);
+    expect(
+      await rowsOf(`SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint
+                    WHERE conrelid = 'plants'::regclass AND contype <> 'n'`),
+    ).toEqual([{ definition: 'PRIMARY KEY (id)' }]);
+    expect(await rowsOf(`SELECT indexname FROM pg_indexes WHERE tablename = 'plants'`)).toEqual([
+      { indexname: 'plants_pkey' },
+    ]);
+  });
+
+  it('should have 64 bits for the id of an access token', async () => {
+    await new Migrator({ url }).migrate();
+    expect(
+      await rowsOf(`SELECT data_type FROM information_schema.columns
+                    WHERE table_name = 'access_tokens' AND column_name = 'id'
+                    UNION ALL SELECT data_type FROM information_schema.sequences`),
+    ).toEqual([{ data_type: 'bigint' }, { data_type: 'bigint' }]);
+  });
+
+  it('should keep the history where and as `prisma migrate` does', async () => {
+    await new Migrator({ url }).migrate();
+    const checksums = await Promise.all(
+      names.map(async (name) => {
+        return checksumOf(await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql')));
+      }),
+    );
+    expect(
+      await rowsOf(
+        `SELECT migration_name, checksum, finished_at >= started_at AS finished, logs, rolled_back_at, applied_steps_count
+         FROM public._prisma_migrations ORDER BY started_at`,
+      ),
+    ).toEqual(
+      names.map((migration_name, index) => ({
+        migration_name,
+        checksum: checksums[index],
+        finished: true,
+        logs: null,
+        rolled_back_at: null,
+        applied_steps_count: 1,
+      })),
+    );
+  });
+
+  it('should have the migrations of this build in its code, as the files have them', async () => {
+    const { migrationDirectories } = await readMigrations();
+    const files = migrationDirectories.map(({ path, migrationFile: { content } }) => [path, content.value]);
+    expect(MIGRATIONS.map(({ name, sql }) => [name, sql])).toEqual(files);
+    await new Migrator({ url }).migrate();
+    for (const { checksum, makes, sql } of MIGRATIONS) {
+      expect(checksum).toBe(checksumOf(sql));
+      await client.query(`SELECT ${makes.column} FROM ${makes.table}`);
+    }
+  });
+
+  it('should leave what Prisma finds to be up to date, in a table as Prisma makes it', async () => {
+    const history = `SELECT pg_get_expr(adbin, adrelid) AS initial, attname, atttypid::regtype, atttypmod, attnotnull,
+        pg_get_indexdef(indexrelid) AS index
+      FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+      JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'public._prisma_migrations'::regclass AND attnum > 0 ORDER BY attnum`;
+    const list = await readMigrations();
+    await new Migrator({ url }).migrate();
+    expect(await diagnoseByPrisma(parseDatabaseUrl(url), list)).toBeNull();
+    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual([]);
+    const own = await rowsOf(history);
+    await client.query('DROP TABLE _prisma_migrations, plants, access_tokens');
+    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual(names);
+    expect(own).toEqual(await rowsOf(history));
+  });
+
+  it.each(['\n', '\r\n'])('should go on where Prisma has begun, with line ends %j', async (lineEnd) => {
+    const list = await readMigrations();
+    const [first] = list.migrationDirectories.map((directory) => {
+      const value = directory.migrationFile.content.value.replaceAll('\n', lineEnd);
+      return { ...directory, migrationFile: { ...directory.migrationFile, content: { tag: 'ok', value } as const } };
+    });
+    if (!first) throw new Error('There is no migration.');
+    const prisma = parseDatabaseUrl(url);
+    expect(await deployByPrisma(prisma, { ...list, migrationDirectories: [first] })).toEqual(names.slice(0, 1));
+    const migrator = new Migrator({ url });
+    expect(await migrator.status()).toMatchObject({ applied: names.slice(0, 1), pending: names.slice(1) });
+    expect(await migrator.migrate()).toEqual(names.slice(1));
+    await migrator.assertCurrent();
+    expect(await diagnoseByPrisma(prisma, list)).toBeNull();
+  });
+
+  it('should apply each migration once where eight migrate at the same time', async () => {
+    const results = await Promise.all(Array.from({ length: 8 }, () => new Migrator({ url }).migrate()));
+    expect(results.flat().sort()).toEqual(names);
+    expect(await rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
+  });
+
+  it('should keep to a schema other than public', async () => {
+    const schema = 'green "house';
+    const migrator = new Migrator({ url, schema });
+    expect(await migrator.migrate()).toEqual(names);
+    expect(await migrator.migrate()).toEqual([]);
+    await migrator.assertCurrent();
+    const inUrl = new URL(url);
+    inUrl.searchParams.set('schema', schema);
+    await new Migrator({ url: inUrl.href }).assertCurrent();
+    expect(
+      await rowsOf(
+        `SELECT schemaname, tablename FROM pg_tables WHERE tablename IN ('plants', '_prisma_migrations') ORDER BY tablename`,
+      ),
+    ).toEqual([
+      { schemaname: schema, tablename: '_prisma_migrations' },
+      { schemaname: schema, tablename: 'plants' },
+    ]);
+    expect(await new Migrator({ url }).migrate()).toEqual(names);
+  });
+
+  it('should apply a script as a whole, whatever holds a semicolon in it', async () => {
+    const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
+    await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
+    expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
+  });
+
+  it('should leave no timer that keeps the process from ending', async () => {
+    const started = jest.spyOn(globalThis, 'setTimeout');
+    const stopped = jest.spyOn(globalThis, 'clearTimeout');
+    try {
+      await new Migrator({ url }).migrate();
+      const gone = stopped.mock.calls.map(([timer]) => timer);
+      const timers = started.mock.results.map(({ value }) => value as NodeJS.Timeout);
+      expect(timers.length).toBeGreaterThan(0);
+      expect(timers.filter((timer) => !gone.includes(timer) && timer.hasRef())).toEqual([]);
+    } finally {
+      started.mockRestore();
+      stopped.mockRestore();
+    }
+  });
+
+  describe('and the schema', () => {
+    const difference = async (schema: string): Promise<string | null> => {
+      await new Migrator({ url }).migrate();
+      return schemaDifference(parseDatabaseUrl(url), schema);
+    };
+
+    it('should agree', async () => {
+      expect(await difference(await readFile(SCHEMA_FILE, 'utf8'))).toBe('-- This is an empty migration.\n');
+    });
+
+    it('should be seen to differ where they do', async () => {
+      const schema = await readFile(SCHEMA_FILE, 'utf8');
+      const changed = schema.replace(/^(\s+name\s+)String$/m, '$1String?');
+      expect(await difference(changed)).toMatch('ALTER TABLE "plants" ALTER COLUMN "name" DROP NOT NULL');
+    });
+  });
+});
+
+/** Without texts and functions that contain semicolons, which no migration needs. */
+function statementsOf(sql: string): string[] {
+  return sql
+    .replace(/--.*$/gm, '')
+    .split(';')
+    .filter((statement) => statement.trim() !== '');
+}

@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+import type { AppOptions } from '../../src/app/app.module.js';
+import { loadEnvironment } from '../../src/app/config.js';
+import { createApp, describeStart } from '../../src/app/create-app.js';
+import { Database } from '../../src/database/database.js';
+import { MIGRATIONS } from '../../src/database/generated/migrations.js';
+import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
+import { endPool } from '../support/database/end-pool.js';
+import { createHostileSchema } from '../support/database/hostile-schema.js';
+import { MigratorWith } from '../support/database/migrator-with.js';
+import { sentDuring, type SentStatement } from '../support/database/sent-statements.js';
+import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { HOST_DRIVERS } from '../support/host/host-drivers.js';
+import { createTogether } from '../support/http/create-together.js';
+import { rejectionOf } from '../support/rejection.js';
+import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { serviceVariables } from '../support/service/service-variables.js';
+import { connectTo, startStore } from '../support/service/store.js';
+import { bearer, issueToken } from '../support/tokens/issued-token.js';
+import { until } from '../support/until.js';
+
+const suffix = randomBytes(4).toString('hex');
+/** Owns the hostile schema. */
+const STRANGER = `plants_stranger_${suffix}`;
+/** May do what the owner of the tables may, and is no superuser. */
+const TENANT = `plants_tenant_${suffix}`;
+
+/** Each has a nearer match than the catalogue's. */
+const UNSAFE = [
+  'SELECT 1.5 * 1000',
+  `SELECT 2 * interval '1 millisecond'`,
+  `SELECT format('%s', 'a'::text)`,
+  'SELECT pg_catalog.random() - 0.5',
+  'SELECT pg_advisory_lock(72707369)',
+  // Not even if no row comes so far.
+  `SELECT FROM pg_class WHERE relname = '' AND oid = 'pg_class'::regclass`,
+  `DO 'BEGIN PERFORM 1.5 * 1000; END'`,
+].map((text) => ({ text, values: undefined }));
+const SLEEP = 'SELECT pg_catalog.pg_sleep(60)';
+/** In advice, or sent to the embedded server alone. */
+const NOT_SENT = ['citus_add_node', 'undistribute_table', 'alter_distributed_table', 'pg_database'];
+
+const plant = (id: number, name = 'Rose'): string => JSON.stringify({ id, name });
+const withKey = (key: string): Record<string, string> => ({ 'Idempotency-Key': key });
+
+function withParameter(url: string, name: string, value: string): string {
+  const changed = new URL(url);
+  changed.searchParams.set(name, value);
+  return changed.href;
+}
+
+/** Runs a command that succeeds, and returns its output. */
+async function command(line: string, url: string): Promise<string> {
+  const { code, stdout, stderr } = await outcomeOfCommandLine(line, serviceVariables(url));
+  if (code !== 0) throw new Error(`plant-store ${line}: ${stderr}`);
+  return stdout;
+}
+
+/** As the owner of the tables, who lets the role of the service use them. */
+async function migrate({ url }: TestDatabase): Promise<void> {
+  const service = new URL(url);
+  service.username = TENANT;
+  const variables = { DATABASE_URL: service.href, MIGRATION_DATABASE_URL: url };
+  const { code, stderr } = await outcomeOfCommandLine('migrate', variables);
+  expect([code, stderr]).toEqual([0, '']);
+}
+
+/** A migration that has to wait for a reader: it gives up, and then is ended. */
+async function migrateBehindReader(database: TestDatabase): Promise<void> {
+  const reader = new pg.Client(database.url);
+  await reader.connect();
+  await reader.query('BEGIN; SELECT FROM plants');
+  const others = { '29990101000000_height': 'ALTER TABLE plants ADD COLUMN height INT' };
+  const migrator = new MigratorWith({ url: database.url, lockWait: 0 }, others);
+  expect(await rejectionOf(migrator.migrate())).toMatchObject({ code: 'locked' });
+  const ended = rejectionOf(migrator.migrate());
+  await until(
+    async () =>
+      (await database.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass::oid`)).length >
+      0,
+  );
+  await migrator.cancel();
+  expect(await ended).toMatchObject({ code: 'failed' });
+  await reader.end();
+}
+
+/** The service, as `plant-store serve` starts it: creates in all their forms, and both probes. */
+async function useService(database: TestDatabase): Promise<void> {
+  const { url } = database;
+  const token = (await command('token create first', url)).trim();
+  const options = loadEnvironment({ ...serviceVariables(url), LOG_LEVEL: 'fatal' });
+  const app = await createApp(options as AppOptions);
+  try {
+    await app.listen(0, '127.0.0.1');
+    await describeStart(app, options as AppOptions);
+    const { port } = new URL(await app.getUrl());
+    const { post } = connectTo(Number(port), '');
+    app.get(Database, { strict: false }).isShort = true;
+    await app.get(PlantsHealth, { strict: false }).check();
+    for (const body of [plant(1), plant(1), plant(1, 'Oak')]) await post(body, { ...bearer(token), ...withKey('key') });
+    const together = [plant(-1), plant(2), plant(3), plant(1), plant(2, 'Oak'), plant(2 ** 40), plant(7)];
+    const answers = await createTogether(
+      Number(port),
+      together.map((body) => ({ body, headers: withKey('key') })),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 200, 200, 400, 200, 200]);
+    await until(
+      async () => (await database.query('SELECT FROM access_tokens WHERE last_used_at IS NOT NULL')).length > 0,
+    );
+  } finally {
+    await app.close();
+  }
+}
+
+async function useCommands({ url }: TestDatabase): Promise<void> {
+  await command('token create second --expires 90d', url);
+  await command('token rotate second --overlap 1h', url);
+  await command('token revoke second', url);
+  const [first] = JSON.parse(await command('token list --json', url)) as { id: number }[];
+  await command(`token revoke ${first?.id}`, url);
+  await command('token prune --ended-before 0s', url);
+  await command('plants list --limit 1', url);
+  await command('plants get 1', url);
+  await command('plants count', withParameter(url, 'target_session_attrs', 'read-write'));
+  await outcomeOfCommandLine('plants count --estimate', serviceVariables(url));
+  await command('plants export --after=-5', url);
+  await outcomeOfCommandLine('doctor', serviceVariables(url));
+}
+
+/** A host that lends its pool. */
+async function asGuest(
+  config: pg.PoolConfig,
+  work: (app: INestApplicationContext, pool: pg.Pool) => Promise<void>,
+): Promise<void> {
+  const pool = new pg.Pool(config);
+  const module = PlantsModule.forRoot({ database: { pool }, guards: 'none' });
+  try {
+    const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+    await work(app, pool).finally(() => app.close());
+  } finally {
+    await endPool(pool);
+  }
+}
+
+/** Creates on the pool of a host, and in its transactions. */
+async function useAsGuest(url: string, app: INestApplicationContext): Promise<void> {
+  const plants = app.get(PlantsService, { strict: false });
+  await app.get(PlantsHealth, { strict: false }).check();
+  await plants.create({ id: 100n, name: 'Rose' });
+  for (const [index, [, open]] of HOST_DRIVERS.entries()) {
+    const driver = open(url);
+    const elm = { id: 101n + BigInt(index), name: 'Elm' };
+    const work = driver.transact(async (transaction) => {
+      for (let count = 0; count < 2; count++) await plants.create(elm, { transaction, idempotencyKey: 'key' });
+    });
+    await work.finally(() => driver.close());
+  }
+}
+
+/** A statement that no answer comes to, so that the server is asked for its session: behind a pooler it has no time limit there. */
+async function loseConnection(database: TestDatabase): Promise<void> {
+  const ours = await Database.open({ url: withParameter(database.url, 'pgbouncer', 'true'), timeout: 2000 });
+  await rejectionOf(ours.query(SLEEP));
+  await until(
+    async () => (await database.query(`SELECT FROM pg_stat_activity WHERE query LIKE '% AS working'`)).length > 0,
+  );
+  await ours.onApplicationShutdown();
+}
+
+interface Use {
+  readonly database: TestDatabase;
+  readonly statements: readonly SentStatement[];
+}
+
+/** What a statement does, alone, in a session with this path: `done`, or the SQLSTATE of its failure. */
+async function outcome({ url }: TestDatabase, statement: SentStatement, path: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url, statement_timeout: 5000 });
+  await client.connect();
+  try {
+    await client.query(`SET search_path = ${path}; SET ROLE ${TENANT}; BEGIN`);
+    await client.query(statement.values ? { ...statement, values: statement.values } : statement.text);
+    return 'done';
+  } catch (error) {
+    return (error as pg.DatabaseError).code ?? String(error);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Those that do something else where the hostile schema is on the path. */
+async function captured({ database, statements }: Use): Promise<string[]> {
+  const found = [];
+  for (const statement of statements) {
+    const usual = await outcome(database, statement, 'public');
+    const hostile = await outcome(database, statement, 'hostile, public');
+    if (usual !== hostile) found.push(`${usual} -> ${hostile}: ${statement.text}`);
+  }
+  return found;
+}
+
+/** All code of the store. */
+async function sources(): Promise<string[]> {
+  const folder = new URL('../../src/', import.meta.url);
+  const files = (await readdir(folder, { recursive: true })).filter((name) => /(?<!\.spec)\.ts$/.test(name));
+  return Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+}
+
+describe('The SQL of the store, where the functions and operators of a stranger are on the search_path', () => {
+  const databases: TestDatabase[] = [];
+  let ordinary: Use;
+  let distributed: Use;
+
+  /** Uses the store, and then lets the stranger in. */
+  async function recordUse(work: (database: TestDatabase) => Promise<unknown>): Promise<Use> {
+    const database = await createTestDatabase({ migrated: false });
+    databases.push(database);
+    const sent = await sentDuring(() => work(database));
+    // No statement of a script stands alone, and a session of `migrate` runs it with a path of its own.
+    const isScript = ({ text }: SentStatement): boolean => MIGRATIONS.some(({ sql }) => text.includes(sql));
+    const statements = sent.filter((statement) => !isScript(statement) && statement.text !== SLEEP);
+    await createHostileSchema(database, STRANGER, [...statements, ...UNSAFE]);
+    return { database, statements };
+  }
+
+  beforeAll(async () => {
+    const server = await createTestDatabase({ migrated: false });
+    const [{ name } = { name: '' }] = await server.query<{ name: string }>('SELECT current_user::text AS name');
+    await server.query(`CREATE ROLE ${STRANGER}; CREATE ROLE ${TENANT} IN ROLE "${name}"`);
+    await server.drop();
+    ordinary = await recordUse(async (database) => {
+      await migrate(database);
+      await migrateBehindReader(database);
+      await useService(database);
+      await useCommands(database);
+      await asGuest({ connectionString: database.url }, (app) => useAsGuest(database.url, app));
+      await loseConnection(database);
+    });
+    distributed = await recordUse(async (database) => {
+      await createStandInCitus(database);
+      await migrate(database);
+      await command('distribute', database.url);
+      await pretendDistribution(database);
+      await useService(database);
+    });
+  });
+  afterAll(async () => {
+    for (const database of databases) await database.drop();
+    const server = await createTestDatabase({ migrated: false });
+    await server.query(`DROP ROLE ${STRANGER}; DROP ROLE ${TENANT}`);
+    await server.drop();
+  });
+
+  it.each(UNSAFE)('should be found if it is as unsafe as $text', async (statement) => {
+    expect(await captured({ ...ordinary, statements: [statement] })).toEqual([
+      expect.stringMatching(/^done -> (?:EVIL1|42501)/),
+    ]);
+  });
+
+  it('should be collected completely', async () => {
+    const sent = [...ordinary.statements, ...distributed.statements].map(({ text }) => text).join();
+    const known = new Set((await sources()).flatMap((source) => source.match(/(?<=pg_catalog\.)\w+/g) ?? []));
+    expect([...known].filter((name) => !sent.includes(`pg_catalog.${name}`) && !NOT_SENT.includes(name))).toEqual([]);
+  });
+
+  it('should call none of them, in all that is sent', async () => {
+    expect(await captured(ordinary)).toEqual([]);
+  });
+
+  it('should call none of them, in all that is sent to Citus', async () => {
+    expect(await captured(distributed)).toEqual([]);
+  });
+
+  it('should call none of them on the pool of a host', async () => {
+    const { database } = ordinary;
+    await asGuest({ connectionString: database.url, max: 1 }, async (app, pool) => {
+      await pool.query('SET search_path = hostile, public');
+      const plants = app.get(PlantsService, { strict: false });
+      app.get(Database, { strict: false }).isShort = true;
+      await app.get(PlantsHealth, { strict: false }).check();
+      await plants.create({ id: 200n, name: 'Rose' }, { idempotencyKey: 'key' });
+      await Promise.all([200n, 201n, 202n].map((id) => plants.create({ id, name: 'Rose' }, { idempotencyKey: 'key' })));
+      expect((await pool.query('SHOW search_path')).rows).toEqual([{ search_path: 'hostile, public' }]);
+    });
+    expect(await database.query('SELECT FROM plants WHERE id BETWEEN 200 AND 202')).toHaveLength(3);
+  });
+
+  it('should call none of them in a database that was hostile before it was migrated', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    databases.push(database);
+    await createHostileSchema(database, STRANGER, [...ordinary.statements, ...UNSAFE]);
+    const name = new URL(database.url).pathname.slice(1);
+    await database.query(`ALTER DATABASE "${name}" SET search_path = hostile, public`);
+    await migrate(database);
+    await useService(database);
+    await useCommands(database);
+    expect(await database.query('SELECT FROM public.plants')).toHaveLength(6);
+  });
+});
+
+describe('An expired token', () => {
+  it('should stay expired where a stranger has planted a product that lets it live on', async () => {
+    const store = await startStore();
+    try {
+      const { database } = store;
+      await database.query(`CREATE FUNCTION public.live_on(numeric, integer) RETURNS numeric LANGUAGE sql RETURN 60000;
+        CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.live_on)`);
+      expect(await database.query('SELECT -1.5 * 1000 AS left')).toEqual([{ left: '60000' }]);
+      const { headers } = await issueToken(database, { expires: '-1 hour' });
+      expect((await store.post(plant(1), headers)).body).toMatch('40101');
+      expect(await database.query('SELECT FROM plants')).toEqual([]);
+    } finally {
+      await store.stop();
+    }
+  });
+});

@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { PostgresServer } from '../support/database/postgres-server.js';
+import type { TestDatabase } from '../support/database/test-database.js';
+import { CreatingClients } from '../support/http/creating-clients.js';
+import { ProxiedStore } from '../support/service/proxied-store.js';
+import { startStoreOn, type Store } from '../support/service/store.js';
+import { Stopwatch } from '../support/stopwatch.js';
+import { until } from '../support/until.js';
+
+const POOL_SIZE = 6;
+const STORAGE_TIMEOUT = 1500;
+const VARIABLES = { DATABASE_POOL_SIZE: String(POOL_SIZE), STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
+const CLIENTS = 64;
+const SESSIONS = `SELECT pid, wait_event, query FROM pg_stat_activity WHERE application_name = 'plant-store' ORDER BY pid`;
+
+interface Session extends Record<string, unknown> {
+  pid: number;
+  wait_event: string | null;
+  query: string;
+}
+
+describe('Sessions of a store', () => {
+  let server: PostgresServer;
+  let store: Store;
+
+  beforeAll(async () => {
+    server = await PostgresServer.createMigrated();
+  });
+  afterAll(() => server.remove());
+  beforeEach(async () => {
+    store = await start();
+  });
+  afterEach(() => store.stop());
+
+  const start = (): Promise<Store> => startStoreOn({ url: server.url() } as TestDatabase, VARIABLES);
+
+  const sessions = (): Promise<Session[]> => server.query<Session>(SESSIONS);
+
+  it('should not exceed the pool while the synchronous standby is away, and create plants when it is back', async () => {
+    await using clients = CreatingClients.start(store.port, CLIENTS);
+    await until(() => clients.created.length > CLIENTS);
+    await server.set('synchronous_standby_names', 'nobody');
+    await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
+
+    let most = 0;
+    const isRefused = (): boolean => clients.refusals.filter(({ body }) => body.includes('50301')).length > 3 * CLIENTS;
+    await until(async () => {
+      most = Math.max(most, (await sessions()).length);
+      return isRefused();
+    });
+    expect(most).toBeLessThanOrEqual(POOL_SIZE);
+
+    const created = clients.created.length;
+    await server.set('synchronous_standby_names', '');
+    await until(() => clients.created.length > created + CLIENTS);
+    await clients.stop();
+  });
+
+  it('should not hold up a stop', async () => {
+    await server.set('synchronous_standby_names', 'nobody');
+    const answers = Array.from({ length: POOL_SIZE }, (_, id) => store.post(`{"id":${-1 - id},"name":"Rose"}`));
+    const errors = (await Promise.all(answers)).map(({ body }) => body);
+    expect(errors.filter((body) => body.includes('50400')).length).toBeGreaterThan(0);
+    using stopwatch = new Stopwatch();
+    await store.stop();
+    expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);
+    await until(async () => (await sessions()).every(({ wait_event }) => wait_event === 'SyncRep'));
+    await server.set('synchronous_standby_names', '');
+    await until(async () => (await sessions()).length === 0);
+    store = await start();
+  });
+
+  it('should be the same after the server was stopped for longer than the time limit', async () => {
+    await using clients = CreatingClients.start(store.port, CLIENTS);
+    await until(() => clients.created.length > CLIENTS);
+    const before = new Set((await sessions()).map(({ pid }) => pid));
+    await server.signalAll('SIGSTOP');
+    await until(() => clients.refusals.length > 3 * CLIENTS);
+    await server.signalAll('SIGCONT');
+    const created = clients.created.length;
+    await until(() => clients.created.length > created + CLIENTS);
+    const after = await sessions();
+    // At that moment at least one statement was in flight, and its connection is kept.
+    expect(after.filter(({ pid }) => before.has(pid)).length).toBeGreaterThanOrEqual(1);
+    expect(after.length).toBeLessThanOrEqual(POOL_SIZE);
+    await clients.stop();
+  });
+});
+
+describe('A store whose connections fall silent', () => {
+  it('should go on with new ones within about a time limit, and have twice the pool at most', async () => {
+    const store = await ProxiedStore.start(VARIABLES);
+    try {
+      await using clients = CreatingClients.start(store.port, CLIENTS);
+      await until(() => clients.created.length > CLIENTS);
+      store.proxy.freezeOpen();
+      using stopwatch = new Stopwatch();
+      // Until the first ones have waited long enough, some may come through on connections that are just being made.
+      await until(() => clients.refusals.length > 0);
+      const created = clients.created.length;
+      await until(() => clients.created.length > created + 3 * CLIENTS);
+      expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT + 1000);
+      const open = await store.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'plant-store'`,
+      );
+      expect(open.length).toBeLessThanOrEqual(2 * POOL_SIZE);
+      await clients.stop();
+    } finally {
+      await store.stop();
+    }
+  });
+});

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ALERTS_FILE, alertRules } from '../support/documents/alert-rules.js';
+import { describeWith } from '../support/jest/describe-with.js';
+
+const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool', '/opt/homebrew/bin/promtool'].find((path) =>
+  existsSync(path),
+);
+const MISSING = 'there is no promtool in the usual places. Install it (on Debian: apt-get install prometheus).';
+
+/** What is scraped in 20 minutes, once in 30 seconds, in the notation of promtool. */
+type Series = Readonly<Record<string, string>>;
+
+const always = (value: number): string => `${value}x40`;
+/** Grows by as much from one scrape to the next. */
+const growing = (step: number): string => `0+${step}x40`;
+/** Has another value in the last scrapes. */
+const lately = (value: number, scrapes: number, before = 0): string =>
+  `${before}x${40 - scrapes} ${value}x${scrapes - 1}`;
+const never = '_x40';
+
+const named = (name: string, labels = ''): string => `${name}{job="plant-store",instance="a:9464"${labels}}`;
+const requests = (error: number): string => named('plant_store_requests_total', `,error="${error}"`);
+const wrongTokens = (reason: string): string => named('plant_store_wrong_tokens_total', `,reason="${reason}"`);
+
+/** A histogram that grows from one scrape to the next: as many observations in each bucket or below. */
+function histogram(name: string, labels: string, buckets: Record<string, number>): Series {
+  const entries = Object.entries(buckets);
+  return Object.fromEntries(entries.map(([le, n]) => [named(`${name}_bucket`, `${labels},le="${le}"`), growing(n)]));
+}
+const successes = (upTo100Ms: number, upTo1s: number): Series =>
+  histogram('plant_store_request_duration_seconds', ',outcome="success"', {
+    0.1: upTo100Ms,
+    1: upTo1s,
+    5: 100,
+    '+Inf': 100,
+  });
+const statements = (upTo10Ms: number, upTo50Ms: number): Series =>
+  histogram('plant_store_statement_duration_seconds', '', { 0.01: upTo10Ms, 0.05: upTo50Ms, 1: 100, '+Inf': 100 });
+
+const UP = named('up');
+const READY = named('plant_store_ready');
+const STARTED = named('process_start_time_seconds');
+const WAITING = named('plant_store_creates_waiting');
+const IN_USE = named('plant_store_database_connections_in_use');
+const CONNECTIONS_WAITING = named('plant_store_database_connections_waiting');
+const CLIENTS = named('plant_store_client_connections');
+const REFUSED = named('plant_store_client_connections_refused_total');
+const LAG = named('nodejs_eventloop_lag_p99_seconds');
+const DROPPED = named('plant_store_log_lines_dropped_total');
+
+const ofOther = (series: Series): Series =>
+  Object.fromEntries(Object.entries(series).map(([name, values]) => [name.replace('a:9464', 'b:9464'), values]));
+
+/** A store that creates a few plants a second, and refuses some requests. */
+const HEALTHY: Series = {
+  [UP]: always(1),
+  [READY]: always(1),
+  [STARTED]: always(1_700_000_000),
+  [requests(0)]: growing(100),
+  [requests(40003)]: growing(5),
+  ...Object.fromEntries([42900, 50000, 50300, 50301, 50400].map((error) => [requests(error), always(0)])),
+  ...Object.fromEntries(
+    ['unknown', 'expired', 'revoked', 'malformed', 'limited'].map((reason) => [wrongTokens(reason), always(0)]),
+  ),
+  [WAITING]: always(20),
+  ...successes(100, 100),
+  ...statements(100, 100),
+  [named('plant_store_database_connections_max')]: always(10),
+  [IN_USE]: always(2),
+  [CONNECTIONS_WAITING]: always(0),
+  [CLIENTS]: always(50),
+  [named('plant_store_client_connections_max')]: always(10_000),
+  [REFUSED]: always(0),
+  [LAG]: always(0.011),
+  [DROPPED]: always(0),
+};
+
+/** Each alert, with what is scraped where it must fire, and where it must not. All else is healthy. */
+const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
+  {
+    alert: 'PlantStoreDown',
+    fires: [{ [UP]: always(0) }, { [UP]: never, ...ofOther({ [UP]: never }) }],
+    // One scrape that failed.
+    silent: [{ [UP]: lately(0, 1, 1) }],
+  },
+  {
+    alert: 'PlantStoreRestarts',
+    fires: [{ [STARTED]: '1700000000x20 1700000900x5 1700001060x5 1700001220x9' }],
+    silent: [{ [STARTED]: lately(1_700_000_900, 5, 1_700_000_000) }],
+  },
+  {
+    alert: 'PlantStoreNotReady',
+    fires: [{ [READY]: always(0) }],
+    // A rolling restart.
+    silent: [{ [READY]: lately(0, 2, 1) }],
+  },
+  {
+    alert: 'PlantStoreRequestsFail',
+    fires: [{ [requests(50300)]: growing(2) }, { [requests(0)]: always(7), [requests(50300)]: growing(1) }],
+    silent: [
+      { [requests(0)]: growing(1000), [requests(50300)]: growing(1) },
+      { [requests(50300)]: lately(90, 3) },
+      // Nobody calls.
+      { [requests(0)]: always(7), [requests(40003)]: always(7) },
+    ],
+  },
+  {
+    alert: 'PlantStoreInternalError',
+    fires: [{ [requests(50000)]: lately(1, 5) }],
+    silent: [{ [requests(50000)]: always(7) }],
+  },
+  {
+    alert: 'PlantStoreOutcomeUnknown',
+    fires: [{ [requests(50400)]: lately(1, 5) }],
+    silent: [{ [requests(50400)]: always(7) }],
+  },
+  {
+    alert: 'PlantStoreOverloaded',
+    fires: [{ [WAITING]: always(6000) }, { [requests(50301)]: lately(1, 6) }],
+    silent: [{ [WAITING]: lately(6000, 3, 20) }, { [requests(50301)]: always(7) }],
+  },
+  { alert: 'PlantStoreSlow', fires: [successes(90, 98)], silent: [successes(90, 100)] },
+  { alert: 'PlantStoreStatementsSlow', fires: [statements(0, 40)], silent: [statements(0, 60)] },
+  {
+    alert: 'PlantStoreDatabaseConnectionsExhausted',
+    fires: [{ [IN_USE]: always(10), [CONNECTIONS_WAITING]: always(3) }],
+    silent: [{ [IN_USE]: always(10) }, { [CONNECTIONS_WAITING]: always(3) }],
+  },
+  {
+    alert: 'PlantStoreWrongTokens',
+    fires: ['unknown', 'malformed', 'limited'].map((reason) => ({ [wrongTokens(reason)]: growing(40) })),
+    silent: [{ [wrongTokens('unknown')]: growing(20) }],
+  },
+  {
+    alert: 'PlantStoreEndedTokenInUse',
+    fires: ['expired', 'revoked'].map((reason) => ({ [wrongTokens(reason)]: growing(1) })),
+    silent: [{ [wrongTokens('revoked')]: lately(3, 18) }],
+  },
+  {
+    alert: 'PlantStoreRateLimited',
+    fires: [{ [requests(42900)]: growing(6) }],
+    silent: [{ [requests(42900)]: growing(2) }],
+  },
+  {
+    alert: 'PlantStoreClientConnections',
+    fires: [{ [CLIENTS]: always(8100) }, { [REFUSED]: lately(5, 5) }],
+    silent: [{ [CLIENTS]: always(7900), [REFUSED]: always(7) }],
+  },
+  { alert: 'PlantStoreEventLoopSlow', fires: [{ [LAG]: always(0.3) }], silent: [{ [LAG]: lately(0.3, 8, 0.011) }] },
+  {
+    alert: 'PlantStoreLogLinesDropped',
+    fires: [{ [DROPPED]: lately(12, 5) }],
+    silent: [{ [DROPPED]: always(12) }],
+  },
+];
+
+/** In the end exactly these alerts fire, for one instance of two: the other one is healthy. */
+function test(series: Series, alerts: readonly string[]): object {
+  const all = { ...HEALTHY, ...ofOther(HEALTHY), ...series };
+  return {
+    interval: '30s',
+    input_series: Object.entries(all).map(([series, values]) => ({ series, values })),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: '20m',
+        exp_samples: alerts.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+      },
+    ],
+  };
+}
+
+describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/alerts.yml', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-alerts-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  /** Rejects with what promtool prints if it finds a fault. */
+  async function promtool(...args: string[]): Promise<string> {
+    return (await promisify(execFile)(PROMTOOL ?? '', args)).stdout;
+  }
+
+  async function testRules(tests: object[]): Promise<string> {
+    const file = join(folder, 'test.yml');
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ rule_files: [ALERTS_FILE], evaluation_interval: '30s', tests }));
+    return promtool('test', 'rules', file);
+  }
+
+  it('should be a file that Prometheus accepts', async () => {
+    expect(await promtool('check', 'rules', ALERTS_FILE)).toContain(`${CASES.length} rules found`);
+  });
+
+  it('should have a case below for each alert', () => {
+    expect(CASES.map(({ alert }) => alert)).toEqual(alertRules.map(({ alert }) => alert));
+  });
+
+  it('should be silent about a healthy store', async () => {
+    expect(await testRules([test({}, [])])).toContain('SUCCESS');
+  });
+
+  it.each(CASES)('should have $alert fire where it must, and it alone', async ({ alert, fires, silent }) => {
+    const tests = [...fires.map((series) => test(series, [alert])), ...silent.map((series) => test(series, []))];
+    expect(await testRules(tests)).toContain('SUCCESS');
+  });
+});

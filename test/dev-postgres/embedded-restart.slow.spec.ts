@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CreatingClients } from '../support/http/creating-clients.js';
+import { TOKEN } from '../support/http/request.js';
+import { isAlive } from '../support/service/is-alive.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { until } from '../support/until.js';
+
+const CLIENTS = 16;
+const KILLS = 3;
+const ENOUGH_PLANTS = 300;
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const VARIABLES = { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0', LOG_FORMAT: 'json' };
+
+describe('The embedded PostgreSQL of a service', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-restart-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(folder, 0o755);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const serve = (): Promise<PlantStoreProcess> =>
+    new PlantStoreProcess(['serve'], { cwd: folder, variables: VARIABLES }).listening();
+
+  /** The process of the server; 0 while there is none. */
+  async function postmaster(): Promise<number> {
+    const text = await readFile(join(folder, '.data/postgres/postmaster.pid'), 'utf8').catch(() => '');
+    const pid = Number(text.split('\n')[0]);
+    return text.includes('ready') && isAlive(pid) ? pid : 0;
+  }
+
+  async function run(command: string): Promise<string> {
+    const { stdout, stderr, ended } = await PlantStoreProcess.run(command, {}, { cwd: folder });
+    expect([stderr, await ended]).toEqual([expect.not.stringContaining('plant-store: '), 0]);
+    return stdout;
+  }
+
+  it('should be open to this machine alone unless HOST says otherwise', async () => {
+    await using service = await serve();
+    expect(service.output).toMatch(/Listening on http:\/\/127\.0\.0\.1:\d+\/plants/);
+    expect(service.output).toContain('Only this machine can connect. HOST=0.0.0.0');
+    await expect(fetch(`http://127.0.0.2:${service.port}/docs`)).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${service.port}/docs`)).status).toBe(200);
+  });
+
+  it('should be started again where it is killed, with all plants that were acknowledged', async () => {
+    await using service = await serve();
+    await using clients = CreatingClients.start(service.port, CLIENTS);
+    for (let kill = 0; kill < KILLS; kill++) {
+      const enough = clients.created.length + ENOUGH_PLANTS;
+      await until(() => clients.created.length >= enough);
+      const pid = await postmaster();
+      process.kill(pid, 'SIGKILL');
+      await until(async () => ![0, pid].includes(await postmaster()));
+    }
+    const enough = clients.created.length + ENOUGH_PLANTS;
+    await until(() => clients.created.length >= enough);
+    await clients.stop();
+
+    expect(await run('token create me')).toMatch(/^plant_/);
+    const lines = (await run('plants export')).trimEnd().split('\n');
+    const stored = new Set(lines.map((line) => (JSON.parse(line) as { id: number }).id));
+    expect(clients.created.filter((id) => !stored.has(id))).toEqual([]);
+    expect(clients.refusals.filter(({ body }) => !/"error":50[034]0[01]/.test(body))).toEqual([]);
+    const restarts = service.output.match(/"level":"warn".*ended by itself \(SIGKILL; .*It is started again in \d/g);
+    expect(restarts).toHaveLength(KILLS);
+
+    // What ends by a stop is not started again.
+    const last = await postmaster();
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(isAlive(last)).toBe(false);
+    expect(service.output.match(/It is started again/g)).toHaveLength(KILLS);
+  }, 120_000);
+
+  it('should end the service with a reason if it does not start again', async () => {
+    await using service = await serve();
+    await appendFile(join(folder, '.data/postgres/postgresql.auto.conf'), 'nonsense = 1\n');
+    process.kill(await postmaster(), 'SIGKILL');
+
+    expect(await service.ended).toBe(1);
+    expect(service.stderr).toMatch(
+      /^plant-store: .*unrecognized configuration parameter.*\. After 4 starts in a row it is not started again/,
+    );
+    expect(service.stderr).not.toMatch(/\n\s+at /);
+    expect(await postmaster()).toBe(0);
+  }, 120_000);
+
+  it('should end with the service at SIGHUP, and at a second signal', async () => {
+    {
+      await using service = await serve();
+      const pid = await postmaster();
+      service.signal('SIGHUP');
+      expect(await service.ended).toBe(0);
+      expect(isAlive(pid)).toBe(false);
+      expect(service.stdout).toMatch(/"Stopping; .*"reason":"SIGHUP"/);
+    }
+    await using service = await serve();
+    const pid = await postmaster();
+    // It holds the stop back.
+    const response = fetch(`http://127.0.0.1:${service.port}/plants`, {
+      method: 'POST',
+      body: new ReadableStream({}),
+      duplex: 'half',
+    });
+    response.catch(() => undefined);
+    service.signal('SIGHUP');
+    const again = setInterval(() => {
+      service.signal('SIGHUP');
+    }, 50);
+    await service.ended;
+    clearInterval(again);
+    await until(() => !isAlive(pid));
+  });
+
+  it('should end with the service where the terminal is closed', async () => {
+    // A new session on a terminal of its own, as a window has it. At the end of the input the window is closed.
+    const script = `
+import os, pty, sys, threading
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp('sh', ['sh', '-c', '"$0" "$@"; true', *sys.argv[1:]])
+def read():
+    try:
+        while True:
+            sys.stdout.buffer.write(os.read(terminal, 4096)); sys.stdout.flush()
+    except OSError:
+        pass
+threading.Thread(target=read, daemon=True).start()
+sys.stdin.read()
+os.close(terminal)
+os._exit(0)
+`;
+    const { PATH, HOME } = process.env;
+    const window = spawn('python3', ['-c', script, process.execPath, MAIN, 'serve'], {
+      cwd: folder,
+      env: { PATH, HOME, TERM: 'xterm', npm_lifecycle_event: 'start', ...VARIABLES },
+    });
+    let output = '';
+    window.stdout.on('data', (data: Buffer) => (output += data.toString()));
+    await until(() => output.includes('Ctrl-C stops it'));
+    const pid = await postmaster();
+    const service = Number(/"pid":(\d+)/.exec(output)?.[1]);
+    const closed = once(window, 'close');
+    window.stdin.end();
+    await closed;
+    await until(() => !isAlive(service) && !isAlive(pid));
+    await expect(readFile(join(folder, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { chmod, chown, link, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { TOKEN } from '../support/http/request.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+
+// Only root can give files away.
+const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+
+describe('The folder .data', () => {
+  let database: TestDatabase;
+  let folder: string;
+  let data: string;
+  let file: string;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-folder-'));
+    await chmod(folder, 0o755);
+    data = join(folder, '.data');
+    file = join(data, 'access-token');
+  });
+  afterEach(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  const start = (variables: Record<string, string> = { DATABASE_URL: database.url }): PlantStoreProcess =>
+    new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0', ...variables } });
+  const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+  async function expectRefused(reason: string | RegExp): Promise<void> {
+    const service = start();
+    expect(await service.ended).toBe(1);
+    expect(service.stderr).toMatch(/^plant-store: The configuration cannot be used:\n/);
+    expect(service.stderr).toMatch(reason);
+    expect(service.stderr).toContain(data);
+    expect(service.stderr.trim().split('\n')).toHaveLength(2);
+    expect(service.output).not.toContain(TOKEN);
+  }
+
+  it.each(['embedded', 'given'])('should be writable by its owner alone, with the database %s', async (which) => {
+    const before = process.umask(0);
+    await using service = start(which === 'embedded' ? {} : { DATABASE_URL: database.url });
+    process.umask(before);
+    await service.printed(/^curl .*\n/m);
+    expect([await modeOf(data), await modeOf(file)]).toEqual([0o755, 0o600]);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  it('should be closed to others where it is open to them, and say so', async () => {
+    await mkdir(data);
+    await writeFile(file, TOKEN, { mode: 0o600 });
+    await chmod(data, 0o777);
+    await using service = start();
+    await service.printed(/^curl .*\n/m);
+    expect(service.stdout).toContain(`Other users could write ${data}; from now on only its owner can\n`);
+    expect(await modeOf(data)).toBe(0o755);
+    expect(service.stdout).toContain(TOKEN);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  describe('with a token', () => {
+    beforeEach(async () => {
+      await mkdir(data);
+      await writeFile(file, TOKEN, { mode: 0o600 });
+    });
+
+    itAsRoot("should refuse a stranger's", async () => {
+      await chown(file, 12_345, 12_345);
+      await expectRefused(
+        'access-token: belongs to another user (uid 12345), should be a file that only this user may write',
+      );
+    });
+
+    itAsRoot("should accept its owner's", async () => {
+      await chown(data, 12_345, 12_345);
+      await chown(file, 12_345, 12_345);
+      await using service = start();
+      const [command] = await service.printed(/^curl .*\n/m);
+      expect(command).toContain(TOKEN);
+      service.signal('SIGTERM');
+      await service.ended;
+    });
+
+    it.each([0o620, 0o602])('should refuse one that others may write, with mode %o', async (mode) => {
+      await chmod(file, mode);
+      await expectRefused('access-token: may be written by other users');
+      expect((await readFile(file, 'utf8')).trim()).toBe(TOKEN);
+    });
+
+    it.each([
+      ['symbolic', symlink],
+      ['hard', link],
+    ])('should refuse a %s link to a file whose content others may know', async (_, makeLink) => {
+      await writeFile(join(folder, 'known'), TOKEN, { mode: 0o644 });
+      await rm(file);
+      await makeLink(join(folder, 'known'), file);
+      await expectRefused('access-token: ');
+    });
+  });
+
+  it.each(['.data', '.data/access-token'])('should say what is wrong if %s is something else', async (path) => {
+    if (path === '.data') await writeFile(data, '');
+    else await mkdir(file, { recursive: true });
+    await expectRefused(/^\/.*, should be a fil|^\/.*, should be a fold/m);
+  });
+});

@@ -1,0 +1,189 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import type { DynamicModule } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { access, readdir, readFile } from 'node:fs/promises';
+import { describeVariables } from '../../src/app/config-values.js';
+import { Environment } from '../../src/app/config.js';
+import { AuthSettings } from '../../src/auth/auth.options.js';
+import { PlantStoreClient } from '../../src/client/index.js';
+import { MigratorSettings } from '../../src/database/migrations/migrator.options.js';
+import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
+import { AuthModule, Migrator, PlantsModule } from '../../src/index.js';
+import { PlantsExtras, PlantsSettings } from '../../src/plants/plants.options.js';
+import { describeOptions } from '../support/documents/describe-options.js';
+import { startStore } from '../support/service/store.js';
+
+const ROOT = new URL('../../', import.meta.url);
+const DOCUMENTS = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'bench/README.md',
+  'examples/commonjs-host/README.md',
+  'examples/monorepo/README.md',
+  ...(await documentsIn('docs')),
+  ...(await documentsIn('docs/adr')),
+];
+const texts = new Map<string, string>();
+for (const document of DOCUMENTS) texts.set(document, await readFile(new URL(document, ROOT), 'utf8'));
+
+async function documentsIn(folder: string): Promise<string[]> {
+  const names = await readdir(new URL(folder, ROOT));
+  return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`);
+}
+
+/** The cells of each row of the table under this header. */
+function table(document: string, header: string): string[][] {
+  const lines = (texts.get(document) ?? '').split('\n');
+  const start = lines.findIndex((line) => line.replace(/\s+/g, ' ').startsWith(header));
+  const rows = start < 0 ? [] : lines.slice(start + 2, lines.indexOf('', start));
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** The names of a table's first column, each in backquotes. */
+function names(document: string, header: string): string[] {
+  return table(document, header).map(([name = '']) => name.replace(/^`(.*)`$/, '$1'));
+}
+
+/** The options there are, as the error about an unknown one lists them. */
+async function optionsOf(use: (options: never) => unknown): Promise<string[]> {
+  const failure: unknown = await Promise.resolve()
+    .then(() => use({ unknownOption: true } as never))
+    .catch((error: unknown) => error);
+  const [, list = ''] = /unknownOption\b.*? (?:should be one of|the options are) ([\w, ]+)/.exec(String(failure)) ?? [];
+  return list.split(', ').sort();
+}
+
+/** The names of the labels that a metric has on a page, apart from the bounds of a histogram. */
+function labelsOf(page: string, metric: string): string {
+  const samples = page.matchAll(new RegExp(`^${metric}(?:_bucket|_sum|_count)?\\{(.+)\\} `, 'gm'));
+  const labels = [...samples].flatMap(([, text = '']) => [...text.matchAll(/(\w+)="/g)].map(([, label = '']) => label));
+  return [...new Set(labels)].filter((label) => label !== 'le').join(', ');
+}
+
+/** Modules check their options when the application starts. */
+function start(module: DynamicModule): Promise<unknown> {
+  return Test.createTestingModule({ imports: [module] }).compile();
+}
+
+/** The anchors that GitHub makes of a document's headings. */
+function anchors(text: string): string[] {
+  return [...text.replace(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('documents', () => {
+  it('should list every error number as the catalogue has it', () => {
+    const catalogue = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry }]) => [error, meaning, retry]);
+    expect(table('docs/errors.md', '| error | meaning |')).toEqual(catalogue);
+  });
+
+  it('should explain every value of the column "Retryable?"', () => {
+    const values = new Set(Object.values(ERROR_CATALOGUE).map(({ retry }) => retry));
+    const explained = table('docs/errors.md', '| Retryable? |').map(([value]) => value);
+    expect(explained.sort()).toEqual([...values].sort());
+  });
+
+  it('should list every variable with its default and meaning', () => {
+    const variables = describeVariables(Environment).map((variable) => [
+      `\`${variable.name}\``,
+      variable.default === '' ? '' : `\`${variable.default}\``,
+      variable.about,
+    ]);
+    expect(table('docs/configuration.md', '| Variable | Default |')).toEqual(variables);
+  });
+
+  it.each<[string, string, string, (options: never) => unknown]>([
+    [
+      'PlantsModule',
+      '| Option of PlantsModule |',
+      'docs/embedding.md',
+      (options: object) => start(PlantsModule.forRoot({ guards: 'none', ...options } as never)),
+    ],
+    ['AuthModule', '| Option of AuthModule |', 'docs/embedding.md', (options) => start(AuthModule.forRoot(options))],
+    ['Migrator', '| Option of Migrator |', 'docs/embedding.md', (options) => new Migrator(options)],
+    ['PlantStoreClient', '| Option |', 'docs/client.md', (options) => new PlantStoreClient(options)],
+  ])('should list every option of %s', async (_, header, document, use) => {
+    expect(names(document, header).sort()).toEqual(await optionsOf(use));
+  });
+
+  it.each([
+    { owner: 'PlantsModule', classes: [PlantsSettings, PlantsExtras] },
+    { owner: 'AuthModule', classes: [AuthSettings] },
+    { owner: 'Migrator', classes: [MigratorSettings] },
+  ])('should list the defaults of the options of $owner', ({ owner, classes }) => {
+    const rows = table('docs/embedding.md', `| Option of ${owner} |`).map((row) =>
+      row.map((cell) => cell.replaceAll('`', '')),
+    );
+    const listed = new Map(rows.map(([name = '', value = '']) => [name, value]));
+    const defaults = classes
+      .flatMap((Options) => describeOptions(Options))
+      .filter(
+        // A folder of this machine is described in words.
+        (option) => option.default !== '' && !option.default.startsWith('/'),
+      );
+    expect(defaults).not.toEqual([]);
+    for (const option of defaults)
+      expect([option.name, listed.get(option.name)]).toEqual([option.name, option.default]);
+  });
+
+  it('should list every metric of the service with its labels, and those of the process that it names', async () => {
+    const store = await startStore();
+    try {
+      await store.post('{"id":1,"name":"Rose"}');
+      const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
+      const typed = [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
+      const metrics = typed
+        .filter((name) => name.startsWith('plant_store_'))
+        .map((name) => [name, labelsOf(page, name)]);
+      const listed = table('docs/operations.md', '| Metric |').map(([name = '', labels = '']) => [
+        name.replaceAll('`', ''),
+        labels.replaceAll('`', ''),
+      ]);
+      expect(listed.sort()).toEqual(metrics.sort());
+      const named: string[] = texts.get('docs/operations.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
+      expect(named.filter((name) => !typed.includes(name))).toEqual([]);
+      expect(typed.filter((name) => name.startsWith('nodejs_eventloop_lag') && !named.includes(name))).toEqual([]);
+    } finally {
+      await store.stop();
+    }
+  });
+
+  it('should show the smallest host as it is', async () => {
+    const host = await readFile(new URL('examples/commonjs-host/src/main.ts', ROOT), 'utf8');
+    expect(texts.get('docs/embedding.md')).toContain(`\n\`\`\`ts\n${host}\`\`\`\n`);
+  });
+
+  it('should name only files in the architecture that exist', async () => {
+    const paths =
+      (texts.get('docs/architecture.md') ?? '').match(/\b[a-z][\w-]*(?:\/[\w-]+)+(?:\.[\w-]+)*\.ts\b/g) ?? [];
+    expect(paths.length).toBeGreaterThan(20);
+    const missing: string[] = [];
+    for (const path of new Set(paths)) await access(new URL(`src/${path}`, ROOT)).catch(() => missing.push(path));
+    expect(missing).toEqual([]);
+  });
+
+  it('should have a README of at most 180 lines', () => {
+    expect(texts.get('README.md')?.split('\n').length).toBeLessThanOrEqual(181);
+  });
+
+  it.each(DOCUMENTS)('should have only links in %s that lead somewhere', async (document) => {
+    const text = texts.get(document) ?? '';
+    for (const [link, path = '', anchor] of text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const target = path === '' ? new URL(document, ROOT) : new URL(path, new URL(document, ROOT));
+      await expect(access(target).then(() => link)).resolves.toBe(link);
+      if (anchor !== undefined) expect([link, ...anchors(await readFile(target, 'utf8'))]).toContain(anchor);
+    }
+  });
+});

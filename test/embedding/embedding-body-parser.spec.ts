@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { PlantsModule } from '../../src/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+
+describe('the store in an application that keeps the raw body', () => {
+  let database: TestDatabase;
+  let app: NestExpressApplication;
+  let url: string;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  async function start(): Promise<void> {
+    @Module({
+      imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', bodyLimit: 1000 })],
+    })
+    class HostModule {}
+    app = await NestFactory.create<NestExpressApplication>(HostModule, { rawBody: true, logger: false });
+    await app.listen(0, '127.0.0.1');
+    url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+  }
+
+  async function post(path: string, body: string | Buffer, encoding?: string): Promise<[number, unknown]> {
+    const headers = { 'Content-Type': 'application/json', ...(encoding && { 'Content-Encoding': encoding }) };
+    const response = await fetch(`${url}/${path}`, { method: 'POST', headers, body });
+    return [response.status, await response.json()];
+  }
+
+  const ids = async (): Promise<unknown> =>
+    (await database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => id);
+
+  it('should read it as strictly as a body of its own', async () => {
+    await start();
+    expect(await post('plants', '{"id": 9007199254740993, "name": "Rose"}')).toEqual([200, { name: 'Rose' }]);
+    expect(await post('plants', gzipSync('{"id": -9007199254740993, "name": "Fern"}'), 'gzip')).toMatchObject([
+      200,
+      {},
+    ]);
+    expect(await post('plants', '{"id": 1, "id": 1, "name": "Rose"}')).toMatchObject([400, { error: 40002 }]);
+    expect(await post('plants', `{"id": 1, "name": "${'x'.repeat(1000)}"}`)).toMatchObject([400, { error: 41300 }]);
+    expect(await ids()).toEqual(['-9007199254740993', '9007199254740993']);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { type DatabaseOptions, MigrationError } from '../../src/index.js';
+import { endPool } from '../support/database/end-pool.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { Guest } from '../support/host/guest.js';
+
+describe('a lent database that is not ready', () => {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+
+  beforeEach(async () => {
+    database = await createTestDatabase({ migrated: false });
+    pool = new pg.Pool({ connectionString: database.url });
+  });
+  afterEach(async () => {
+    await endPool(pool);
+    await database.drop();
+  });
+
+  const failureOf = async (options: DatabaseOptions): Promise<MigrationError> => {
+    const error: unknown = await Guest.start(options).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(MigrationError);
+    return error as MigrationError;
+  };
+
+  it('should be told of, with the command for its schema', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    for (const options of [
+      { pool, schema: 'it\'s "green"' },
+      { adapter: new PrismaPg(pool, { schema: 'it\'s "green"' }) },
+    ]) {
+      const { code, message } = await failureOf(options);
+      expect(code).toBe('pending');
+      expect(message).toMatch(`schema it's "green" of database ${name} is not migrated: it lacks `);
+      expect(message).toMatch(`Run \`plant-store migrate --schema 'it'\\''s "green"'\``);
+      expect(message).toMatch(`\`await new Migrator({ url, schema: "it's \\"green\\"" }).migrate()\``);
+    }
+    expect((await failureOf({ adapter: new PrismaPg(pool) })).message).toMatch(
+      /^schema public .*`plant-store migrate`/,
+    );
+    expect(pool.totalCount).toBe(pool.idleCount);
+  });
+
+  it('should be told of where another application has migrated that schema', async () => {
+    await pool.query(`CREATE TABLE _prisma_migrations AS
+      SELECT '20200101000000_orders' AS migration_name, now() AS started_at, now() AS finished_at, null::timestamptz AS rolled_back_at, '' AS checksum`);
+    const { code, message } = await failureOf({ pool });
+    expect(code).toBe('foreign');
+    expect(message).toMatch(/20200101000000_orders\. Give the store a schema of its own, by the option `schema`/);
+  });
+
+  it('should be told of where another application has its tables in that schema', async () => {
+    await pool.query('CREATE TABLE orders (id bigint)');
+    for (const options of [{ pool }, { adapter: new PrismaPg(pool) }, { url: database.url }]) {
+      const { code, message } = await failureOf(options);
+      expect(code).toBe('foreign');
+      expect(message).toMatch(/holds tables of another application: orders\. Give the store a schema of its own/);
+    }
+  });
+
+  it('should be told of where it cannot be reached, or is a client and no pool', async () => {
+    const closed = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
+    for (const options of [{ pool: closed }, { adapter: new PrismaPg(closed) }]) {
+      const { code, message } = await failureOf(options);
+      expect(code).toBe('unreachable');
+      expect(message).toMatch('cannot connect to the database that PlantsModule borrows from the host: ');
+      expect(message).not.toMatch('secret');
+    }
+    await closed.end();
+    const client = new pg.Client(database.url);
+    const { message } = await failureOf({ pool: client } as unknown as DatabaseOptions);
+    expect(message).toMatch('it has to be a Pool of pg');
+    await client.end();
+  });
+});

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { DatabaseOptions } from '../../src/index.js';
+import { endPool } from '../support/database/end-pool.js';
+import { TableLock } from '../support/database/table-lock.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { expectTrouble, Guest } from '../support/host/guest.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+// Long enough for a busy machine to create a plant.
+const TIMEOUT = 1500;
+const SLACK = 3 * TIMEOUT;
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let pool: pg.Pool;
+let guest: Guest;
+
+async function start(options: (pool: pg.Pool) => DatabaseOptions): Promise<void> {
+  database = await createTestDatabase();
+  proxy = await TcpProxy.start(database.url);
+  pool = new pg.Pool({ connectionString: proxy.url, max: 1 });
+  // As an application does that lives on when idle connections are lost.
+  pool.on('error', () => undefined);
+  guest = await Guest.start(options(pool));
+}
+
+async function stop(): Promise<void> {
+  proxy.restore();
+  await guest.stop();
+  await endPool(pool);
+  await proxy.close();
+  await database.drop();
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const before = performance.now();
+  const result = await work;
+  expect(performance.now() - before).toBeLessThan(TIMEOUT + SLACK);
+  return result;
+}
+
+const stored = async (): Promise<unknown> =>
+  (await database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => Number(id));
+
+describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
+  ['pool', (lent) => ({ pool: lent, timeout: TIMEOUT })],
+  ['adapter', (lent) => ({ adapter: new PrismaPg(lent), timeout: TIMEOUT })],
+])('trouble with a lent %s', (kind, options) => {
+  beforeEach(() => start(options));
+  afterEach(stop);
+
+  it('should be answered with 50300 where the server is stopped', async () => {
+    await guest.expectCreated(1);
+    await proxy.close();
+    await until(() => pool.totalCount === 0);
+    for (const answer of await Promise.all([2, 3, 4].map((id) => guest.create(id)))) expectTrouble(answer, 50300);
+    await expect(guest.health.check()).rejects.toThrow('the database cannot be reached');
+    expect(await stored()).toEqual([1]);
+  });
+
+  it('should be answered with 50400 where a statement waits too long, and leave the connection as it was', async () => {
+    await guest.expectCreated(1);
+    const [before] = (await pool.query<object>('SELECT pg_backend_pid() AS pid')).rows;
+    await using lock = await TableLock.take(database);
+    expectTrouble(await inTime(guest.create(2)), 50400);
+    await lock.release();
+    await guest.expectCreated(3);
+    expect(await stored()).toEqual([1, 3]);
+    const { rows } = await pool.query<object>(`SELECT pg_backend_pid() AS pid`);
+    expect(rows).toEqual([before]);
+    expect((await pool.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }]);
+  });
+
+  it('should be seen by the health check where the table is locked, or the database read-only', async () => {
+    const reason = (): Promise<string> =>
+      guest.health.check().then(
+        () => '',
+        (error: unknown) => (error as Error).message,
+      );
+    const lock = await TableLock.take(database);
+    await until(async () => (await reason()) === 'the table plants is locked');
+    await lock.release();
+    await until(async () => (await reason()) === '');
+    await pool.query('SET default_transaction_read_only TO on');
+    await until(async () => (await reason()).includes('read-only'));
+    await pool.query('SET default_transaction_read_only TO off');
+    await until(async () => (await reason()) === '');
+    expect(await stored()).toEqual([]);
+  });
+
+  it('should be answered with 50400 where the connection breaks under a statement and stays away, and never with 50300', async () => {
+    await using lock = await TableLock.take(database);
+    const answer = guest.create(1);
+    await lock.awaited();
+    proxy.reset();
+    expectTrouble(await inTime(answer), 50400);
+    proxy.restore();
+    await lock.release();
+    await guest.expectCreated(2);
+  });
+
+  it('should not keep a create from its 200 where the answer to the commit is lost', async () => {
+    proxy.loseAnswerTo('COMMIT');
+    await inTime(guest.expectCreated(1));
+    expect(await stored()).toEqual([1]);
+    expect(await guest.create(1)).toMatchObject({ body: { error: 40901 } });
+  });
+
+  it('should be answered in time where the database falls silent', async () => {
+    await guest.expectCreated(1);
+    proxy.freeze();
+    // Nothing of the create was sent before the transaction had begun.
+    expectTrouble(await inTime(guest.create(2)), 50300);
+    expect(await stored()).toEqual([1]);
+  });
+
+  it(`should be answered with ${kind === 'pool' ? 50301 : 50300} where no connection becomes free`, async () => {
+    const busy = await pool.connect();
+    try {
+      expectTrouble(await inTime(guest.create(1)), kind === 'pool' ? 50301 : 50300);
+      const reason = `the database ${kind === 'pool' ? 'is overloaded' : 'cannot be reached'}`;
+      await expect(inTime(guest.health.check())).rejects.toThrow(reason);
+    } finally {
+      busy.release();
+    }
+    // What came too late was given back.
+    await guest.expectCreated(2);
+    await until(() =>
+      guest.health.check().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await stored()).toEqual([2]);
+  });
+});
+
+describe('a lent pool whose connection fell silent', () => {
+  beforeEach(() => start((lent) => ({ pool: lent, timeout: TIMEOUT })));
+  afterEach(stop);
+
+  it('should be rid of it, and go on', async () => {
+    await guest.expectCreated(1);
+    await using lock = await TableLock.take(database);
+    const answer = guest.create(2);
+    await lock.awaited();
+    proxy.freeze();
+    expectTrouble(await inTime(answer), 50400);
+    await until(() => pool.totalCount === 0);
+    proxy.restore();
+    await lock.release();
+    await guest.expectCreated(3);
+  });
+});

@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import type { AddressInfo } from 'node:net';
+import {
+  ApiError,
+  AuthModule,
+  BearerAuthGuard,
+  PlantsHealth,
+  PlantsModule,
+  PlantsService,
+  type Principal,
+  TokenVerifier,
+} from '../../src/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { adapterOf } from '../support/host/adapter.js';
+import { PLATFORMS } from '../support/host/platforms.js';
+import { TOKEN } from '../support/http/request.js';
+
+const ID = 9_007_199_254_740_993n;
+const PLANT = `{"id": ${ID}, "name": "Rose"}`;
+/** Nothing listens there. */
+const AWAY = { url: 'postgresql://gardener@127.0.0.1:1/plants' };
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Code of a host's that creates plants by itself. */
+@Injectable()
+class Nursery {
+  constructor(readonly plants: PlantsService) {}
+}
+
+async function post(app: NestExpressApplication | NestFastifyApplication, headers = {}): Promise<[number, unknown]> {
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/plants`;
+  const response = await fetch(url, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: PLANT });
+  return [response.status, await response.json()];
+}
+
+describe('the life of a store in an application', () => {
+  let database: TestDatabase;
+  let running: INestApplicationContext[];
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    running = [];
+  });
+  afterEach(async () => {
+    for (const application of running) await application.close();
+    await database.drop();
+  });
+
+  function started<Application extends INestApplicationContext>(application: Application): Application {
+    running.push(application);
+    return application;
+  }
+
+  function hostModule(): new () => object {
+    const store = PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' });
+
+    // A feature of the host's that has the store for itself, and hands it on.
+    @Module({ imports: [store], providers: [Nursery], exports: [Nursery, store] })
+    class NurseryModule {}
+
+    @Module({ imports: [NurseryModule] })
+    class HostModule {}
+    return HostModule;
+  }
+
+  const ids = async (): Promise<unknown> => (await database.query('SELECT id FROM plants')).map(({ id }) => id);
+
+  it('should need no HTTP', async () => {
+    const context = started(await NestFactory.createApplicationContext(hostModule(), { logger: false }));
+    const { plants } = context.get(Nursery);
+    expect(plants).toBe(context.get(PlantsService, { strict: false }));
+
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, { idempotencyKey: 'key' })).toEqual({
+      name: 'Rose',
+      tag: 'flower',
+    });
+    expect(await plants.create({ id: ID, name: 'Rose', tag: 'flower' }, { idempotencyKey: 'key' })).toEqual({
+      name: 'Rose',
+      tag: 'flower',
+    });
+    expect(await ids()).toEqual([String(ID)]);
+    for (const [key, error] of [
+      [undefined, 40901],
+      ['key', 40902],
+    ] as const) {
+      const creating = plants.create({ id: ID, name: 'Fern' }, { idempotencyKey: key });
+      const failure: unknown = await creating.catch((reason: unknown) => reason);
+      expect(failure).toBeInstanceOf(ApiError);
+      expect(failure).toMatchObject({ error });
+      expect((failure as ApiError).message).toContain(String(ID));
+    }
+  });
+
+  it('should be without a server in a testing module, too', async () => {
+    const context = started(await Test.createTestingModule({ imports: [hostModule()] }).compile());
+    await context.init();
+    expect(await context.get(Nursery).plants.create({ id: ID, name: 'Rose' })).toEqual({ name: 'Rose' });
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should answer in a testing module on Express', async () => {
+    const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
+    const app = started(testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false }));
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
+    expect(await post(app)).toMatchObject([400, { error: 40901 }]);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should answer in a testing module on Fastify, without a socket', async () => {
+    const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
+    const options = { rawBody: true, logger: false } as const;
+    const app = started(testing.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), options));
+    await app.init();
+    const inject = { method: 'POST', url: '/plants', headers: JSON_TYPE, payload: PLANT } as const;
+    const created = await app.inject(inject);
+    expect([created.statusCode, created.json()]).toEqual([200, { name: 'Rose' }]);
+    const other = await app.inject({ method: 'DELETE', url: '/plants' });
+    expect([other.statusCode, other.headers.allow, other.json()]).toMatchObject([400, 'POST', { error: 40500 }]);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+
+  it('should let an application be closed again', async () => {
+    const app = await NestFactory.create<NestExpressApplication>(hostModule(), { logger: false, rawBody: true });
+    await app.listen(0, '127.0.0.1');
+    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
+    await Promise.all([app.close(), app.close()]);
+    await app.close();
+  });
+
+  it('should be the same module in applications on several platforms, one after the other and at once', async () => {
+    const HostModule = hostModule();
+    const statuses: unknown[] = [];
+    for (const platform of [...PLATFORMS, ...PLATFORMS]) {
+      const adapter = adapterOf(platform);
+      const options = { logger: false, abortOnError: false, rawBody: true } as const;
+      const app = started(await NestFactory.create<NestExpressApplication>(HostModule, adapter, options));
+      await app.listen(0, '127.0.0.1');
+      const url = `${await app.getUrl()}/plants`;
+      const { status } = await fetch(url, { method: 'DELETE' });
+      statuses.push([(await post(app))[0], status]);
+    }
+    expect(statuses).toEqual([[200, 400], ...Array.from({ length: 3 }, () => [400, 400])]);
+    for (const application of running) expect((await post(application as NestExpressApplication))[0]).toBe(400);
+    expect(await ids()).toEqual([String(ID)]);
+  });
+});
+
+describe('a store whose parts a test of the host overrides', () => {
+  const BEARER = { Authorization: `Bearer ${TOKEN}` };
+  const made: unknown[] = [];
+  let app: NestExpressApplication | undefined;
+
+  @Injectable()
+  class MadeUpPlants {
+    create(plant: object): object {
+      made.push(plant);
+      return { name: 'made up' };
+    }
+  }
+
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+    made.length = 0;
+  });
+
+  /** A host whose databases are away. */
+  function building(auth: Parameters<typeof AuthModule.forRoot>[0]): TestingModuleBuilder {
+    const imports = [AuthModule.forRoot(auth)];
+    @Module({ imports: [PlantsModule.forRoot({ database: AWAY, guards: [BearerAuthGuard], imports })] })
+    class HostModule {}
+    return Test.createTestingModule({ imports: [HostModule] });
+  }
+
+  async function listen(builder: TestingModuleBuilder): Promise<NestExpressApplication> {
+    const testing = await builder.compile();
+    app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false });
+    await app.listen(0, '127.0.0.1');
+    return app;
+  }
+
+  it('should not start without its database where nothing is overridden', async () => {
+    await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
+  });
+
+  it.each(['a value', 'a class', 'a factory'])(
+    'should start without a database with %s as its service',
+    async (how) => {
+      const overriding = building({ accessTokens: [TOKEN] }).overrideProvider(PlantsService);
+      const application = await listen(
+        how === 'a value'
+          ? overriding.useValue(new MadeUpPlants())
+          : how === 'a class'
+            ? overriding.useClass(MadeUpPlants)
+            : overriding.useFactory({ factory: () => new MadeUpPlants() }),
+      );
+      expect(await post(application)).toMatchObject([400, { error: 40100 }]);
+      expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
+      expect(made).toEqual([{ id: ID, name: 'Rose' }]);
+      await expect(application.get(PlantsHealth, { strict: false }).check()).rejects.toThrow(
+        'the database cannot be reached',
+      );
+    },
+  );
+
+  it('should let pass whom the guard of a test lets pass', async () => {
+    const builder = building({ accessTokens: [TOKEN] })
+      .overrideProvider(PlantsService)
+      .useClass(MadeUpPlants);
+    const application = await listen(builder.overrideGuard(BearerAuthGuard).useValue({ canActivate: () => true }));
+    expect(await post(application)).toEqual([200, { name: 'made up' }]);
+  });
+
+  it('should take the tokens of a test in place of issued ones, without their database', async () => {
+    const principal: Principal = { name: 'test', scopes: ['plants:create'] };
+    const verify = (token: string): Principal | undefined => (token === TOKEN ? principal : undefined);
+    const builder = building({ issuedTokens: AWAY }).overrideProvider(PlantsService).useClass(MadeUpPlants);
+    const application = await listen(builder.overrideProvider(TokenVerifier).useValue({ verify }));
+    expect(await post(application, { Authorization: 'Bearer another' })).toMatchObject([400, { error: 40101 }]);
+    expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
+    expect(made).toEqual([{ id: ID, name: 'Rose' }]);
+  });
+});

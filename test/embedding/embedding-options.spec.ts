@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type DynamicModule, Global, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import {
+  AuthModule,
+  AuthModuleOptionsError,
+  BearerAuthGuard,
+  PlantsHealth,
+  PlantsModule,
+  type PlantsModuleExtras,
+  type PlantsModuleOptions,
+  PlantsService,
+} from '../../src/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { rejectionOf } from '../support/rejection.js';
+
+const TOKEN = 'the-token-of-the-only-client';
+const OPTIONS = Symbol('OPTIONS');
+
+describe('the options of a store in an application', () => {
+  let databases: TestDatabase[];
+  let app: NestExpressApplication | undefined;
+
+  beforeAll(async () => {
+    databases = [await createTestDatabase(), await createTestDatabase()];
+  });
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+  });
+  afterAll(async () => {
+    for (const database of databases) await database.drop();
+  });
+
+  function options(index = 0): PlantsModuleOptions {
+    return { database: { url: databases[index]?.url ?? '' } };
+  }
+
+  async function start(imports: NonNullable<DynamicModule['imports']>): Promise<string> {
+    @Module({ imports })
+    class HostModule {}
+    app = await NestFactory.create<NestExpressApplication>(HostModule, { logger: false, abortOnError: false });
+    await app.listen(0, '127.0.0.1');
+    return app.getUrl();
+  }
+
+  async function post(url: string, body: object, headers: object = {}): Promise<unknown> {
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } };
+    const response = await fetch(`${url}/plants`, { ...init, body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  }
+
+  describe('with BearerAuthGuard', () => {
+    const guarded = (imports?: PlantsModuleExtras['imports']): DynamicModule =>
+      PlantsModule.forRoot({ ...options(), guards: [BearerAuthGuard], ...(imports && { imports }) });
+    const auth = (): DynamicModule => AuthModule.forRoot({ accessTokens: [TOKEN] });
+
+    function exporting(decorate: ClassDecorator): Type {
+      const module = auth();
+      @decorate
+      @Module({ imports: [module], exports: [module] })
+      class SecurityModule {}
+      return SecurityModule;
+    }
+
+    it.each<[string, () => DynamicModule[]]>([
+      ['nothing imported', () => [guarded()]],
+      ['AuthModule beside the store', () => [auth(), guarded()]],
+    ])('should say which option is missing, with %s', async (_, imports) => {
+      const failure = await rejectionOf(start(imports()));
+      expect(failure).toBeInstanceOf(AuthModuleOptionsError);
+      expect((failure as Error).message).toMatch(
+        /^imports: of a module that uses BearerAuthGuard is without AuthModule, should have AuthModule\.forRoot\({ accessTokens }\)/m,
+      );
+    });
+
+    it.each<[string, () => NonNullable<DynamicModule['imports']>]>([
+      ['imported', () => [guarded([auth()])]],
+      ['behind a module of the application', () => [guarded([exporting(() => undefined)])]],
+      ['global', () => [guarded(), exporting(Global())]],
+    ])('should find AuthModule %s', async (_, imports) => {
+      const url = await start(imports());
+      expect(await post(url, [])).toMatchObject([400, { error: 40100 }]);
+      expect(await post(url, {}, { Authorization: `Bearer ${TOKEN}` })).toMatchObject([400, { error: 40003 }]);
+    });
+
+    it('should tell of AuthModule what is wrong with its own options', async () => {
+      const failure = await rejectionOf(start([guarded([AuthModule.forRoot({ accessTokens: [] })])]));
+      expect(failure).toBeInstanceOf(AuthModuleOptionsError);
+    });
+  });
+
+  describe('from a class', () => {
+    it.each(['useClass', 'useExisting'] as const)('should be taken by %s', async (source) => {
+      @Injectable()
+      class StoreOptions {
+        constructor(@Inject(OPTIONS) private readonly given: PlantsModuleOptions) {}
+
+        create(): PlantsModuleOptions {
+          return this.given;
+        }
+      }
+      const values = [{ provide: OPTIONS, useValue: { ...options(), errorStatus: 'semantic' } }];
+      @Module({ providers: [...values, StoreOptions], exports: [OPTIONS, StoreOptions] })
+      class ConfigModule {}
+
+      const imports = [ConfigModule];
+      const given =
+        source === 'useClass' ? { useClass: StoreOptions, imports } : { useExisting: StoreOptions, imports };
+      const url = await start([PlantsModule.forRootAsync({ ...given, guards: 'none' })]);
+      expect(await post(url, {})).toMatchObject([400, { error: 40003 }]);
+      expect(await post(url, { id: 1, name: 'Rose' })).toEqual([200, { name: 'Rose' }]);
+      expect(await post(url, { id: 1, name: 'Fern' })).toMatchObject([409, { error: 40901 }]);
+      await databases[0]?.query('DELETE FROM plants');
+    });
+  });
+
+  it('should let a feature of the application have the service of the one of two stores that it imports', async () => {
+    const guards = 'none';
+    const stores = [
+      PlantsModule.forRoot({ ...options(0), guards }),
+      PlantsModule.forRoot({ ...options(1), guards, path: 'trees' }),
+    ] as const;
+
+    @Injectable()
+    class Forest {
+      constructor(
+        readonly trees: PlantsService,
+        readonly health: PlantsHealth,
+      ) {}
+    }
+    @Module({ imports: [stores[1]], providers: [Forest] })
+    class ForestModule {}
+
+    await start([...stores, ForestModule]);
+    const forest = app?.get(Forest, { strict: false });
+    await forest?.health.check();
+    expect(await forest?.trees.create({ id: 1n, name: 'Oak' })).toEqual({ name: 'Oak' });
+    expect(await databases[0]?.query('SELECT name FROM plants')).toEqual([]);
+    expect(await databases[1]?.query('SELECT name FROM plants')).toEqual([{ name: 'Oak' }]);
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { PLATFORMS } from '../support/host/platforms.js';
+import { TOKEN } from '../support/http/request.js';
+
+const SCRIPT = fileURLToPath(new URL('../support/host/guest-host/process-changes.mjs', import.meta.url));
+const SIGNALLED = fileURLToPath(new URL('../support/host/guest-host/signalled-host.mjs', import.meta.url));
+
+/** What every process has that loads Prisma's client. */
+const OF_PRISMA = [
+  'PRISMA_WASM_PANIC_REGISTRY.set_message',
+  'globalThis.DEBUG',
+  'globalThis.DEBUG_COLORS',
+  'globalThis.NODE_CLIENT',
+  'globalThis.PRISMA_WASM_PANIC_REGISTRY',
+];
+const STRATEGY = 'passport strategy.plant-store-bearer';
+
+interface Report {
+  answers: unknown[];
+  logged: string[];
+  imported: string[];
+  listening: string[];
+  closed: string[];
+  readers: string[];
+}
+
+describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (platform) => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  /** Resolves when the process has ended, of which nothing of the store's may keep it. */
+  async function report(...spoiled: string[]): Promise<Report> {
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [SCRIPT, platform, database.url, TOKEN, ...spoiled],
+      { env: { PATH: process.env.PATH }, timeout: 50_000 },
+    );
+    // What the store has to log it gives to the host's logger.
+    expect(stderr).toBe('');
+    return JSON.parse(stdout) as Report;
+  }
+
+  async function endBySignal(...store: string[]): Promise<{ log: string[]; exit: unknown }> {
+    const host = execFile(process.execPath, [SIGNALLED, platform, ...store], { env: { PATH: process.env.PATH } });
+    const log: string[] = [];
+    host.stdout?.on('data', (text: string) => log.push(...text.trim().split('\n')));
+    const [code, signal] = (await once(host, 'close')) as unknown[];
+    return { log, exit: code ?? signal };
+  }
+
+  it('should keep its globals, listeners, environment, and the state of the libraries that both use', async () => {
+    expect(await report()).toEqual({
+      answers: ['1', 200, 400, 50000],
+      logged: ['error of ApiExceptionFilter'],
+      imported: OF_PRISMA,
+      listening: [...OF_PRISMA, STRATEGY],
+      closed: [...OF_PRISMA, STRATEGY],
+      readers: [],
+    });
+  });
+
+  it('should end by a signal as it did', async () => {
+    const before = await endBySignal();
+    expect(before.log.at(-1)).toBe('application shutdown SIGTERM');
+    expect(await endBySignal(database.url)).toEqual(before);
+  });
+
+  it('should be seen to change where something does', async () => {
+    expect((await report('spoiled')).listening).toContain('BigInt.prototype.toJSON');
+  });
+});

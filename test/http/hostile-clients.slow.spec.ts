@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { postHead } from '../support/http/request.js';
+import { ManagedService } from '../support/service/managed-service.js';
+import { until } from '../support/until.js';
+
+const MEBIBYTE = 1024 * 1024;
+const PIPELINED = 10_000;
+
+// Linux tells what a process has open, and how much memory it has.
+(process.platform === 'linux' ? describe : describe.skip)('A service with a hostile client', () => {
+  let service: ManagedService;
+
+  beforeEach(async () => {
+    service = await ManagedService.start({});
+  });
+  afterEach(() => service[Symbol.asyncDispose]());
+
+  const descriptors = (): number => readdirSync(`/proc/${service.process.pid}/fd`).length;
+  const peakMebibytes = (): number => {
+    const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  };
+  const expectWell = async (id: number): Promise<void> => {
+    // Not at once: a check of the database may come late while the service reads megabytes.
+    await until(async () => (await service.managed('/readyz')).status === 200);
+    expect(await service.process.post(`{"id":${id},"name":"Rose"}`)).toMatchObject({ status: 200 });
+  };
+
+  it.each([
+    ['files of Swagger UI', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['refusals', postHead('', '{}', { Authorization: undefined }) + '{}'],
+  ])('should keep its descriptors and its memory where one asks for thousands of %s at once', async (_, request) => {
+    await expectWell(1);
+    const before = descriptors();
+    {
+      using connection = await RawConnection.open(service.process.port);
+      connection.socket.pause();
+      connection.send(request.repeat(PIPELINED));
+      await expectWell(2);
+      expect(descriptors()).toBeLessThan(before + 20);
+    }
+    await until(() => descriptors() <= before + 5);
+    await expectWell(3);
+    expect(peakMebibytes()).toBeLessThan(300);
+  });
+
+  it('should hold at most 256 MiB of bodies that do not end, and say so', async () => {
+    const connections = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(service.process.port)));
+    try {
+      const body = Buffer.alloc(MEBIBYTE, ' ');
+      const refusals = connections.map(async (connection) => {
+        connection.send(postHead('', body), body.subarray(1));
+        return connection.response();
+      });
+      const response = await Promise.race(refusals);
+      expectRefusal(response, 50301, 'contract');
+      expect(response?.headers['retry-after']).toMatch(/^[1-9]/);
+      // A body that is not large needs no room.
+      await expectWell(1);
+    } finally {
+      for (const connection of connections) connection.close();
+    }
+    expect(peakMebibytes()).toBeLessThan(600);
+    const name = 'x'.repeat(MEBIBYTE / 2);
+    await until(async () => (await service.process.post(`{"id":2,"name":"${name}"}`))?.status === 200);
+  });
+
+  it.each([
+    ['that carries no credential', postHead('', '', { Authorization: undefined })],
+    ['to a page', 'GET /docs HTTP/1.1\r\nHost: x\r\n'],
+  ])('should not read on in the endless chunks of a request %s', async (_, head) => {
+    using connection = await RawConnection.open(service.process.port);
+    connection.send(
+      head.replace(/Content-Length: 0\r\n/, '').replace(/\r\n(\r\n)?$/, '\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    );
+    expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
+    connection.socket.on('error', () => undefined);
+    const chunks = '1\r\n \r\n'.repeat(2000);
+    while (!connection.socket.readableEnded && !connection.socket.destroyed) {
+      connection.send(chunks);
+      await new Promise(setImmediate);
+    }
+  });
+});

@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { HeadersObject, OpenAPIObject, ResponseObject } from '@nestjs/swagger';
+import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
+import { createPlantOf, examplesOf, generateOpenApi } from '../support/documents/openapi.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { startStore, type Store, TOKEN } from '../support/service/store.js';
+
+describe('GET /openapi.json and /docs', () => {
+  let store: Store;
+
+  afterEach(() => store.stop());
+
+  const get = (path: string, header = ''): Promise<RawResponse> =>
+    store.raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${header}\r\n`);
+  const served = async (): Promise<OpenAPIObject> => JSON.parse((await get('/openapi.json')).body) as OpenAPIObject;
+
+  it('should serve the generated document without a credential', async () => {
+    store = await startStore();
+    const response = await get('/openapi.json');
+    expect(response.status).toBe(200);
+    expect(response.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^application\/json/),
+      'cache-control': 'no-cache',
+    });
+    expect(JSON.parse(response.body)).toEqual(await generateOpenApi());
+  });
+
+  it.each(['Range: bytes=999999999-\r\n', 'If-Match: "x"\r\n'])(
+    'should answer %j with the whole file',
+    async (header) => {
+      store = await startStore();
+      const { status, body } = await get('/docs/swagger-ui.css', header);
+      expect({ status, body }).toEqual({ status: 200, body: (await get('/docs/swagger-ui.css')).body });
+    },
+  );
+
+  it('should keep the path and name the base path in the server', async () => {
+    store = await startStore({ BASE_PATH: '/api/v1' });
+    const plain = await generateOpenApi();
+    expect(await served()).toEqual({ ...plain, servers: [{ ...plain.servers?.[0], url: '/api/v1' }] });
+  });
+
+  it('should give every status of the catalogue a response where statuses are semantic', async () => {
+    store = await startStore({ ERROR_STATUS: 'semantic' });
+    const { responses } = createPlantOf(await served());
+    const numbers = Object.keys(ERROR_CATALOGUE);
+    const statuses = new Set(['200', ...numbers.map((number) => number.slice(0, 3))]);
+    expect(Object.keys(responses).sort()).toEqual([...statuses].sort());
+    for (const number of numbers) {
+      const response = responses[number.slice(0, 3)] as ResponseObject;
+      expect(response.description).toContain(number);
+      expect(response.content).toHaveProperty(['application/json', 'schema', '$ref'], '#/components/schemas/Error');
+    }
+    expect(Object.keys(examplesOf(responses['401']))).toEqual(['40100', '40101']);
+    expect(Object.keys(examplesOf(responses['409']))).toEqual(['40901', '40902']);
+    expect(headersOf(responses['401'])).toEqual(['WWW-Authenticate', 'X-Request-Id']);
+    expect(headersOf(responses['405'])).toEqual(['Allow', 'X-Request-Id']);
+    expect(headersOf(responses['503'])).toEqual(['Retry-After', 'X-Request-Id']);
+  });
+
+  it.each([
+    ['/docs', 4],
+    ['/docs/', 4],
+    ['/docs/errors', 2],
+  ])('should serve a page at %s all of whose parts can be had', async (page, least) => {
+    store = await startStore();
+    const { status, headers, body } = await get(page);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': expect.stringMatching(/^text\/html/),
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.* frame-ancestors 'none'$/),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    });
+    const parts = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
+    expect(parts.length).toBeGreaterThanOrEqual(least);
+    for (const part of parts) {
+      const { pathname } = new URL(part, `http://localhost${page}`);
+      expect({ pathname, status: (await get(pathname)).status }).toEqual({ pathname, status: 200 });
+    }
+  });
+
+  it('should link from the document to the page of errors, which lists them all', async () => {
+    store = await startStore();
+    const { url = '' } = (await served()).externalDocs ?? {};
+    const { body } = await get(url);
+    const numbers = [...body.matchAll(/<tr id="(\d+)">/g)].map(([, number]) => number);
+    expect(numbers).toEqual(Object.keys(ERROR_CATALOGUE));
+  });
+
+  it('should serve the parts of the page compressed as the client accepts, and once only to the same client', async () => {
+    store = await startStore();
+    const path = '/docs/swagger-ui-bundle.js';
+    const whole = Number((await get(path)).headers['content-length']);
+    expect(whole).toBeGreaterThan(1_000_000);
+    const url = `http://127.0.0.1:${store.port}${path}`;
+    const response = await fetch(url, { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-encoding': 'gzip',
+      'cache-control': 'no-cache',
+      vary: 'Accept-Encoding',
+    });
+    expect(Number(response.headers.get('content-length'))).toBeLessThan(whole / 3);
+    expect((await response.arrayBuffer()).byteLength).toBe(whole);
+    expect(await get(path, `If-None-Match: ${response.headers.get('etag') ?? ''}\r\n`)).toMatchObject({ status: 304 });
+  });
+
+  it('should serve no file that the page does not need', async () => {
+    store = await startStore();
+    for (const name of ['swagger-ui.js', 'swagger-ui-bundle.js.map', 'package.json', 'index.css', 'LICENSE']) {
+      expectRefusal(await get(`/docs/${name}`, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+
+  it('should lead from /docs/index.html to the page', async () => {
+    store = await startStore();
+    expect(await get('/docs/index.html')).toMatchObject({ status: 302, headers: { location: './' } });
+  });
+
+  it('should answer both like any other path where the documentation is off', async () => {
+    store = await startStore({ DOCS: 'off' });
+    for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/docs/errors', '/openapi.json']) {
+      expectRefusal(await get(path), 40100, store.errorStatus);
+      expectRefusal(await get(path, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+
+  it('should answer other paths beside them like any other path', async () => {
+    store = await startStore();
+    for (const path of [
+      '/DOCS',
+      '/docs/nothing',
+      '/docs/errors/',
+      '/docs/..%2f..%2fpackage.json',
+      '/docs-json',
+      '/openapi.json/',
+      '/',
+    ]) {
+      expectRefusal(await get(path), 40100, store.errorStatus);
+      expectRefusal(await get(path, `Authorization: Bearer ${TOKEN}\r\n`), 40400, store.errorStatus);
+    }
+  });
+});
+
+function headersOf(response: unknown): string[] {
+  return Object.keys((response as { headers: HeadersObject }).headers);
+}

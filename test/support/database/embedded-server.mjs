@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { EmbeddedPostgres } from '../../../dist/dev-postgres/embedded-postgres.js';
+
+// node embedded-server.mjs FOLDER [--remove]
+// Runs an embedded PostgreSQL until its standard input closes, as it does too when the process that started it is killed.
+// Prints one line of JSON: either what it runs, or why it does not. With --remove, it does not wait for the disk, and leaves
+// nothing of the folder.
+const [, , directory, remove] = process.argv;
+const log = [];
+/** Dropping a database waits for a checkpoint: most of a second on a slow disk. */
+const settings = remove ? { fsync: 'off', full_page_writes: 'off' } : {};
+let server;
+try {
+  server = await EmbeddedPostgres.start({ directory, log: (line) => log.push(line), settings });
+  const end = once(process.stdin.resume(), 'close');
+  process.stdout.write(`${JSON.stringify({ url: server.url, location: server.location, log })}\n`);
+  await end;
+} catch (error) {
+  process.stdout.write(`${JSON.stringify({ error: `${error.name}: ${error.message}` })}\n`);
+} finally {
+  await server?.stop();
+  if (remove) {
+    if (server) await rm(dirname(server.location), { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
+  }
+}

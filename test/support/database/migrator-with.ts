@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
+import type { Migration } from '../../../src/database/migrations/migration-status.js';
+import { Migrator, type MigratorOptions } from '../../../src/index.js';
+
+/** The migrator of a build that has other migrations: those of this one, and these, by name, in the place of theirs. */
+export class MigratorWith extends Migrator {
+  protected override readonly migrations: readonly Migration[];
+
+  constructor(options: MigratorOptions, others: Readonly<Record<string, string>>) {
+    super(options);
+    const makes = { table: 'plants', column: 'none' };
+    const scripts = Object.entries(others).map(([name, sql]) => ({ name, checksum: checksumOf(sql), makes, sql }));
+    const own = MIGRATIONS.filter(({ name }) => others[name] === undefined);
+    this.migrations = [...own, ...scripts].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+export function checksumOf(script: string | Buffer): string {
+  return createHash('sha256').update(script).digest('hex');
+}

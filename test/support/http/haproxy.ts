@@ -1,0 +1,63 @@
+import { describe, it } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { until } from '../until.js';
+import { accepts } from './accepts.js';
+
+const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy/haproxy.cfg', import.meta.url));
+const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy'].find((path) =>
+  existsSync(path),
+);
+const MISSING = 'there is no HAProxy in the usual places. Install it (on Debian: apt-get install haproxy).';
+
+/** A suite that needs HAProxy: skipped, with one line on why, where there is none; but on CI it fails. */
+export function describeWithHaproxy(name: string, suite: () => void): void {
+  if (EXECUTABLE !== undefined) {
+    describe(name, suite);
+  } else if (/^(?:true|1)$/.test(process.env.CI ?? '')) {
+    describe(name, () => {
+      it('should have HAProxy', () => {
+        throw new Error(`On CI the suites with HAProxy must run, but ${MISSING}`);
+      });
+    });
+  } else {
+    process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
+    describe.skip(name, suite);
+  }
+}
+
+/** An instance, as HAProxy has to know it. */
+export interface ProxiedInstance {
+  readonly port: number;
+  readonly managementPort: number;
+}
+
+/** HAProxy with the configuration of `deploy/haproxy`, in front of up to three instances. */
+export class Haproxy implements AsyncDisposable {
+  output = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    const add = (chunk: Buffer): void => void (this.output += chunk.toString());
+    child.stdout?.on('data', add);
+    child.stderr?.on('data', add);
+  }
+
+  static async start(port: number, instances: readonly ProxiedInstance[]): Promise<Haproxy> {
+    const env: Record<string, string> = { LISTEN: `127.0.0.1:${port}` };
+    for (const [i, instance] of instances.entries()) {
+      const letter = 'ABC'.charAt(i);
+      env[`PLANT_STORE_${letter}`] = `127.0.0.1:${instance.port}`;
+      env[`READINESS_${letter}`] = `127.0.0.1:${instance.managementPort}`;
+    }
+    const proxy = new Haproxy(spawn(EXECUTABLE ?? '', ['-db', '-f', CONFIGURATION], { env }));
+    await until(() => accepts(port));
+    return proxy;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.kill('SIGKILL');
+    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
+  }
+}

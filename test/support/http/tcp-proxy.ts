@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Delay } from '../delay.js';
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** The request whose answer is to be lost went through. */
+  marked?: boolean;
+}
+
+/** Stands in front of a PostgreSQL server and does what networks do at their worst. */
+export class TcpProxy {
+  /** Milliseconds that everything takes from now on, each way. */
+  delay = 0;
+  /** Answers arrive in pieces of so many bytes from now on, one in a millisecond; 0: as they are. */
+  trickle = 0;
+  private readonly links = new Set<Link>();
+  private resetting = false;
+  private frozen = false;
+  /** Connections yet to come that are frozen from the beginning. */
+  private freezing = 0;
+  private mark: string | undefined;
+  private readonly counters: { text: string; count: number }[] = [];
+
+  private constructor(
+    private readonly listener: Server,
+    private target: URL,
+  ) {
+    listener.on('connection', (client) => {
+      this.open(client);
+    });
+  }
+
+  /** @param url a database of the server to stand in front of */
+  static async start(url: string): Promise<TcpProxy> {
+    const listener = createServer({ noDelay: true }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    return new TcpProxy(listener, new URL(url));
+  }
+
+  /** The URL of the same database, through this proxy. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.listener.address() as AddressInfo).port);
+    return url.href;
+  }
+
+  /** Leads new connections to another server from now on; those that there are stay. */
+  leadTo(url: string): void {
+    this.target = new URL(url);
+  }
+
+  /** How many connections go through at this moment. */
+  get connections(): number {
+    return this.links.size;
+  }
+
+  /** Resets every connection, and every new one as soon as it is made. */
+  reset(): void {
+    this.resetting = true;
+    this.cut();
+  }
+
+  /** Lets every connection stand, and nothing through any more. */
+  freeze(): void {
+    this.frozen = true;
+    for (const { client, server } of this.links) {
+      client.pause();
+      server.pause();
+    }
+  }
+
+  /**
+   * Lets the connections that there are stand, with nothing through any more, and the next ones, if any, and makes others as usual.
+   */
+  freezeOpen(next = 0): void {
+    this.freeze();
+    this.frozen = false;
+    this.freezing = next;
+  }
+
+  /** Lets everything through again at once, what was held back included. */
+  restore(): void {
+    this.resetting = false;
+    this.frozen = false;
+    this.freezing = 0;
+    this.delay = 0;
+    this.trickle = 0;
+    for (const { client, server } of this.links) {
+      client.resume();
+      server.resume();
+    }
+  }
+
+  /** Lets the next statement with this text through, and breaks the connection in the place of the answer. */
+  loseAnswerTo(text: string): void {
+    this.mark = text;
+  }
+
+  /** Breaks each connection that there is in the place of its next answer. */
+  loseAnswers(): void {
+    for (const link of this.links) link.marked = true;
+  }
+
+  /** Counts the statements with this text that go through from now on, on connections that send one at a time. */
+  counting(text: string): { readonly count: number } {
+    const counter = { text, count: 0 };
+    this.counters.push(counter);
+    return counter;
+  }
+
+  /** From now on connections are refused, as where no server runs. */
+  async close(): Promise<void> {
+    const closed = once(this.listener, 'close');
+    this.listener.close();
+    this.cut();
+    await closed;
+  }
+
+  private open(client: Socket): void {
+    if (this.resetting) {
+      client.resetAndDestroy();
+      return;
+    }
+    const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
+    const link: Link = { client, server };
+    this.links.add(link);
+    const [there, back] = [new Delay(server), new Delay(client)];
+    client.on('data', (bytes) => {
+      if (this.mark !== undefined && bytes.includes(this.mark)) {
+        this.mark = undefined;
+        link.marked = true;
+      }
+      for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
+      there.write(bytes, this.delay);
+    });
+    server.on('data', (bytes) => {
+      if (link.marked) this.break(link);
+      else if (this.trickle === 0) back.write(bytes, this.delay);
+      else {
+        for (let at = 0; at < bytes.length; at += this.trickle) {
+          back.write(bytes.subarray(at, at + this.trickle), this.delay + 1 + at / this.trickle);
+        }
+      }
+    });
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => undefined);
+      one.on('end', () => other.end());
+      one.on('close', () => {
+        other.destroy();
+        this.links.delete(link);
+      });
+    }
+    if (this.frozen || this.freezing > 0) client.pause();
+    this.freezing = Math.max(0, this.freezing - 1);
+  }
+
+  private break({ client, server }: Link): void {
+    // A reset in the midst of a shutdown leaves Node with a handle that it waits for at its end, forever.
+    if (client.writableEnded) client.destroy();
+    else client.resetAndDestroy();
+    server.destroy();
+  }
+
+  private cut(): void {
+    for (const link of this.links) this.break(link);
+  }
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../database/embedded-server.mjs', import.meta.url));
+
+/** Jest's globalSetup: one PostgreSQL for all suites, an embedded one unless TEST_DATABASE_URL names another. */
+export default async function globalSetup() {
+  // Begins the names of all databases of this run, by which the teardown finds them.
+  process.env.TEST_DATABASE_PREFIX = `plants_test_${randomBytes(4).toString('hex')}`;
+  if (process.env.TEST_DATABASE_URL) return;
+  const server = await startServer();
+  process.env.TEST_DATABASE_URL = server.url;
+  globalThis.stopTestServer = server.stop;
+}
+
+// In a process of its own that waits for our end: an interrupted Jest runs no teardown, and would leave a server behind.
+async function startServer() {
+  const directory = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  // Or root's server, which runs as another user, would have its data outside of it.
+  await chmod(directory, 0o755);
+  const owner = spawn(process.execPath, [script, directory, '--remove'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const ended = once(owner, 'exit');
+  const [line] = await Promise.race([once(owner.stdout.setEncoding('utf8'), 'data'), ended]);
+  const { url, error } = typeof line === 'string' ? JSON.parse(line) : { error: `see above (exit code ${line})` };
+  if (error) throw new Error(`The embedded PostgreSQL of the tests did not start: ${error}`);
+  return {
+    url,
+    stop: async () => {
+      owner.stdin.end();
+      await ended;
+    },
+  };
+}

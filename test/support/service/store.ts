@@ -1,0 +1,78 @@
+import type { AddressInfo } from 'node:net';
+import type { AppOptions } from '../../../src/app/app.module.js';
+import { loadEnvironment } from '../../../src/app/config.js';
+import { createApp } from '../../../src/app/create-app.js';
+import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
+import { PlantsStatistics } from '../../../src/index.js';
+import { ManagementServer } from '../../../src/management/management-server.js';
+import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
+import { RawConnection, type RawResponse } from '../http/raw-connection.js';
+import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
+import { serviceVariables } from './service-variables.js';
+
+export { postHead, TOKEN };
+
+/** A running store, on a database of its own, spoken to over its socket. */
+export interface Store {
+  readonly port: number;
+  readonly managementPort: number;
+  readonly errorStatus: ErrorStatus;
+  readonly basePath: string;
+  readonly database: TestDatabase;
+  readonly statistics: PlantsStatistics;
+  /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
+  raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
+  /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
+  post(body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse>;
+  /** Requests in flight are answered. */
+  stop(): Promise<void>;
+}
+
+/** Starts the application as `plant-store serve` does, configured by environment variables. */
+export async function startStore(variables: Record<string, string> = {}): Promise<Store> {
+  const database = await createTestDatabase();
+  const store = await startStoreOn(database, variables);
+  return {
+    ...store,
+    stop: async () => {
+      await store.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** Starts it on a database that is there already, and that stays. */
+export async function startStoreOn(database: TestDatabase, variables: Record<string, string> = {}): Promise<Store> {
+  const environment = loadEnvironment({
+    ...serviceVariables(database.url),
+    LOG_LEVEL: 'fatal',
+    ...variables,
+  });
+  const app = await createApp(environment as AppOptions);
+  await app.listen(environment.port, environment.host);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  return {
+    ...connectTo(port, environment.basePath),
+    managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
+    errorStatus: environment.errorStatus,
+    database,
+    statistics: app.get(PlantsStatistics, { strict: false }),
+    stop: () => app.close(),
+  };
+}
+
+/** Ways to speak to the application that listens on a port, for requests one by one. */
+export function connectTo(port: number, basePath: string): Pick<Store, 'port' | 'basePath' | 'raw' | 'post'> {
+  const raw = async (...parts: (string | Buffer)[]): Promise<RawResponse> => {
+    const connection = await RawConnection.open(port);
+    try {
+      connection.send(...parts);
+      const response = await connection.response();
+      if (!response) throw new Error('the server closed the connection without an answer');
+      return response;
+    } finally {
+      connection.close();
+    }
+  };
+  return { port, basePath, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
+}

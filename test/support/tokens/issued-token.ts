@@ -1,0 +1,37 @@
+import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
+import { makeToken, tokenDigest } from '../../../src/auth/tokens/token.js';
+import type { TestDatabase } from '../database/test-database.js';
+
+export interface TokenFields {
+  name?: string;
+  scopes?: string[];
+  /** An interval from now, such as `1 hour` or `-1 second`, or `infinity`; never, unless given. */
+  expires?: string;
+  /** The token itself; a new one unless given. */
+  token?: string;
+}
+
+/** A token as it stands in the database, put there without a word to anybody. */
+export interface StoredToken {
+  readonly token: string;
+  readonly id: number;
+  /** What goes into a request. */
+  readonly headers: { Authorization: string };
+}
+
+export async function issueToken(
+  database: Pick<TestDatabase, 'query'>,
+  { name = 'gardener', scopes = [CREATE_PLANTS], expires, token = makeToken() }: TokenFields = {},
+): Promise<StoredToken> {
+  const [row] = await database.query<{ id: number }>(
+    `INSERT INTO access_tokens (name, digest, scopes, expires_at)
+     VALUES ($1, $2, $3, CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END) RETURNING id::float8 AS id`,
+    [name, tokenDigest(token), scopes, expires ?? null],
+  );
+  if (row === undefined) throw new Error('no token was inserted');
+  return { token, id: row.id, headers: bearer(token) };
+}
+
+export function bearer(token: string): { Authorization: string } {
+  return { Authorization: `Bearer ${token}` };
+}
