@@ -34,3 +34,39 @@ it.each([
   await proxy.close();
   await database.drop();
 });
+
+it('should give each statement one name, and no two the same; and none behind a pooler', async () => {
+  const pool = new ConnectionPool({ url: 'postgresql://localhost/plants' });
+  const name = pool.nameOf('SELECT 1');
+  expect(name).not.toBe('');
+  expect(pool.nameOf('SELECT 2')).not.toBe(name);
+  expect(pool.nameOf('SELECT 1')).toBe(name);
+  const pooled = new ConnectionPool({ url: 'postgresql://localhost/plants?pgbouncer=true' });
+  expect(pooled.nameOf('SELECT 1')).toBe('');
+  await Promise.all([pool.end(), pooled.end()]);
+});
+
+it('should give a connection that no statement needs any more back, and notice that one is lost before', async () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+  const database = await createTestDatabase({ migrated: false });
+  const pool = new ConnectionPool({ url: database.url });
+  const pids = (): Promise<string[]> => pool.queryColumn('SELECT pg_catalog.pg_backend_pid()::text', []);
+  const [pid] = await pids();
+  // Kept for the next statement, it is free for everybody.
+  expect(pool.inUse).toBe(0);
+  expect(pool.idleCount).toBe(0);
+  const client = await pool.connect();
+  expect(pool.inUse).toBe(1);
+  client.release();
+  expect(await pids()).toEqual([pid]);
+  await until(() => pool.idleCount === 1);
+
+  expect(await pids()).toEqual([pid]);
+  await database.query(`SELECT pg_terminate_backend(${pid ?? ''}, 10000)`);
+  await until(() => pool.totalCount === 0);
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('terminating connection due to administrator command')]]);
+  const [other] = await pids();
+  expect(other).not.toBe(pid);
+  await pool.end();
+  await database.drop();
+});

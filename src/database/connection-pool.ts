@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
+import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
   ConnectionPoolExhaustedError,
@@ -19,8 +20,14 @@ const KEEP_ALIVE_DELAY_MS = 5000;
 /** From one inspection of overdue connections to the next. */
 const INSPECT_EVERY_MS = 1000;
 
+/** A connection that no statement needed for so long goes back to the pool, which closes it ten seconds later. */
+const SPARE_MS = 1000;
+
 const FIND_WORKING_SESSIONS = `SELECT pg_catalog.pg_backend_pid() AS own,
   ARRAY(SELECT pid FROM pg_catalog.pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
+
+/** Sends a statement on a connection, and calls back with what it was answered. */
+type Send<Result> = (client: pg.PoolClient, done: (error: Error | null | undefined, result: Result) => void) => void;
 
 /**
  * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be
@@ -30,17 +37,25 @@ const FIND_WORKING_SESSIONS = `SELECT pg_catalog.pg_backend_pid() AS own,
  */
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
-  readonly keepsStatements: boolean;
   readonly timeout: number;
-  inUse = 0;
   /** Statements that wait for a connection now: all are in use, or one is just being made. */
   waiting = 0;
   /** Seconds that each of them waited, in vain too. */
   readonly waitSeconds = Histogram.ofSeconds();
   private readonly logger = new Logger(ConnectionPool.name);
+  private acquired = 0;
+  /** Connections that are kept for the next statement: to the pool itself they are in use. */
+  private spare: pg.PoolClient[] = [];
+  /** So many of them were not needed since the timer began. */
+  private unneeded = 0;
+  private spareTimer: NodeJS.Timeout | undefined;
+  /** Their server has not waited for its synchronous standby. */
+  private readonly unsynced = new Set<pg.ClientBase>();
   /** In use by a statement that was not answered within the time limit. Its caller does not wait any more. */
   private readonly overdue = new Set<pg.PoolClient>();
   private isInspecting = false;
+  /** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. There are few, and no others come. */
+  private readonly names: Map<string, string> | undefined;
 
   constructor(options: UrlDatabaseOptions) {
     const { size = DEFAULT_POOL_SIZE, timeout = DEFAULT_TIMEOUT } = options;
@@ -58,15 +73,21 @@ export class ConnectionPool extends pg.Pool {
     });
     logWarnings(database);
     this.schema = database.schema;
-    this.keepsStatements = database.keepsStatements;
+    if (database.keepsStatements) this.names = new Map();
     this.timeout = timeout;
-    this.on('connect', ignoreErrors);
-    this.on('acquire', () => (this.inUse += 1));
-    this.on('release', () => (this.inUse -= 1));
+    this.on('connect', (client) => {
+      this.watch(client);
+    });
+    this.on('acquire', () => (this.acquired += 1));
+    this.on('release', () => (this.acquired -= 1));
     // The pool replaces an idle connection that the server closes. At its own end the server may be faster, and none is missed.
     this.on('error', (error) => {
       if (!this.ending) this.logger.warn(`An idle database connection was lost: ${error.message}`);
     });
+  }
+
+  get inUse(): number {
+    return this.acquired - this.spare.length;
   }
 
   /** Whether every connection is in use. Those that are just being made do not count: they wait for the database as well. */
@@ -74,7 +95,17 @@ export class ConnectionPool extends pg.Pool {
     return this.inUse >= this.options.max;
   }
 
+  /** The name under which a connection keeps this statement; empty where it keeps none. */
+  nameOf(sql: string): string {
+    if (!this.names) return '';
+    let name = this.names.get(sql);
+    if (name === undefined) this.names.set(sql, (name = `plant_store_${this.names.size + 1}`));
+    return name;
+  }
+
   override async connect(): Promise<pg.PoolClient> {
+    const spare = this.takeSpare();
+    if (spare) return spare;
     // Now, and not when the time is up: a connection may just be replaced at that moment.
     const waits = this.isBusy();
     const since = performance.now();
@@ -101,52 +132,109 @@ export class ConnectionPool extends pg.Pool {
 
   // One for all of pg's signatures; Prisma's adapter calls it with a configuration alone.
   override query(statement: never): never {
-    return this.run(statement) as never;
+    return this.run<pg.QueryResult>((client, done) => {
+      client.query(statement, done);
+    }) as never;
+  }
+
+  /** Runs a statement, and returns the first column of its rows, as texts. */
+  queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]> {
+    const name = this.nameOf(sql);
+    return this.run((client, done) => {
+      client.query(new ColumnQuery(name, sql, values, done));
+    });
   }
 
   override async end(): Promise<void> {
     for (const client of this.overdue) giveUp(client);
+    clearTimeout(this.spareTimer);
+    for (const client of this.spare.splice(0)) client.release();
     await super.end();
   }
 
-  private async run(statement: pg.QueryConfig): Promise<pg.QueryResult> {
-    const deadline = performance.now() + this.timeout + GRACE_MS;
-    const client = await this.connect();
-    const sent = this.send(client, statement);
-    return withinTime(sent, deadline - performance.now(), () => {
+  private run<Result>(send: Send<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + this.timeout + GRACE_MS;
+      const spare = this.takeSpare();
+      if (spare) this.send(spare, send, deadline, resolve, reject);
+      else
+        this.connect().then((client) => {
+          this.send(client, send, deadline, resolve, reject);
+        }, reject);
+    });
+  }
+
+  private send<Result>(
+    client: pg.PoolClient,
+    send: Send<Result>,
+    deadline: number,
+    resolve: (result: Result) => void,
+    reject: (error: Error) => void,
+  ): void {
+    let released: (() => void) | undefined;
+    const timer = setTimeout(() => {
       this.overdue.add(client);
       if (this.ending) giveUp(client);
       else void this.inspect();
       const error = this.timeUp();
-      error.released = sent.catch(() => undefined);
-      return error;
+      error.released = new Promise<void>((done) => (released = done));
+      reject(error);
+    }, deadline - performance.now());
+    send(client, (error, result) => {
+      clearTimeout(timer);
+      const failure = this.giveBack(client, error);
+      if (failure) reject(failure);
+      else resolve(result);
+      released?.();
     });
   }
 
-  private async send(client: pg.PoolClient, statement: pg.QueryConfig): Promise<pg.QueryResult> {
-    let failure: Error | undefined;
-    const onNotice = ({ code, routine }: { code?: string | undefined; routine?: string | undefined }): void => {
-      // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
-      if (code !== '01000' || routine !== 'SyncRepWaitForLSN') return;
-      failure = new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
-    };
-    client.on('notice', onNotice);
-    try {
-      const result = await client.query(statement);
-      if (failure) throw failure;
-      return result;
-    } catch (error) {
-      const { code } = error as pg.DatabaseError;
-      // The server may not be the primary any more, and then the others do not lead there either.
-      if (code === READ_ONLY) this.dropIdle();
-      // After any other rejection the connection is as good as before.
-      if (code === READ_ONLY || !(error instanceof pg.DatabaseError && isRejection(error))) failure = error as Error;
-      throw error;
-    } finally {
-      client.off('notice', onNotice);
-      this.overdue.delete(client);
-      client.release(failure);
-    }
+  /** Takes a connection back from a statement, and returns why that failed. */
+  private giveBack(client: pg.PoolClient, error: Error | null | undefined): Error | undefined {
+    this.overdue.delete(client);
+    const warning = this.unsynced.delete(client)
+      ? new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby')
+      : undefined;
+    // The server may not be the primary any more, and then the others do not lead there either.
+    const isReadOnly = error && (error as pg.DatabaseError).code === READ_ONLY;
+    if (isReadOnly) this.dropIdle();
+    // After any other rejection the connection is as good as before.
+    if (error && (isReadOnly || !(error instanceof pg.DatabaseError && isRejection(error)))) client.release(error);
+    else if (warning || this.ending || this.waitingCount > 0) client.release(warning);
+    else this.keepSpare(client);
+    return error ?? warning;
+  }
+
+  private takeSpare(): pg.PoolClient | undefined {
+    const client = this.spare.pop();
+    if (this.spare.length < this.unneeded) this.unneeded = this.spare.length;
+    return client;
+  }
+
+  /** To return a connection to the pool and to take it again costs a create as much as its SQL does. */
+  private keepSpare(client: pg.PoolClient): void {
+    this.spare.push(client);
+    this.spareTimer ??= setTimeout(() => {
+      for (const unneeded of this.spare.splice(0, this.unneeded)) unneeded.release();
+      this.unneeded = this.spare.length;
+      if (this.unneeded > 0) this.spareTimer?.refresh();
+      else this.spareTimer = undefined;
+    }, SPARE_MS).unref();
+  }
+
+  private watch(client: pg.PoolClient): void {
+    // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
+    client.on('notice', ({ code, routine }) => {
+      if (code === '01000' && routine === 'SyncRepWaitForLSN') this.unsynced.add(client);
+    });
+    // A lost connection also fails what waits for it.
+    client.on('error', (error) => {
+      const index = this.spare.indexOf(client);
+      if (index === -1) return;
+      this.spare.splice(index, 1);
+      client.release(error);
+      this.emit('error', error, client);
+    });
   }
 
   private timeUp(): DatabaseTimeoutError {
@@ -196,6 +284,10 @@ export class ConnectionPool extends pg.Pool {
   }
 
   private dropIdle(): void {
+    for (const client of this.spare.splice(0)) {
+      giveUp(client);
+      client.release(true);
+    }
     for (let left = this.idleCount; left > 0; left--) {
       super.connect().then(
         (client) => {

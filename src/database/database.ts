@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlResultSet } from '@prisma/driver-adapter-utils';
 import type { Histogram } from '../util/histogram.js';
+import type { QueryValue } from './column-query.js';
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
@@ -9,10 +10,7 @@ import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './datab
 import { PrismaClient } from './generated/client.js';
 import { transactional } from './host-adapter.js';
 import { HostPool } from './host-pool.js';
-import { escapeSchema, overPool, statementNames } from './prisma-adapter.js';
-
-/** A parameter of a statement: a text, a list of texts, or nothing. */
-export type QueryValue = string | null | (string | null)[];
+import { escapeSchema, overPool } from './prisma-adapter.js';
 
 /** Runs one statement, on whichever connection there is. */
 export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
@@ -55,7 +53,7 @@ export class Database implements OnApplicationShutdown {
   static async open(options: DatabaseOptions): Promise<Database> {
     if (hasUrl(options)) {
       const pool = new ConnectionPool(options);
-      const names = pool.keepsStatements && { statementNameGenerator: statementNames() };
+      const names = { statementNameGenerator: ({ sql }: { sql: string }) => pool.nameOf(sql) };
       const factory = new PrismaPg({}, { schema: escapeSchema(pool.schema), disposeExternalPool: true, ...names });
       const adapter = await overPool(factory, pool).connect();
       return new Database(pool.schema, pool.timeout, pool.options.max, adapter, () => pool.isBusy(), pool);
@@ -82,19 +80,34 @@ export class Database implements OnApplicationShutdown {
 
   /** Runs one statement. The tables' names have to be qualified: the connection may have any `search_path`. */
   readonly query: Query = async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
+    const { columnNames, rows } = await this.send(sql, values).catch(this.noteShortage);
+    return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
+  };
+
+  /** Runs one statement, and returns the first column of its rows, as texts. In our own pool it passes Prisma's adapter by. */
+  async queryColumn(sql: string, values: QueryValue[]): Promise<string[]> {
+    try {
+      if (this.pool instanceof ConnectionPool) return await this.pool.queryColumn(sql, values);
+      return (await this.send(sql, values)).rows.map(([value]) => String(value));
+    } catch (error) {
+      return this.noteShortage(error);
+    }
+  }
+
+  private async send(sql: string, values: QueryValue[]): Promise<SqlResultSet> {
     const argTypes = values.map((value) => (Array.isArray(value) ? TEXTS : TEXT));
     const query = { sql, args: values, argTypes };
-    const { columnNames, rows } = await this.adapter
-      .queryRaw(query)
-      .catch((error: unknown) => {
-        this.isShort ||= OUT_OF_RESOURCES.test(sqlStateOf(error) ?? '');
-        throw error;
-      })
-      .finally(() => {
-        // Prisma keeps the last hundred queries for a report of its own: with a megabyte of values each, they would fill the memory.
-        query.args = [];
-      });
-    return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
+    try {
+      return await this.adapter.queryRaw(query);
+    } finally {
+      // Prisma keeps the last hundred queries for a report of its own: with a megabyte of values each, they would fill the memory.
+      query.args = [];
+    }
+  }
+
+  private readonly noteShortage = (error: unknown): never => {
+    this.isShort ||= OUT_OF_RESOURCES.test(sqlStateOf(error) ?? '');
+    throw error;
   };
 
   /**

@@ -1,5 +1,6 @@
 import { describeFound } from '../util/options.js';
-import type { Query, QueryValue } from './database.js';
+import type { QueryValue } from './column-query.js';
+import type { Query } from './database.js';
 
 /** An open transaction of the application's, recognised by what it has: the packages may be of any version, and any copy. */
 export type HostTransaction =

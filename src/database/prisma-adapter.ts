@@ -15,13 +15,3 @@ export function overPool<Factory extends PrismaPg>(factory: Factory, pool: pg.Po
 export function escapeSchema(schema: string): string {
   return schema.replaceAll('"', '""');
 }
-
-/** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. There are few, and no others come. */
-export function statementNames(): (query: { sql: string }) => string {
-  const names = new Map<string, string>();
-  return ({ sql }) => {
-    const name = names.get(sql) ?? `plant_store_${names.size + 1}`;
-    names.set(sql, name);
-    return name;
-  };
-}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { Database, PrismaService, type Query, type QueryValue } from '../database/database.js';
+import type { QueryValue } from '../database/column-query.js';
+import { Database, PrismaService, type Query } from '../database/database.js';
 import { type Plant, Prisma } from '../database/generated/client.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
@@ -36,9 +37,10 @@ export function sizeOf(plant: PlantRecord): number {
 
 /** A number for the plants of one statement, small enough to count them from there within 64 bits. */
 export function randomWriteId(): bigint {
-  return randomBytes(8).readBigInt64BE() >> 1n;
+  return (counter += 500n);
 }
 
+let counter = randomBytes(8).readBigInt64BE() >> 1n;
 /** The part of the time that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
 /**
@@ -120,24 +122,23 @@ export class PlantStatements {
    * @param writeId stored with the first plant; those of the others count on from there
    * @param isShard whether all belong to one shard of a distributed table
    */
-  async insert(plants: readonly PlantRecord[], writeId: bigint, isShard: boolean): Promise<string[]> {
+  insert(plants: readonly PlantRecord[], writeId: bigint, isShard: boolean): Promise<string[]> {
     const [first] = plants;
-    const rows = await (isShard
+    return isShard
       ? this.insertIntoShard(plants, writeId)
       : first && plants.length === 1
-        ? this.database.query<StoredId>(this.insertOneSql, valuesOf(first, writeId))
-        : this.insertMany(plants, writeId));
-    return rows.map(({ id }) => id);
+        ? this.database.queryColumn(this.insertOneSql, valuesOf(first, writeId))
+        : this.insertMany(plants, writeId);
   }
 
-  private insertMany(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
+  private insertMany(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
     const values: QueryValue[] = [this.lockTimeout, plants.map(({ id }) => String(id)), String(writeId)];
     for (const column of TEXT_COLUMNS) values.push(plants.map((plant) => plant[column]));
-    return this.database.query(this.insertManySql, values);
+    return this.database.queryColumn(this.insertManySql, values);
   }
 
   /** In a few sizes, so that there are few statements to prepare: the shortest plant is repeated. */
-  private insertIntoShard(plants: readonly PlantRecord[], writeId: bigint): Promise<StoredId[]> {
+  private insertIntoShard(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
     const rows = plants.map((plant, index) => ({ plant, writeId: writeId + BigInt(index) }));
     const shortest = rows.reduce((one, other) => (sizeOf(other.plant) < sizeOf(one.plant) ? other : one));
     // In the order of their ids, as above; the first of several with one id stays the first.
@@ -147,7 +148,7 @@ export class PlantStatements {
     const values = rows.flatMap(({ plant, writeId }) => valuesOf(plant, writeId));
     let sql = this.shardSqls.get(size);
     if (sql === undefined) this.shardSqls.set(size, (sql = this.insertShardSql(size)));
-    return this.database.query(sql, values);
+    return this.database.queryColumn(sql, values);
   }
 
   /** Writes nothing, and succeeds where a create in the shard of this id can. */

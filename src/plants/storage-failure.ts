@@ -1,4 +1,5 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
 import { ApiError } from '../errors/api-error.js';
 import {
@@ -76,6 +77,7 @@ function isOverload(error: unknown): boolean {
 function rejection(error: unknown): string | undefined {
   // Prisma's client has it in an error of its own.
   const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
+  if (failure instanceof pg.DatabaseError) return isRejection(failure) ? failure.code : undefined;
   if (!(failure instanceof Error && isDriverAdapterError(failure))) return undefined;
   const { originalCode: code, severity } = failure.cause as { originalCode?: string; severity?: string };
   return isRejection({ code, severity }) ? code : undefined;
