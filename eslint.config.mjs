@@ -7,15 +7,17 @@ const LAYERS = {
   util: [],
   errors: [],
   http: ['util', 'errors'],
-  database: ['util'],
+  // The one import upwards: loaded only where Citus is installed.
+  database: ['util', 'citus/citus'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
   tracing: ['util', 'errors', 'http', 'database/database.errors'],
   // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
   plants: [
-    ...['util', 'errors', 'http', 'database', 'tracing/statement-spans'],
+    ...['util', 'errors', 'http', 'database', 'tracing/request-span'],
     ...['auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
   ],
+  citus: ['util', 'database', 'plants'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   app: ['util', 'errors', 'http', 'database', 'tracing', 'auth', 'plants', 'management'],
   // For the tests of hosts: nothing of the store itself imports it.

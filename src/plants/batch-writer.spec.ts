@@ -8,12 +8,12 @@ import {
 import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
+import { Lanes } from './lanes.js';
+import type { CreateResult } from './pending-create.js';
 import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
 import type { PlantsModuleSettings } from './plants.options.js';
-import { Shard, ShardNode, Shards } from './shards.js';
-import type { CreateResult } from './write-queue.js';
 
 const TIMEOUT = 5000;
 const LIMIT = 3;
@@ -42,7 +42,7 @@ describe(BatchWriter.name, () => {
   let maxInFlight: number;
   let statistics: PlantsStatistics;
   let writer: BatchWriter;
-  let shards: Shards;
+  let lanes: Lanes;
   let findExisting: (ids: readonly bigint[]) => Promise<Map<bigint, StoredPlant>>;
 
   beforeEach(() => {
@@ -60,16 +60,15 @@ describe(BatchWriter.name, () => {
           };
           sent.push({ ids: plants.map(({ id }) => Number(id)), writeId, answer, fail: reject });
         }).finally(() => (inFlight -= 1)),
-      findExisting: (ids: readonly bigint[]) => findExisting(ids),
+      findExisting: (plants: readonly PlantRecord[]) => findExisting(plants.map(({ id }) => id)),
     } as unknown as PlantStatements;
     const settings = { writeQueueLimit: LIMIT } as PlantsModuleSettings;
-    shards = new Shards({} as Database, statements);
+    lanes = new Lanes(statements);
     writer = new BatchWriter(
-      statements,
       { timeout: TIMEOUT, connections: 10 } as Database,
       statistics,
       settings,
-      shards,
+      lanes,
       new CreateFailures({ query: () => Promise.resolve([]) } as unknown as Database, statistics),
     );
   });
@@ -443,67 +442,5 @@ describe(BatchWriter.name, () => {
     sent[0]?.fail(rejected('57014'));
     await turn();
     expect(sent).toHaveLength(1);
-  });
-
-  describe('with shards on two nodes', () => {
-    let away: ShardNode;
-
-    beforeEach(() => {
-      const nodes = [new ShardNode('a:1'), new ShardNode('b:2')];
-      away = nodes[1] ?? new ShardNode('b:2');
-      const parts = [0, 1, 2, 3].map((minHash) => new Shard(minHash, nodes[minHash % 2] ?? away));
-      jest.spyOn(shards, 'find').mockImplementation((id) => parts[Number(id) % 4] ?? new Shard());
-      jest.spyOn(shards, 'markAway').mockImplementation((node, error) => {
-        node.failure = error;
-      });
-    });
-
-    it('should send one shard a statement, to one node by half of the connections at most', async () => {
-      await create(plant(0), plant(4));
-      await create(plant(1));
-      expect(sent.map(({ ids }) => ids)).toEqual([[0, 4], [1]]);
-      for (let id = 8; id <= 28; id += 4) {
-        await create(plant(id));
-        await jest.advanceTimersByTimeAsync(200);
-      }
-      // Of nine connections; those of the other node are free.
-      expect(sent.filter(({ ids }) => Number(ids[0]) % 2 === 0)).toHaveLength(5);
-      await create(plant(5));
-      expect(sent.at(-1)).toMatchObject({ ids: [5] });
-    });
-
-    it('should take the places of its shard for what was rejected', async () => {
-      const { results } = await create(plant(0), plant(4), plant(8));
-      sent[0]?.fail(rejected('23514'));
-      await turn();
-      await create(plant(1));
-      expect(sent.slice(1).map(({ ids }) => ids)).toEqual([[0], [1]]);
-      for (const [at, id] of [0, 1, 4, 8].entries()) {
-        sent[at + 1]?.answer(id);
-        await turn();
-      }
-      await expect(Promise.all(results)).resolves.toEqual([stored, stored, stored]);
-      expect(maxInFlight).toBe(2);
-    });
-
-    it('should refuse what waits for a node that is away, and send it nothing again until it is back', async () => {
-      const results = [];
-      for (const id of [1, 5]) results.push(...(await create(plant(id))).results);
-      expect(sent.map(({ ids }) => ids)).toEqual([[1]]);
-      sent[0]?.fail(rejected('08006'));
-      await turn();
-      await expect(results[1]).rejects.toThrow('shards of b:2 do not answer');
-      expect(() => writer.create(plant(13))).toThrow(DatabaseUnreachableError);
-      await create(plant(2));
-      expect(sent.at(-1)).toMatchObject({ ids: [2] });
-      await jest.advanceTimersByTimeAsync(PAUSE * 3);
-      expect(sent).toHaveLength(2);
-      away.failure = undefined;
-      await jest.advanceTimersByTimeAsync(PAUSE);
-      expect(sent[2]).toMatchObject({ ids: [1] });
-      sent[2]?.answer(1);
-      await expect(results[0]).resolves.toEqual(stored);
-      expect(statistics.waiting).toBe(0);
-    });
   });
 });

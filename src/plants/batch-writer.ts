@@ -1,21 +1,17 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import {
-  afterRelease,
-  ConnectionPoolExhaustedError,
-  DatabaseTimeoutError,
-  DatabaseUnreachableError,
-} from '../database/database.errors.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
-import { loadTracing, traceStatement } from '../tracing/statement-spans.js';
 import { CreateFailures } from './create-failures.js';
-import { type PlantRecord, PlantStatements, randomWriteId, type StoredPlant } from './plant-sql.js';
+import { InsertConcurrency, type Lane, Lanes } from './lanes.js';
+import { type CreateResult, PendingCreate } from './pending-create.js';
+import type { PlantRecord, StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
-import { type Shard, Shards } from './shards.js';
-import { hasWaited, isNodeFailure, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import { type CreateResult, InsertConcurrency, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
+import { hasWaited, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
+import { MAX_BATCH_PLANTS, WriteQueue } from './write-queue.js';
 
 /** Connections where their number is not known. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
@@ -27,17 +23,15 @@ const MIN_SINGLE_INSERTS = 100;
 const PART_PLANTS = 20;
 /** Statements of parts in flight: each may wait for a lock as long as a create may, and the others are for new creates. */
 const MAX_PART_STATEMENTS = 4;
-/** A node is probed if a statement for it takes longer. */
-const SUSPECT_MS = 1000;
 /** Before a statement is sent again: the database may be back by then. */
 const REPEAT_MS = 50;
 
 /**
  * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once;
- * those that arrive while statements are in flight form the next one. Each statement has plants of one shard.
+ * those that arrive while statements are in flight form the next one. Each statement has plants of one lane.
  */
 @Injectable()
-export class BatchWriter implements OnModuleInit {
+export class BatchWriter {
   private readonly queue: WriteQueue;
   private readonly concurrency: InsertConcurrency;
   private readonly maxPartStatements: number;
@@ -45,131 +39,126 @@ export class BatchWriter implements OnModuleInit {
   private isScheduled = false;
   /** Statements in a row that had one plant. */
   private singleInserts = 0;
+  /** Stored with the next plant. Small enough to count from there within 64 bits; random, so that no other process has the same. */
+  private nextWriteId = randomBytes(8).readBigInt64BE() >> 1n;
 
   constructor(
-    private readonly statements: PlantStatements,
     private readonly database: Database,
     private readonly statistics: PlantsStatistics,
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
-    private readonly shards: Shards,
+    private readonly lanes: Lanes,
     private readonly failures: CreateFailures,
   ) {
     this.queue = new WriteQueue(statistics);
     const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
     const max = Math.max(1, connections - OTHER_CONNECTIONS);
     this.maxPartStatements = Math.min(MAX_PART_STATEMENTS, Math.ceil(max / 2));
-    this.concurrency = new InsertConcurrency(max, () => {
-      this.schedule();
-    });
-  }
-
-  /** So that the first create is traced too. */
-  onModuleInit(): Promise<void> | undefined {
-    return loadTracing();
+    this.concurrency = new InsertConcurrency(max, this.schedule);
+    lanes.onChange = this.schedule;
   }
 
   /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
   create(plant: PlantRecord): Promise<CreateResult> {
-    const shard = this.shards.find(plant.id);
-    if (shard.node?.isAway) throw unreachable(shard);
+    const lane = this.lanes.find(plant.id);
+    if (lane.refusal) throw lane.refusal;
     const pending = new PendingCreate(plant);
     // A create that a statement can take now does not wait.
-    this.queue.add(shard, pending, this.settings.writeQueueLimit + this.concurrency.free(shard) * MAX_BATCH_PLANTS);
+    this.queue.add(lane, pending, this.settings.writeQueueLimit + this.concurrency.free(lane) * MAX_BATCH_PLANTS);
     pending.timer = setTimeout(() => {
-      this.timeUp(shard, pending);
+      this.timeUp(lane, pending);
     }, this.database.timeout);
     this.schedule();
     return pending.result;
   }
 
-  private schedule(): void {
+  private readonly schedule = (): void => {
     if (this.isScheduled || this.queue.isEmpty) return;
     this.isScheduled = true;
     // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
     // lose this time.
     if (this.concurrency.isIdle && this.singleInserts >= MIN_SINGLE_INSERTS) process.nextTick(this.send);
     else setImmediate(this.send);
-  }
+  };
 
   private readonly send = (): void => {
     this.isScheduled = false;
-    for (const shard of this.queue.shards) {
-      if (!shard.node?.isAway && this.concurrency.free(shard) === 0) continue;
-      const batch = this.queue.takeBatch(shard, !shard.node?.isAway && this.partsInFlight >= this.maxPartStatements);
+    for (const lane of this.queue.lanes) {
+      const { refusal } = lane;
+      if (!refusal && this.concurrency.free(lane) === 0) continue;
+      const batch = this.queue.takeBatch(lane, !refusal && this.partsInFlight >= this.maxPartStatements);
       if (batch.length === 0) continue;
-      if (shard.node?.isAway) {
-        for (const pending of batch) pending.fail(unreachable(shard));
+      if (refusal) {
+        for (const pending of batch) pending.fail(refusal);
         continue;
       }
       const now = performance.now();
       for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      const end = this.concurrency.begin(shard);
+      const end = this.concurrency.begin(lane);
       const isPart = batch[0]?.part !== undefined;
       if (isPart) this.partsInFlight += 1;
-      const onAnswer = (): void => {
+      void this.write(lane, batch, () => {
         if (isPart) this.partsInFlight -= 1;
         end();
-      };
-      void this.write(shard, batch, onAnswer);
+      });
     }
   };
 
-  private async write(shard: Shard, batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
-    const writeId = randomWriteId();
+  private async write(lane: Lane, batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
+    const writeId = this.nextWriteId;
+    this.nextWriteId += BigInt(batch.length);
     let taken: PendingCreate[];
     try {
-      taken = await this.insert(shard, batch, writeId, onAnswer);
+      taken = await this.insert(lane, batch, writeId, onAnswer);
     } catch (error) {
-      const isNodeLost = this.noteFailure(shard, error);
-      if (isNodeLost || isUndecided(error))
+      const isServerLost = lane.noteFailure(error);
+      if (isServerLost || isUndecided(error))
         for (const [i, pending] of batch.entries()) (pending.doubts ??= new Map()).set(writeId + BigInt(i), error);
-      if (batch.length > 1 && !isNodeLost && isPlantRejected(error)) {
-        for (const pending of batch) if (pending.isLate) pending.fail(this.notSent());
+      if (batch.length > 1 && !isServerLost && isPlantRejected(error)) {
+        for (const pending of batch) if (pending.state === 'late') pending.fail(this.notSent());
         // The rejected one is to fail alone, after a few statements.
-        this.queue.split(shard, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);
+        this.queue.split(lane, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);
         this.schedule();
         return;
       }
       for (const pending of batch) if (!pending.doubts) pending.fail(error);
       // PostgreSQL waits for a transaction that holds an id: each is then inserted, or its id is taken, perhaps by itself.
-      return this.repeat(shard, batch, error, (again) => this.write(shard, again));
+      return this.repeat(lane, batch, error, (again) => this.write(lane, again));
     }
-    if (taken.length > 0) await this.resolveConflicts(shard, taken);
+    if (taken.length > 0) await this.resolveConflicts(lane, taken);
   }
 
   /** Returns the creates whose ids were taken; the others are stored, and have their result. */
   private async insert(
-    shard: Shard,
+    lane: Lane,
     batch: readonly PendingCreate[],
     writeId: bigint,
     onAnswer?: () => void,
   ): Promise<PendingCreate[]> {
-    this.statistics.statements += 1;
-    this.statistics.statementPlants.observe(batch.length);
-    this.statistics.inFlight += batch.length;
-    const plants = batch.map(({ plant }) => plant);
-    const { node } = shard;
-    const suspicion = node && setTimeout(() => void this.shards.check(node).then(this.send), SUSPECT_MS);
+    const { statistics } = this;
+    statistics.statements += 1;
+    statistics.statementPlants.observe(batch.length);
+    statistics.inFlight += batch.length;
     const sentAt = performance.now();
-    let stored: Set<string>;
+    let stored: string[];
     let failure: unknown;
     try {
-      stored = new Set(await traceStatement('INSERT', batch, () => this.statements.insert(plants, writeId, !!node)));
+      stored = await lane.insert(
+        batch.map(({ plant }) => plant),
+        writeId,
+      );
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      clearTimeout(suspicion);
-      this.statistics.statementSeconds.observeSince(sentAt);
-      this.statistics.inFlight -= batch.length;
-      // A node that hangs holds the connections of its statements for longer than a create waits.
-      if (node) afterRelease(failure, () => onAnswer?.());
-      else onAnswer?.();
+      statistics.statementSeconds.observeSince(sentAt);
+      statistics.inFlight -= batch.length;
+      if (onAnswer) lane.afterStatement(failure, onAnswer);
     }
-    this.statistics.created += stored.size;
+    statistics.created += stored.length;
+    const ids = new Set(stored);
     return batch.filter((pending) => {
-      if (!stored.delete(String(pending.plant.id))) return true;
+      if (!ids.delete(String(pending.plant.id))) return true;
       pending.succeed({ stored: true });
       return false;
     });
@@ -179,7 +168,7 @@ export class BatchWriter implements OnModuleInit {
    * An id may have been taken by the same request, sent before, whose key tells; or by this very create, whose first statement
    * failed; or it is free, and a trigger left the plant out. These need the stored plant.
    */
-  private async resolveConflicts(shard: Shard, taken: readonly PendingCreate[]): Promise<void> {
+  private async resolveConflicts(lane: Lane, taken: readonly PendingCreate[]): Promise<void> {
     const unclear = [];
     for (const pending of taken) {
       if (pending.plant.idempotencyKey !== null || pending.doubts || this.failures.triggers.length > 0)
@@ -187,15 +176,14 @@ export class BatchWriter implements OnModuleInit {
       else pending.succeed({ stored: false });
     }
     if (unclear.length === 0) return;
-    for (const pending of unclear) pending.isTaken = true;
+    for (const pending of unclear) if (pending.state === 'active') pending.state = 'taken';
     let plants: Map<bigint, StoredPlant>;
     try {
-      const ids = unclear.map(({ plant }) => plant.id);
-      plants = await traceStatement('SELECT', unclear, () => this.statements.findExisting(ids, !!shard.node));
+      plants = await lane.findExisting(unclear.map(({ plant }) => plant));
     } catch (cause) {
-      this.noteFailure(shard, cause);
+      lane.noteFailure(cause);
       const error = new ExistingPlantLookupError('the look-up failed', { cause });
-      return this.repeat(shard, unclear, error, (again) => this.resolveConflicts(shard, again));
+      return this.repeat(lane, unclear, error, (again) => this.resolveConflicts(lane, again));
     }
     let missing: Error | undefined;
     for (const pending of unclear) {
@@ -213,49 +201,38 @@ export class BatchWriter implements OnModuleInit {
 
   /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */
   private async repeat(
-    shard: Shard,
+    lane: Lane,
     batch: readonly PendingCreate[],
     error: unknown,
     work: (batch: readonly PendingCreate[]) => Promise<void>,
   ): Promise<void> {
-    const isPassing = mayPass(error) && batch.some(({ settled }) => !settled);
-    const hasTime = ({ settled, isLate }: PendingCreate): boolean => isPassing && !settled && !isLate;
-    // To a node that hangs, each statement would hold a connection.
+    const isPassing = mayPass(error) && batch.some(({ state }) => state !== 'settled');
+    // To a server that hangs, each statement would hold a connection.
     if (isPassing)
       do await new Promise((done) => setTimeout(done, REPEAT_MS));
-      while (shard.node?.isAway && batch.some(hasTime));
-    for (const pending of batch) if (!pending.settled && !hasTime(pending)) pending.fail(error);
-    const again = batch.filter(hasTime);
+      while (lane.refusal && batch.some(({ hasTime }) => hasTime));
+    const isRepeated = ({ hasTime }: PendingCreate): boolean => isPassing && hasTime;
+    for (const pending of batch) if (pending.state !== 'settled' && !isRepeated(pending)) pending.fail(error);
+    const again = batch.filter(isRepeated);
     if (again.length > 0) await work(again);
   }
 
-  /** Whether the node of the shard was lost, so that the result of the statement is not known. */
-  private noteFailure({ node }: Shard, error: unknown): boolean {
-    if (!node || !isNodeFailure(error)) return false;
-    this.shards.markAway(node, error);
-    this.schedule();
-    return true;
-  }
-
-  private timeUp(shard: Shard, pending: PendingCreate): void {
+  private timeUp(lane: Lane, pending: PendingCreate): void {
     const { timeout } = this.database;
-    if (this.queue.remove(shard, pending)) {
+    if (this.queue.remove(lane, pending)) {
       pending.fail(this.notSent());
       return;
     }
-    pending.isLate = true;
+    const message = `the database did not answer within ${timeout} ms`;
+    const isTaken = pending.state === 'taken';
+    pending.state = 'late';
     // Where the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
-      const message = `the database did not answer within ${timeout} ms`;
-      pending.fail(pending.isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
+      pending.fail(isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);
   }
 
   private notSent(): ConnectionPoolExhaustedError {
     return new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.database.timeout} ms`);
   }
-}
-
-function unreachable({ node }: Shard): DatabaseUnreachableError {
-  return new DatabaseUnreachableError(`shards of ${node?.name ?? ''} do not answer`);
 }

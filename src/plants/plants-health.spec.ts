@@ -4,7 +4,7 @@ import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../datab
 import type { Database } from '../database/database.js';
 import type { CreateFailures } from './create-failures.js';
 import { PlantsHealth } from './plants-health.js';
-import type { Shards } from './shards.js';
+import type { Lanes, LanesHealth } from './lanes.js';
 
 class SlowDatabase {
   readonly schema = 'public';
@@ -48,7 +48,7 @@ const outcomeOf = (check: Promise<void>): Promise<string> =>
 describe(PlantsHealth.name, () => {
   let database: SlowDatabase;
   let health: PlantsHealth;
-  let shards: { nodes: { name: string; failure?: unknown }[]; check(node: { failure?: unknown }): Promise<unknown> };
+  let lanes: LanesHealth | undefined;
 
   let failures: {
     -readonly [Member in 'isTableSuspected' | 'forget' | 'readTriggers']: CreateFailures[Member];
@@ -57,11 +57,11 @@ describe(PlantsHealth.name, () => {
   beforeEach(() => {
     jest.useFakeTimers();
     database = new SlowDatabase();
-    shards = { nodes: [], check: ({ failure }) => Promise.resolve(failure) };
+    lanes = undefined;
     failures = { isTableSuspected: false, forget: jest.fn(), readTriggers: () => Promise.resolve() };
     health = new PlantsHealth(
       database as unknown as Database,
-      shards as unknown as Shards,
+      { probe: () => lanes && Promise.resolve(lanes) } as Lanes,
       failures as unknown as CreateFailures,
     );
     // The process has run for a while.
@@ -169,11 +169,11 @@ describe(PlantsHealth.name, () => {
       'ALTER TABLE public.access_tokens SET LOGGED';
     expect(health.degradation).toBe(`degraded: ${reason}`);
 
-    shards.nodes = [{ name: 'a:1' }, { name: 'b:2', failure: refusal('08006') }];
+    lanes = { degradation: 'shards of b:2 do not answer', failure: undefined };
     await probeFor(2);
     expect(database.inspections.length).toBeLessThanOrEqual(4);
     expect(health.degradation).toBe(`degraded: shards of b:2 do not answer; ${reason}`);
-    shards.nodes = [];
+    lanes = undefined;
 
     database.answer = () => Promise.reject(refusal('57P01'));
     database.inspections.length = 0;
@@ -187,18 +187,14 @@ describe(PlantsHealth.name, () => {
   });
 
   it('should be ready while shards of some nodes do not answer, and say which, and not where none does', async () => {
-    const failure = refusal('08006');
-    shards.nodes = [{ name: 'a:1' }, { name: 'b:2', failure }];
+    lanes = { degradation: 'shards of b:2 do not answer', failure: undefined };
     expect(await outcomeOf(health.check())).toBe('ready');
     expect(health.degradation).toBe('degraded: shards of b:2 do not answer');
     await jest.advanceTimersByTimeAsync(2000);
-    shards.nodes = [
-      { name: 'a:1', failure },
-      { name: 'b:2', failure },
-    ];
+    lanes = { ...lanes, failure: refusal('08006') };
     expect(await outcomeOf(health.check())).toBe('the database cannot be reached (SQLSTATE 08006)');
     await jest.advanceTimersByTimeAsync(2000);
-    shards.nodes = [{ name: 'a:1' }, { name: 'b:2' }];
+    lanes = { degradation: undefined, failure: undefined };
     expect(await outcomeOf(health.check())).toBe('ready');
     expect(health.degradation).toBeUndefined();
     expect(database.statements).toEqual([]);

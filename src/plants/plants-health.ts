@@ -5,8 +5,8 @@ import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { findUnlogged } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
 import { CreateFailures } from './create-failures.js';
+import { Lanes } from './lanes.js';
 import { probeStatement, SKIPPED } from './plants-probe.js';
-import { Shards } from './shards.js';
 
 /** From one probe to the next. */
 const PROBE_EVERY_MS = 2000;
@@ -35,8 +35,8 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Tells whether the store can create plants, for the health endpoint of an application. */
 @Injectable()
 export class PlantsHealth {
-  /** Which shards take no creates while others do, as of the last probe. */
-  private failingShards: string | undefined;
+  /** Which parts of the table take no creates while others do, as of the last probe. */
+  private failingParts: string | undefined;
   /** Which tables a crash would empty, as of the last inspection. The start has found none. */
   private unlogged: string | undefined;
   private readonly logger = new Logger(PlantsHealth.name);
@@ -47,13 +47,13 @@ export class PlantsHealth {
 
   constructor(
     private readonly database: Database,
-    private readonly shards: Shards,
+    private readonly lanes: Lanes,
     private readonly failures: CreateFailures,
   ) {}
 
   /** In one line, what is wrong while plants can be created; undefined if nothing is. As of the last check. */
   get degradation(): string | undefined {
-    const found = [this.failingShards, this.unlogged].filter(Boolean).join('; ');
+    const found = [this.failingParts, this.unlogged].filter(Boolean).join('; ');
     return found === '' ? undefined : `degraded: ${found}`;
   }
 
@@ -74,8 +74,14 @@ export class PlantsHealth {
   }
 
   private async probe(): Promise<void> {
-    if (this.shards.nodes.length > 0) return this.probeNodes();
-    this.failingShards = undefined;
+    const probing = this.lanes.probe();
+    const parts = probing && (await probing);
+    if (parts?.failure !== undefined) {
+      const { failure: cause } = parts;
+      throw new Error(this.database.isBusy() ? OVERLOADED : await this.reasonOf(cause), { cause });
+    }
+    this.failingParts = parts?.degradation;
+    if (parts) return;
     const { isShort, schema, timeout } = this.database;
     const row = isShort ? 'large' : this.failures.isTableSuspected ? 'ordinary' : undefined;
     try {
@@ -85,17 +91,6 @@ export class PlantsHealth {
     } catch (cause) {
       throw new Error(await this.reasonOf(cause), { cause });
     }
-  }
-
-  private async probeNodes(): Promise<void> {
-    const { nodes } = this.shards;
-    const failures = await Promise.all(nodes.map((node) => this.shards.check(node)));
-    const failing = nodes.filter((_, index) => failures[index] !== undefined);
-    const [cause] = failures;
-    if (failing.length === nodes.length)
-      throw new Error(this.database.isBusy() ? OVERLOADED : await this.reasonOf(cause), { cause });
-    const names = failing.map(({ name }) => name).join(', ');
-    this.failingShards = failing.length > 0 ? `shards of ${names} do not answer` : undefined;
   }
 
   /** After a probe that has succeeded, whose result does not wait for it. */

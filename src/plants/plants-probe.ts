@@ -1,14 +1,11 @@
 import pg from 'pg';
 import { FIELD_NAMES, TEXT_FIELDS } from './new-plant.js';
-import { columnOf, TEXT_COLUMNS } from './plant-sql.js';
+import { COLUMNS, TEXT_COLUMNS } from './plant-sql.js';
 
 /** Limit of a probe's wait for the lock on the table. */
 const LOCK_TIMEOUT_MS = 1000;
 /** SQLSTATE of a probe whose row was left out. */
 export const SKIPPED = 'SKIP0';
-
-/** A role may have rights on some columns only. */
-const COLUMNS = ['id', 'write_id', ...TEXT_COLUMNS.map(columnOf)].join(', ');
 
 /**
  * An insert of no row takes the lock of a create, and fails for the server and the role as a create does. A row is inserted too, and rolled

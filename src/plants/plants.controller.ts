@@ -33,7 +33,7 @@ import {
   sendJson,
 } from '../http/platform.js';
 import { readJsonObject } from '../http/read-body.js';
-import { withSpan } from '../tracing/statement-spans.js';
+import { withSpan } from '../tracing/request-span.js';
 import { idempotencyKey } from './idempotency-key.js';
 import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { describeCreatePlant } from './plants.openapi.js';

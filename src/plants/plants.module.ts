@@ -13,6 +13,7 @@ import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
+import { Lanes } from './lanes.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
@@ -29,9 +30,9 @@ import {
   type PlantsModuleSettings,
   settingsOf,
 } from './plants.options.js';
+import { PlantsStart } from './plants-start.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { Shards } from './shards.js';
 
 const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
 
@@ -116,13 +117,14 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   providers: [
     BatchWriter,
     CreateFailures,
+    Lanes,
     PlantsService,
     PlantsHealth,
     PlantStatements,
     PlantsRepository,
+    PlantsStart,
     PlantsStatistics,
     PrismaService,
-    Shards,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [PLANTS_MODULE_OPTIONS] },
     {
       provide: Database,

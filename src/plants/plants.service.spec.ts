@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { Database } from '../database/database.js';
-import type { CreateFailures } from './create-failures.js';
 import { type PlantRecord, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import type { CreatedPlant } from './plants.options.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import type { Shards } from './shards.js';
+import type { PlantsStart } from './plants-start.js';
 
 const PLANT = { id: 1n, name: 'Rose' };
 
@@ -23,9 +21,9 @@ describe(PlantsService.name, () => {
       stored.push(plant);
       return Promise.resolve(true);
     };
-    const settings = { database: { url: '' }, onCreated };
+    const settings = { onCreated };
     const repository = { create } as unknown as PlantsRepository;
-    return new PlantsService(repository, statistics, settings, {} as Database, {} as Shards, {} as CreateFailures);
+    return new PlantsService(repository, statistics, settings, {} as PlantsStart);
   }
 
   it.each([

@@ -1,9 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { Database } from '../database/database.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { describeFound } from '../util/options.js';
-import { CreateFailures } from './create-failures.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
@@ -15,7 +12,7 @@ import {
   type PlantsModuleSettings,
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
-import { Shards } from './shards.js';
+import { PlantsStart } from './plants-start.js';
 
 const MAX_NAME_LENGTH = 255;
 
@@ -66,16 +63,13 @@ export class PlantsService implements OnModuleInit {
   constructor(
     private readonly repository: PlantsRepository,
     private readonly statistics: PlantsStatistics,
-    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database' | 'onCreated'>,
-    private readonly database: Database,
-    private readonly shards: Shards,
-    private readonly failures: CreateFailures,
+    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'onCreated'>,
+    private readonly start: PlantsStart,
   ) {}
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */
-  async onModuleInit(): Promise<void> {
-    await assertDatabaseReady(this.database, this.settings.database);
-    await Promise.all([this.shards.start(), this.failures.readTriggers()]);
+  onModuleInit(): Promise<void> {
+    return this.start.run();
   }
 
   /**

@@ -13,6 +13,7 @@ import type { NewPlant } from '../plants/new-plant.js';
 import { type PlantRecord, PlantStatements } from '../plants/plant-sql.js';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
+import type { CreateResult } from '../plants/pending-create.js';
 import { WriteQueueFullError } from '../plants/plants.errors.js';
 import { PLANTS_MODULE_OPTIONS, PlantsModule } from '../plants/plants.module.js';
 import {
@@ -25,8 +26,7 @@ import {
 } from '../plants/plants.options.js';
 import { PlantsRepository } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
-import { Shards } from '../plants/shards.js';
-import type { CreateResult } from '../plants/write-queue.js';
+import { PlantsStart } from '../plants/plants-start.js';
 
 /** Has the form of a URL, as the options need one. Nothing connects to it, and no host has this name. */
 const NO_DATABASE = { url: 'postgresql://plants@in-memory.invalid/plants' };
@@ -106,13 +106,6 @@ class WriterInMemory
   }
 }
 
-@Injectable()
-class ServiceWithoutDatabase extends PlantsService {
-  override onModuleInit(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
 /** Lets every request pass. `PlantsModule` cannot tell it from other guards, and so does not warn of an open route. */
 class OpenGuard implements CanActivate {
   canActivate(): boolean {
@@ -143,8 +136,8 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
     { provide: PlantStatements, useExisting: BatchWriter },
     { provide: PlantsInMemory, useExisting: BatchWriter },
     { provide: Database, useValue: {} },
-    { provide: Shards, useValue: {} },
-    { provide: PlantsService, useClass: ServiceWithoutDatabase },
+    { provide: PlantsStart, useValue: { run: () => Promise.resolve() } },
+    PlantsService,
     { provide: PlantsHealth, useFactory: (): Pick<PlantsHealth, 'check'> => ({ check: () => Promise.resolve() }) },
     CreateFailures,
     PlantsRepository,

@@ -1,64 +1,60 @@
+import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { sqlStateOf } from '../database/database.errors.js';
 import type { SpanReference } from '../http/platform.js';
+import { requestSpan } from './request-span.js';
 
-/** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
-const REGISTRY = Symbol.for('opentelemetry.js.api.1');
 const SAMPLED = 1;
 
-let api: typeof import('@opentelemetry/api') | undefined;
-let loading: Promise<void> | undefined;
-let current: SpanReference | undefined;
-
-/** Loads OpenTelemetry's API if an SDK traces this process, and nothing otherwise. It is an optional peer. */
-export function loadTracing(): Promise<void> | undefined {
-  if ((globalThis as { [REGISTRY]?: { trace?: object } })[REGISTRY]?.trace === undefined) return undefined;
-  return (loading ??= import('@opentelemetry/api').then(
-    (loaded) => {
-      api = loaded;
-    },
-    () => undefined,
-  ));
+/** The methods of a store that every plant passes. */
+interface Writer<Plant> {
+  create: (plant: Plant) => unknown;
+}
+interface Statements<Plant> {
+  runInsert: (plants: readonly Plant[], ...rest: never[]) => Promise<unknown>;
+  runSelect: (plants: readonly Plant[], ...rest: never[]) => Promise<unknown>;
 }
 
-/**
- * Runs what creates a plant for a request with this span. It is known until the first await only: from there on, only a context
- * manager could tell whose turn it is, and that costs more than all the spans.
- */
-export function withSpan<T>(span: SpanReference | undefined, run: () => T): T {
-  current = span;
-  try {
-    return run();
-  } finally {
-    current = undefined;
-  }
+/** Gives each statement on the table of plants a span, with links to the spans that its creates belong to. */
+export function traceStatements<Plant extends object>(writer: Writer<Plant>, statements: Statements<Plant>): void {
+  const spans = new WeakMap<Plant, SpanReference>();
+  const { create } = writer;
+  writer.create = (plant) => {
+    const span = activeSpan();
+    if (span) spans.set(plant, span);
+    return create.call(writer, plant);
+  };
+  const { runInsert, runSelect } = statements;
+  const linksOf = (plants: readonly Plant[]): SpanReference[] => [
+    ...new Set(plants.flatMap((plant) => spans.get(plant) ?? [])),
+  ];
+  statements.runInsert = (plants, ...rest) =>
+    traceStatement('INSERT', plants.length, linksOf(plants), () => runInsert.call(statements, plants, ...rest));
+  statements.runSelect = (plants, ...rest) =>
+    traceStatement('SELECT', plants.length, linksOf(plants), () => runSelect.call(statements, plants, ...rest));
 }
 
 /** The span that a create belongs to, if it is sampled: of our own request, or the one that is active in the host. */
-export function activeSpan(): SpanReference | undefined {
-  // An SDK may come after the store.
-  if (api === undefined) void loadTracing();
-  const span = current ?? api?.trace.getSpanContext(api.context.active());
+function activeSpan(): SpanReference | undefined {
+  const span = requestSpan() ?? trace.getSpanContext(context.active());
   return span !== undefined && (span.traceFlags & SAMPLED) !== 0 ? span : undefined;
 }
 
-/** Runs a statement on the table of plants within a span, with links to those of its creates. There is none where none of them has one. */
-export async function traceStatement<T>(
+/** There is no span where none of the creates has one. */
+async function traceStatement<T>(
   operation: 'INSERT' | 'SELECT',
-  creates: readonly { readonly span: SpanReference | undefined }[],
+  plants: number,
+  spans: readonly SpanReference[],
   run: () => Promise<T>,
 ): Promise<T> {
-  // Only now are they gathered, so that nothing is where nobody traces.
-  const spans = api && new Set(creates.flatMap(({ span }) => span ?? []));
-  if (!api || !spans?.size) return run();
-  const { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
+  if (spans.length === 0) return run();
   const span = trace.getTracer('plant-store').startSpan(`${operation} plants`, {
     root: true,
     kind: SpanKind.CLIENT,
-    links: Array.from(spans, (linked) => ({ context: linked })),
+    links: spans.map((linked) => ({ context: linked })),
     attributes: {
       'db.system.name': 'postgresql',
       'db.operation.name': operation,
-      'db.operation.batch.size': creates.length > 1 ? creates.length : undefined,
+      'db.operation.batch.size': plants > 1 ? plants : undefined,
       'db.collection.name': 'plants',
     },
   });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Citus } from '../../src/database/citus.js';
+import { Citus } from '../../src/citus/citus.js';
 import { Migrator } from '../../src/database/migrations/migrator.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { runningTarget } from '../contract/running-target.js';
@@ -225,7 +225,7 @@ describeWithCitus('The writer on Citus', () => {
         (sql, values) => cluster.coordinator.query(bind(sql, values)),
         'public',
       ).findShards();
-      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real ?? []));
+      jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(change(real));
       const store = await start(cluster.coordinator);
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 500);

@@ -1,12 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { Citus } from '../../src/database/citus.js';
-import { hashInt8 } from '../../src/plants/shards.js';
+import { Citus } from '../../src/citus/citus.js';
+import { hashInt8 } from '../../src/citus/shards.js';
+import { createStandInCitus } from '../support/database/stand-in-citus.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createTogether } from '../support/http/create-together.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
-import { startStore, type Store } from '../support/service/store.js';
+import { startStoreOn, type Store } from '../support/service/store.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 
@@ -18,11 +20,14 @@ const FIRST = idsOf('a:1');
 const SECOND = idsOf('b:2');
 
 describe('A writer with shards', () => {
+  let database: TestDatabase;
   let store: Store;
 
   beforeAll(async () => {
     jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(MAP);
-    store = await startStore({ ERROR_STATUS: 'semantic', STORAGE_TIMEOUT: '2000' });
+    database = await createTestDatabase();
+    await createStandInCitus(database);
+    store = await startStoreOn(database, { ERROR_STATUS: 'semantic', STORAGE_TIMEOUT: '2000' });
     // Says of some nodes what a server says that cannot reach another.
     await store.database.query('CREATE TABLE away (ids bigint[])');
     await store.database.query('INSERT INTO away VALUES (ARRAY[]::bigint[])');
@@ -45,6 +50,7 @@ describe('A writer with shards', () => {
   });
   afterAll(async () => {
     await store.stop();
+    await database.drop();
     jest.restoreAllMocks();
   });
 

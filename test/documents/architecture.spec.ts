@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { cyclesOf, folderGraph, importGraph } from '../support/documents/import-graph.js';
 
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
+const LOADS_CITUS = 'database/load-citus.ts';
 
 describe('src', () => {
   it('should have no circle of files', async () => {
@@ -24,6 +25,13 @@ describe('src', () => {
     expect([...loaded].filter((file) => /^(?:management|app|cli)\//.test(file))).toEqual([]);
   });
 
+  it('should know of Citus in one place only, which loads it', async () => {
+    const graph = await importGraph(SOURCES);
+    const isCitus = (file: string): boolean => file.startsWith('citus/');
+    const importing = [...graph].filter(([file, imported]) => !isCitus(file) && imported.some(isCitus));
+    expect(importing.map(([file]) => file)).toEqual([LOADS_CITUS]);
+  });
+
   it('should find its own files in one place only', async () => {
     const using: string[] = [];
     for (const file of (await ownGraph()).keys()) {
@@ -33,7 +41,9 @@ describe('src', () => {
   });
 });
 
-/** Prisma's generated files import each other. */
+/** Prisma's generated files import each other. One import leads upwards, when the service runs. */
 async function ownGraph(): Promise<Map<string, string[]>> {
-  return new Map([...(await importGraph(SOURCES))].filter(([file]) => !file.includes('generated')));
+  const graph = await importGraph(SOURCES);
+  graph.set(LOADS_CITUS, []);
+  return new Map([...graph].filter(([file]) => !file.includes('generated')));
 }

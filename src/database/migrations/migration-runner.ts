@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { plainName, reasonOf } from '../../util/text.js';
-import { LOCK_TIMEOUT_MS } from '../citus.js';
+import { LOCK_TIMEOUT_MS } from '../load-citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { sqlStateOf } from '../database.errors.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { plainName } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
-import { Citus } from '../citus.js';
+import { loadCitus } from '../load-citus.js';
 import type { Query } from '../database.js';
 import { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
@@ -130,7 +130,7 @@ export async function assertNoViews(query: Query, { schema, place }: MigrationPl
 
 /** Throws on a worker of a cluster: it gets its tables from the coordinator, which alone changes them. */
 export async function refuseWorker(query: Query, { schema, place }: MigrationPlace): Promise<void> {
-  const coordinator = await new Citus(query, schema).findCoordinator();
+  const coordinator = await (await loadCitus(query, schema))?.findCoordinator();
   if (coordinator === undefined) return;
   const advice = `run plant-store migrate and plant-store distribute on its coordinator, ${coordinator}`;
   throw new MigrationError('refused', `${place}: this is a worker of Citus; ${advice}`);

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { checkOptions } from '../../util/options.js';
 import { rootReasonOf } from '../../util/text.js';
-import { Citus } from '../citus.js';
+import { loadCitus } from '../load-citus.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
@@ -85,7 +85,9 @@ export class Migrator {
       await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
       await assertOwners(query, this, this.settings.trustOwners);
       await assertTables(query, this, {}, this.migrations);
-      return new Citus(query, this.schema).distribute(shards);
+      const citus = await loadCitus(query, this.schema);
+      if (citus) return citus.distribute(shards);
+      throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
     });
   }
 
@@ -206,8 +208,8 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
 
 /** Where the tables are distributed, the other nodes matter too. */
 async function assertNodes(query: Query, { schema, place }: MigrationPlace): Promise<void> {
-  for (const warning of await new Citus(query, schema).inspect())
-    new Logger(Migrator.name).warn(`${place}: ${warning}`);
+  const citus = await loadCitus(query, schema);
+  for (const warning of (await citus?.inspect()) ?? []) new Logger(Migrator.name).warn(`${place}: ${warning}`);
 }
 
 async function nameOf({ query }: Database): Promise<string> {

@@ -1,12 +1,13 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Citus } from '../database/citus.js';
+import { Logger } from '@nestjs/common';
 import { afterRelease, DatabaseTimeoutError } from '../database/database.errors.js';
-import { Database } from '../database/database.js';
+import type { Database } from '../database/database.js';
+import { INT64_MAX, INT64_MIN } from '../plants/int64.js';
+import type { Lanes, LanesHealth } from '../plants/lanes.js';
+import type { PlantStatements } from '../plants/plant-sql.js';
+import { isNodeFailure } from '../plants/storage-failure.js';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
-import { INT64_MAX, INT64_MIN } from './int64.js';
-import { PlantStatements } from './plant-sql.js';
-import { isNodeFailure } from './storage-failure.js';
+import { type NodeMonitor, ShardLane, ShardNode, ShardStatements } from './shard-lane.js';
 
 /** From one reading of the shards to the next. */
 const REFRESH_EVERY_MS = 60_000;
@@ -18,73 +19,72 @@ const PROBE_TIMEOUT_MS = 1000;
 const MAX_PROBE_IDS = 100_000n;
 /** By which the own hash is compared with the database's. */
 const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
-const MIN_HASH = -(2 ** 31);
 
-/** A server that holds shards. */
-export class ShardNode {
-  /** Why it takes no creates; undefined while it is not known to fail. */
-  failure: unknown;
-  /** Statements that create plants in its shards now. */
-  inFlight = 0;
-  probe: Promise<void> | undefined;
-
-  /** @param name its host and port */
-  constructor(readonly name: string) {}
-
-  get isAway(): boolean {
-    return this.failure !== undefined;
-  }
-}
-
-/** A part of the table, on one node; without a node all of it, where it is not distributed. */
-export class Shard {
-  /** Statements in flight that are not slow. */
-  fast = 0;
-
-  constructor(
-    readonly minHash = MIN_HASH,
-    readonly node?: ShardNode,
-  ) {}
+/** A part of a distributed table, on one node. */
+export interface ShardPlacement {
+  /** The smallest hash of an id that belongs to it; it ends where the next one begins. */
+  readonly minHash: number;
+  /** The node that holds it, for people: its host and port. */
+  readonly node: string;
 }
 
 /**
  * Which shard a plant belongs to, and which nodes answer. The map may be out of date: a statement may then concern two shards, which costs
  * time and changes no result.
  */
-@Injectable()
-export class Shards implements OnApplicationShutdown {
-  /** In the order of their hashes. */
-  private shards: readonly [Shard, ...Shard[]] = [new Shard()];
+export class Shards implements NodeMonitor {
+  /** In the order of their hashes. Empty where the table is not distributed. */
+  private shards: readonly ShardLane[] = [];
   private readonly logger = new Logger(Shards.name);
+  private readonly statements: ShardStatements;
+  private readonly findOnly: Lanes['find'];
   private known = '[]';
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
+    private readonly lanes: Lanes,
     private readonly database: Database,
-    private readonly statements: PlantStatements,
-  ) {}
+    statements: PlantStatements,
+    private readonly findShards: () => Promise<ShardPlacement[]>,
+  ) {
+    this.statements = new ShardStatements(statements, database);
+    this.findOnly = lanes.find;
+  }
 
   /** Reads the map, and from time to time again. */
   async start(): Promise<void> {
+    this.lanes.find = (id) => this.find(id) ?? this.findOnly(id);
+    this.lanes.probe = () => this.probeAll();
+    this.lanes.end = () => {
+      clearInterval(this.timer);
+      // No node is waited for any more.
+      this.shards = [];
+    };
     this.timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS).unref();
     await this.refresh();
   }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
-    // No node is waited for any more.
-    this.shards = [new Shard()];
-  }
-
-  /** None where the table is not distributed. */
   get nodes(): ShardNode[] {
-    return [...new Set(this.shards.flatMap(({ node }) => node ?? []))];
+    return [...new Set(this.shards.map(({ node }) => node))];
   }
 
-  find(id: bigint): Shard {
-    // Most stores have one part, which has all hashes.
-    const hash = this.shards.length > 1 ? hashInt8(id) : Infinity;
-    return this.shards.findLast(({ minHash }) => minHash <= hash) ?? this.shards[0];
+  find(id: bigint): ShardLane | undefined {
+    if (this.shards.length === 0) return undefined;
+    const hash = hashInt8(id);
+    return this.shards.findLast(({ minHash }) => minHash <= hash);
+  }
+
+  private probeAll(): Promise<LanesHealth> | undefined {
+    const { nodes } = this;
+    if (nodes.length === 0) return undefined;
+    return Promise.all(nodes.map((node) => this.check(node))).then((failures) => {
+      const failing = nodes.filter((_, index) => failures[index] !== undefined);
+      const names = failing.map(({ name }) => name).join(', ');
+      return {
+        degradation: failing.length > 0 ? `shards of ${names} do not answer` : undefined,
+        failure: failing.length === nodes.length ? failures[0] : undefined,
+      };
+    });
   }
 
   /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
@@ -103,22 +103,17 @@ export class Shards implements OnApplicationShutdown {
 
   private async refresh(): Promise<void> {
     try {
-      const { query, schema } = this.database;
-      const shards = await new Citus(query, schema).findShards();
-      // A database that may sleep is left alone.
-      if (!shards) clearInterval(this.timer);
-      const found = shards ?? [];
+      const found = await this.findShards();
       const map = JSON.stringify(found);
       if (map === this.known) return;
       const isHashKnown = found.length === 0 || (await this.isHashKnown());
       this.known = map;
       const nodes = new Map(this.nodes.map((node) => [node.name, node]));
-      const [first = new Shard(), ...others] = (isHashKnown ? found : []).map(({ minHash, node: name }) => {
+      this.shards = (isHashKnown ? found : []).map(({ minHash, node: name }) => {
         const node = nodes.get(name) ?? new ShardNode(name);
         nodes.set(name, node);
-        return new Shard(minHash, node);
+        return new ShardLane(minHash, node, this.statements, this);
       });
-      this.shards = [first, ...others];
       const names = this.nodes.map(({ name }) => name).join(', ');
       if (!isHashKnown) this.logger.warn('This database hashes ids in an unknown way: creates go on, but slower');
       else if (names) this.logger.log(`The table plants has ${found.length} shards, on ${names}`);
@@ -141,7 +136,7 @@ export class Shards implements OnApplicationShutdown {
     if (node.probe) return node.probe;
     const hasShards = this.nodes.includes(node);
     let id = 0n;
-    while (hasShards && this.find(id).node !== node && id < MAX_PROBE_IDS) id += 1n;
+    while (hasShards && this.find(id)?.node !== node && id < MAX_PROBE_IDS) id += 1n;
     const probe = (node.probe = this.statements.probe(id));
     const forget = (): void => (node.probe = undefined);
     probe.then(forget, (error: unknown) => {
@@ -155,6 +150,8 @@ export class Shards implements OnApplicationShutdown {
     if (node.isAway) return;
     node.failure = failure;
     this.logger.warn(`Shards of ${node.name} do not answer: creates for them are refused until they do`);
+    // Those that wait for it are refused.
+    this.lanes.onChange();
     // They may be somewhere else by now.
     void this.refresh();
     void this.awaitReturn(node);

@@ -1,23 +1,16 @@
 import pg from 'pg';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
-import type { Query } from './database.js';
-
-/** A part of a distributed table, on one node. */
-export interface ShardPlacement {
-  /** The smallest hash of an id that belongs to it; it ends where the next one begins. */
-  readonly minHash: number;
-  /** The node that holds it, for people: its host and port. */
-  readonly node: string;
-}
+import { type ShardPlacement, Shards } from './shards.js';
+import type { Database, Query } from '../database/database.js';
+import { isCitusInstalled, LOCK_TIMEOUT_MS } from '../database/load-citus.js';
+import type { Lanes } from '../plants/lanes.js';
+import type { PlantStatements } from '../plants/plant-sql.js';
 
 /** Copied to each node before plants is distributed, so that instances on any node can start. */
 const COPIED = ['access_tokens', '_prisma_migrations'];
 /** Limit of a question to all nodes, of which one may be silent. */
 const NODES_TIMEOUT_MS = 5000;
-/** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
-export const LOCK_TIMEOUT_MS = 2000;
-
 /** How a table is spread over the nodes. */
 interface Distribution {
   readonly isCopied: boolean;
@@ -26,16 +19,21 @@ interface Distribution {
   readonly shards: number;
 }
 
-/** What the database does by Citus. No other class knows its functions and catalogue. */
+/** A database with Citus. No other class knows its functions and catalogue. */
 export class Citus {
   constructor(
     private readonly query: Query,
     private readonly schema: string,
   ) {}
 
-  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one; undefined without Citus. */
-  async findShards(): Promise<ShardPlacement[] | undefined> {
-    if (!(await this.isInstalled())) return undefined;
+  /** Has the creates of a store go to the shards of its table, and follows a change of these. */
+  async spread(lanes: Lanes, database: Database, statements: PlantStatements): Promise<void> {
+    await new Shards(lanes, database, statements, () => this.findShards()).start();
+  }
+
+  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one. */
+  async findShards(): Promise<ShardPlacement[]> {
+    if (!(await isCitusInstalled(this.query))) return [];
     return this.query<ShardPlacement>(
       `SELECT shardminvalue::float8 AS "minHash", nodename || ':' || nodeport::text AS node
        FROM pg_catalog.pg_dist_shard AS shard
@@ -51,7 +49,6 @@ export class Citus {
 
   /** Where this node is a worker of a cluster, its coordinator: the only one that changes tables. */
   async findCoordinator(): Promise<string | undefined> {
-    if (!(await this.isInstalled())) return undefined;
     const [row] = await this.query<{ node: string | null }>(
       `SELECT (SELECT nodename || ':' || nodeport::text FROM pg_catalog.pg_dist_node
          WHERE groupid = 0 AND noderole::text = 'primary') AS node
@@ -95,8 +92,6 @@ export class Citus {
    * @param shards twice the nodes unless given
    */
   async distribute(shards?: number): Promise<string[]> {
-    if (!(await this.isInstalled()))
-      throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
     const nodes = await this.query(
       `SELECT FROM pg_catalog.pg_dist_node WHERE shouldhaveshards AND isactive AND noderole::text = 'primary'`,
     );
@@ -133,7 +128,6 @@ export class Citus {
 
   /** The tables that are not ordinary ones, by name. */
   private async findTables(): Promise<Map<string, Distribution>> {
-    if (!(await this.isInstalled())) return new Map();
     const rows = await this.query<Distribution & { name: string }>(
       `SELECT relname::text AS name, partmethod = 'n' AND repmodel = 't' AS "isCopied",
          CASE WHEN partmethod = 'h' THEN pg_catalog.column_to_column_name(logicalrelid, partkey) END AS column,
@@ -148,9 +142,5 @@ export class Citus {
 
   private qualified(table: string): string {
     return `${pg.escapeIdentifier(this.schema)}.${table}`;
-  }
-
-  private async isInstalled(): Promise<boolean> {
-    return (await this.query(`SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'`)).length > 0;
   }
 }

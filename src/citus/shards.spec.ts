@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
-import { Citus } from '../database/citus.js';
 import { DatabaseUnreachableError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
-import type { PlantStatements } from './plant-sql.js';
-import { hashInt8, Shard, ShardNode, Shards } from './shards.js';
+import { Lanes } from '../plants/lanes.js';
+import { PlantStatements } from '../plants/plant-sql.js';
+import { ShardLane, ShardNode, ShardStatements } from './shard-lane.js';
+import { hashInt8, type ShardPlacement, Shards } from './shards.js';
 
 /** As PostgreSQL computes it. */
 const HASHES: readonly [bigint, number][] = [
@@ -30,8 +31,9 @@ describe(hashInt8.name, () => {
 
 describe(Shards.name, () => {
   let shards: Shards;
-  let findShards: jest.SpiedFunction<Citus['findShards']>;
-  let probe: jest.Mock<PlantStatements['probe']>;
+  let lanes: Lanes;
+  let findShards: jest.Mock<() => Promise<ShardPlacement[]>>;
+  let probe: jest.SpiedFunction<ShardStatements['probe']>;
   let isBusy: boolean;
   let hashes: (ids: string[]) => { id: string; hash: string }[];
   const lines: unknown[] = [];
@@ -45,29 +47,32 @@ describe(Shards.name, () => {
       error: jest.fn(),
     };
     Logger.overrideLogger(logger);
-    findShards = jest.spyOn(Citus.prototype, 'findShards').mockResolvedValue(MAP);
-    probe = jest.fn<PlantStatements['probe']>().mockResolvedValue();
+    findShards = jest.fn<() => Promise<ShardPlacement[]>>().mockResolvedValue(MAP);
+    probe = jest.spyOn(ShardStatements.prototype, 'probe').mockResolvedValue();
     isBusy = false;
     hashes = (ids) => ids.map((id) => ({ id, hash: String(hashInt8(BigInt(id))) }));
     const query = (_: string, [ids]: [string[]]) => Promise.resolve(hashes(ids));
     const database = { query, schema: 'public', isBusy: () => isBusy } as unknown as Database;
-    shards = new Shards(database, { probe } as unknown as PlantStatements);
+    const statements = {} as PlantStatements;
+    lanes = new Lanes(statements);
+    shards = new Shards(lanes, database, statements, findShards);
   });
   afterEach(() => {
-    shards.onApplicationShutdown();
+    lanes.onApplicationShutdown();
     Logger.overrideLogger(true);
     jest.restoreAllMocks();
     jest.useRealTimers();
   });
 
   const id = 1n;
-  const nodeOf = (of: bigint): ShardNode => shards.find(of).node ?? new ShardNode('none');
+  const nodeOf = (of: bigint): ShardNode => (lanes.find(of) as Partial<ShardLane>).node ?? new ShardNode('none');
 
   it('should be the whole table where that is not distributed', async () => {
     findShards.mockResolvedValue([]);
     await shards.start();
-    expect(shards.find(id)).toEqual(new Shard());
-    expect(shards.find(-id)).toBe(shards.find(id));
+    expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
+    expect(lanes.find(-id)).toBe(lanes.find(id));
+    expect(lanes.probe()).toBeUndefined();
     expect(shards.nodes).toEqual([]);
     expect(lines).toEqual([]);
     // With the extension it may be soon.
@@ -75,19 +80,16 @@ describe(Shards.name, () => {
     expect(findShards).toHaveBeenCalledTimes(2);
   });
 
-  it('should be read once where there is no Citus at the start, and where that is known late, until then', async () => {
-    findShards.mockRejectedValueOnce(new Error('too many clients')).mockResolvedValue(undefined);
+  it('should be the whole table, and be read again, where it cannot be read at the start', async () => {
+    findShards.mockRejectedValueOnce(new Error('too many clients'));
     await shards.start();
-    await jest.advanceTimersByTimeAsync(60_000);
-    expect(findShards).toHaveBeenCalledTimes(2);
-    await jest.advanceTimersByTimeAsync(600_000);
-    expect(findShards).toHaveBeenCalledTimes(2);
-    expect(jest.getTimerCount()).toBe(0);
-    expect(shards.find(id)).toEqual(new Shard());
+    expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
     expect(lines).toEqual([expect.stringContaining('were not read: too many clients')]);
-
-    await shards.start();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(nodeOf(id).name).toBe('a:1');
+    lanes.onApplicationShutdown();
     expect(jest.getTimerCount()).toBe(0);
+    expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
   });
 
   it('should find the shard whose hashes begin at or below that of the id', async () => {
@@ -113,7 +115,7 @@ describe(Shards.name, () => {
   it('should be the whole table where the database hashes in another way', async () => {
     hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
     await shards.start();
-    expect(shards.find(id)).toEqual(new Shard());
+    expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
     expect(lines).toEqual([expect.stringContaining('unknown way')]);
     await jest.advanceTimersByTimeAsync(120_000);
     expect(lines).toHaveLength(1);
@@ -166,5 +168,15 @@ describe(Shards.name, () => {
       expect(await shards.check(node)).toBe(error);
       expect(node.isAway).toBe(false);
     }
+  });
+
+  it('should say which nodes fail while others work, and the failure where none does', async () => {
+    await shards.start();
+    expect(await lanes.probe()).toEqual({ degradation: undefined, failure: undefined });
+    const [first, second] = shards.nodes;
+    if (first && second) shards.markAway(second, lost);
+    expect(await lanes.probe()).toEqual({ degradation: 'shards of b:2 do not answer', failure: undefined });
+    if (first) shards.markAway(first, lost);
+    expect(await lanes.probe()).toMatchObject({ failure: lost });
   });
 });
