@@ -162,10 +162,21 @@ export class BearerAuthGuard extends PassportGuard {
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const result = new BearerAttempt(this.strategy.verifier).decide(request);
-    const user = this.decide(request, result instanceof Promise ? await result : result);
+    try {
+      // Without a promise where there is none: each request would wait for it.
+      return result instanceof Promise
+        ? result.then((later) => this.admit(request, context, later))
+        : this.admit(request, context, result);
+    } catch (failure) {
+      return Promise.reject(failure);
+    }
+  }
+
+  private admit(request: PlatformRequest & { user?: unknown }, context: ExecutionContext, result: AuthResult): true {
+    const user = this.decide(request, result);
     request.user = user;
     setPrincipal(request, user);
     this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());

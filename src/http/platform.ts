@@ -83,8 +83,8 @@ export function requestIdOf(reply: PlatformResponse): string {
 }
 
 function hostsId(reply: PlatformResponse): string | undefined {
-  const [id] = [reply.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined].flat();
-  return id?.toString();
+  const id = reply.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined;
+  return (Array.isArray(id) ? id[0] : id)?.toString();
 }
 
 function clientsId({ headers }: IncomingMessage): string | undefined {

@@ -88,21 +88,18 @@ interface Layer {
     readonly methods: Readonly<Record<string, boolean>>;
     readonly stack: readonly { readonly handle: RouteHandler }[];
   };
+  match(path: string): unknown;
 }
 
-/** A path in which Express sees no pattern. */
-const LITERAL_PATH = /^[\w./~-]+$/;
-
-/** The handlers of POST, by path, to which Express would come without calling anything else: no middleware and no pattern is before them. */
+/** The handlers of POST by their path, as far as Express would call nothing else before them for exactly this path. */
 function directRoutes(layers: readonly Layer[]): ReadonlyMap<string, RouteHandler> {
+  const ofPost = layers.filter(({ route }) => route === undefined || (route.methods.post ?? route.methods._all));
   const routes = new Map<string, RouteHandler>();
-  const taken = new Set<string>();
-  for (const { route } of layers) {
-    if (route === undefined || !LITERAL_PATH.test(route.path)) break;
-    const { path, methods, stack } = route;
-    const [only] = stack;
-    if (methods.post && stack.length === 1 && only !== undefined && !taken.has(path)) routes.set(path, only.handle);
-    if (methods.post || methods._all) taken.add(path);
+  for (const layer of ofPost) {
+    const { path = '', stack = [] } = layer.route ?? {};
+    const [only, ...others] = stack;
+    if (only === undefined || others.length > 0) continue;
+    if (ofPost.find((first) => first.match(path)) === layer) routes.set(path, only.handle);
   }
   return routes;
 }

@@ -6,6 +6,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { MalformedRequestError } from '../http.errors.js';
 import { headerValues, sendError } from '../platform.js';
@@ -44,7 +45,7 @@ export function createHttpServer(
   watchConnections(server);
   // Node.js sets one for each request, and KEEP_ALIVE_MS between two of them.
   server.timeout = requestTimeout;
-  server.on('timeout', (socket) => {
+  server.on('timeout', (socket: Socket) => {
     // A client that stops reading its answers would hold them and its connection for ever. Else the answer is still being made.
     if (socket.writableLength > 0 || lastResponse(socket)?.writableFinished) socket.destroy();
   });
