@@ -171,7 +171,8 @@ export class BearerAuthGuard extends PassportGuard {
         ? result.then((later) => this.admit(request, context, later))
         : this.admit(request, context, result);
     } catch (failure) {
-      return Promise.reject(failure);
+      const error = failure as Error;
+      return Promise.reject(error);
     }
   }
 

@@ -1,5 +1,11 @@
 import { sqlStateOf } from '../database/database.errors.js';
-import type { SpanReference } from '../http/platform.js';
+
+/** A span as others name it. Not OpenTelemetry's own type: an application that has none reads these declarations too. */
+export interface SpanReference {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+}
 
 /** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
@@ -7,7 +13,6 @@ const SAMPLED = 1;
 
 let api: typeof import('@opentelemetry/api') | undefined;
 let loading: Promise<void> | undefined;
-let current: SpanReference | undefined;
 
 /** Loads OpenTelemetry's API if an SDK traces this process, and nothing otherwise. It is an optional peer. */
 export function loadTracing(): Promise<void> | undefined {
@@ -20,24 +25,11 @@ export function loadTracing(): Promise<void> | undefined {
   ));
 }
 
-/**
- * Runs what creates a plant for a request with this span. It is known until the first await only: from there on, only a context
- * manager could tell whose turn it is, and that costs more than all the spans.
- */
-export function withSpan<T>(span: SpanReference | undefined, run: () => T): T {
-  current = span;
-  try {
-    return run();
-  } finally {
-    current = undefined;
-  }
-}
-
-/** The span that a create belongs to, if it is sampled: of our own request, or the one that is active in the host. */
+/** The span that a create belongs to, if it is sampled: the active one. */
 export function activeSpan(): SpanReference | undefined {
   // An SDK may come after the store.
   if (api === undefined) void loadTracing();
-  const span = current ?? api?.trace.getSpanContext(api.context.active());
+  const span = api?.trace.getSpanContext(api.context.active());
   return span !== undefined && (span.traceFlags & SAMPLED) !== 0 ? span : undefined;
 }
 

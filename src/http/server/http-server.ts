@@ -9,7 +9,8 @@ import {
 import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { MalformedRequestError } from '../http.errors.js';
-import { headerValues, sendError } from '../platform.js';
+import { sendError } from '../answer.js';
+import { headerValues } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
 import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
 import { inTurn, lastResponse, watchConnections } from './pipelining.js';
