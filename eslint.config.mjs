@@ -11,10 +11,11 @@ const LAYERS = {
   database: ['util', 'citus/citus'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
+  // Its statements are attached by plants, when the service runs.
   tracing: ['util', 'errors', 'http', 'database/database.errors'],
   // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
   plants: [
-    ...['util', 'errors', 'http', 'database', 'tracing/request-span'],
+    ...['util', 'errors', 'http', 'database'],
     ...['auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
   ],
   citus: ['util', 'database', 'plants'],

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { ServerResponse } from 'node:http';
-import { notesOf, PRINCIPAL } from '../http/platform.js';
+import { PRINCIPAL } from '../http/platform.js';
+import { notesOf } from '../http/request-notes.js';
 import { logWriter } from '../util/log-writer.js';
 import { AccessLog } from './access-log.js';
 import { ServiceLogger } from './service-logger.js';

@@ -2,14 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress } from '../auth/client-network.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
-import {
-  notesOf,
-  type PlatformRequest,
-  PRINCIPAL,
-  requestIdOf,
-  type RequestObserver,
-  traceIdOf,
-} from '../http/platform.js';
+import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
+import { notesOf, requestIdOf, type RequestObserver } from '../http/request-notes.js';
 import { logWriter } from '../util/log-writer.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './config.js';
@@ -32,14 +26,17 @@ export class AccessLog implements RequestObserver {
   private now = 0;
   private time = '';
 
+  /** @param traceIdOf the id of the trace that an answer belongs to, if this process traces */
   constructor(
     private readonly logger: ServiceLogger,
     private readonly options: AccessLogOptions,
+    private readonly traceIdOf?: (response: ServerResponse) => string | undefined,
   ) {}
 
   /** As observers; none where no line would be printed. */
-  static observers(logger: ServiceLogger, options: AccessLogOptions): RequestObserver[] {
-    return options.logRequests === 'off' || !logger.isLevelEnabled('log') ? [] : [new AccessLog(logger, options)];
+  static observers(...given: ConstructorParameters<typeof AccessLog>): RequestObserver[] {
+    const [logger, { logRequests }] = given;
+    return logRequests === 'off' || !logger.isLevelEnabled('log') ? [] : [new AccessLog(...given)];
   }
 
   answered(response: ServerResponse, durationMs: number): void {
@@ -80,7 +77,7 @@ export class AccessLog implements RequestObserver {
     const microseconds = Math.round(durationMs * 1000);
     const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
-      `"requestId":${quoted(requestIdOf(response))}${field('traceId', traceIdOf(response))}${field('client', client)}` +
+      `"requestId":${quoted(requestIdOf(response))}${field('traceId', this.traceIdOf?.(response) ?? clientsTraceId(response))}${field('client', client)}` +
       `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
       `${field('token', request[PRINCIPAL]?.name)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );
@@ -103,6 +100,15 @@ export class AccessLog implements RequestObserver {
     const known = this.options.accessTokens.filter((token) => path.includes(token));
     return known.reduce((text, token) => text.replaceAll(token, '[access token]'), withoutTokens(path));
   }
+}
+
+/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
+
+/** The id of the trace that the client names. */
+function clientsTraceId({ req }: ServerResponse): string | undefined {
+  const { traceparent } = req.headers;
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
 }
 
 function messageOf(error: number): string {

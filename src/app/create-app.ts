@@ -21,7 +21,7 @@ import { AppModule, type AppOptions } from './app.module.js';
 import { ConfigurationError, findListenError, listenError } from './config-error.js';
 import type { Environment } from './config.js';
 import { ServiceLogger } from './service-logger.js';
-import { prepareTracing } from './tracing.js';
+import { prepareTracing, traceCreates } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
@@ -48,12 +48,18 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
   const tracing = (await prepareTracing())?.start(`${options.basePath}/plants`, options.shutdownTimeout, logger);
-  const observers = [clients, ...(tracing ? [tracing.requests] : []), ...AccessLog.observers(logger, options)];
+  const accessLog = AccessLog.observers(logger, options, tracing?.requests.traceIdOf);
+  const observers = [clients, ...(tracing ? [tracing.requests] : []), ...accessLog];
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options, clients, tracing),
     new PlantStoreAdapter(options, limit, observers),
     // The plant route reads its body itself, after the guard.
-    { bodyParser: false, abortOnError: false, logger },
+    {
+      bodyParser: false,
+      abortOnError: false,
+      logger,
+      ...(tracing && { instrument: { instanceDecorator: traceCreates(tracing.requests) } }),
+    },
   );
   clients.watch(app.getHttpServer());
   app.set('trust proxy', options.trustProxy);

@@ -1,5 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
-import type { TracingSdk } from '../tracing/sdk.js';
+import { nodeRequest } from '../http/platform.js';
+import { PlantsController } from '../plants/plants.controller.js';
+import type { RequestSpans, TracingSdk } from '../tracing/sdk.js';
 import { isHttpUrl, quote } from '../util/text.js';
 import { ConfigurationError } from './config-error.js';
 
@@ -55,4 +57,16 @@ export async function prepareTracing(): Promise<PreparedTracing | undefined> {
     }
   };
   return { endpoint, start };
+}
+
+/** For Nest's `instrument`: has each create run within the span of its request. */
+export function traceCreates(requests: RequestSpans): (instance: unknown) => unknown {
+  return (instance) => {
+    if (instance instanceof PlantsController) {
+      const createFor = instance.createFor.bind(instance);
+      instance.createFor = (request, ...rest) =>
+        requests.runWithin(nodeRequest(request), () => createFor(request, ...rest));
+    }
+    return instance;
+  };
 }

@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional, type Type } from '@nestjs/common';
-import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import type { IncomingMessage } from 'node:http';
-import type { StrategyCreated } from 'passport';
-import { Strategy } from 'passport-http-bearer';
+import { Strategy, type VerifyFunctionWithRequest } from 'passport-http-bearer';
 import { ApiError } from '../errors/api-error.js';
 import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import {
@@ -24,13 +23,12 @@ import {
   wrongTokenReasonOf,
 } from './token-verifier.js';
 
-/** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
-const STRATEGY_NAME = 'plant-store-bearer';
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
 /** scope-token of RFC 6749, section 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
-const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
+const BEARER = /^bearer +[\w\-.~+/]+=*$/i;
+const BEARER_LENGTH = 'bearer'.length;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
@@ -61,28 +59,67 @@ export function RequireScopes(...scopes: readonly string[]): ClassDecorator & Me
   };
 }
 
-/** What passport-http-bearer sees of a request, and the request itself. */
-type SeenRequest = Request & { origin: PlatformRequest };
+/** What passport-http-bearer sees of a request: it would also take a token from the query or the body, so the header is all. */
+type SeenRequest = Request & { readonly origin: PlatformRequest; readonly verifier: TokenVerifier };
 
-/** Takes the token from the `Authorization` header alone, and has the verifier decide on it. */
+const STRATEGY_OPTIONS = { realm: 'plants', passReqToCallback: true };
+
+/** Has the verifier decide on a token. Most often it does so at once, and a promise would take its time. */
+const verify: VerifyFunctionWithRequest = (request, token, done) => {
+  const { origin, verifier } = request as SeenRequest;
+  const decide = (principal: unknown): void => {
+    done(null, principal);
+  };
+  const result: unknown = verifier.verify(token, origin);
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') decide(result);
+  else (result as PromiseLike<unknown>).then(decide, done);
+};
+
+/** The strategy of passport-http-bearer with the verifier of an `AuthModule`. */
 @Injectable()
-class HeaderStrategy extends PassportStrategy(Strategy, STRATEGY_NAME) {
-  constructor(private readonly verifier: TokenVerifier) {
-    super({ realm: 'plants', passReqToCallback: true });
+class HeaderStrategy extends Strategy<VerifyFunctionWithRequest> {
+  constructor(readonly verifier: TokenVerifier) {
+    super(STRATEGY_OPTIONS, verify);
   }
+}
 
-  override authenticate(this: StrategyCreated<HeaderStrategy>, request: PlatformRequest): void {
+/** The result for a credential: its principal, undefined if it is not valid, or the error for which the verifier cannot decide. */
+interface AuthResult {
+  readonly error?: unknown;
+  readonly principal?: Principal | undefined;
+}
+
+/** The strategy for one request, with the methods that passport adds for its result. */
+class BearerAttempt extends HeaderStrategy {
+  private result: AuthResult | undefined;
+  private resolve: ((result: AuthResult) => void) | undefined;
+
+  /** The result, as soon as there is one. */
+  decide(request: PlatformRequest): AuthResult | Promise<AuthResult> {
     try {
-      // passport-http-bearer would also take a token from the query or the body, so the header is all it sees.
-      const headers = { authorization: `Bearer ${bearerToken(nodeRequest(request))}` };
-      super.authenticate({ headers, origin: request } as SeenRequest);
+      const headers = { authorization: bearerCredential(nodeRequest(request)) };
+      this.authenticate({ headers, origin: request, verifier: this.verifier } as unknown as SeenRequest);
     } catch (error) {
       this.error(error);
     }
+    return this.result ?? new Promise((resolve) => (this.resolve = resolve));
   }
 
-  async validate({ origin }: SeenRequest, token: string): Promise<Principal | false> {
-    return (await this.verifier.verify(token, origin)) ?? false;
+  success(principal: Principal): void {
+    this.settle({ principal });
+  }
+
+  fail(): void {
+    this.settle({});
+  }
+
+  error(error: unknown): void {
+    this.settle({ error });
+  }
+
+  private settle(result: AuthResult): void {
+    this.result = result;
+    this.resolve?.(result);
   }
 }
 
@@ -108,6 +145,9 @@ export class BearerAuthGuard extends PassportGuard {
   // Not `#strategy`: a host's `instanceDecorator` may put a Proxy in place of the guard, which has no such fields.
   private readonly strategy: HeaderStrategy;
   private readonly limits: CredentialLimits;
+  private last: { handler?: object | undefined; controller?: object | undefined; scopes: readonly string[] } = {
+    scopes: [],
+  };
 
   // Optional, so that a host without AuthModule gets a message about that, and not about injection.
   constructor(
@@ -115,31 +155,55 @@ export class BearerAuthGuard extends PassportGuard {
     @Optional() @Inject(CredentialLimits) limits: unknown,
   ) {
     if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
-    // The strategy itself and not its name: the registry of names is one a process, and two stores may run in it.
+    // The strategy itself and not a name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.strategy = strategy as HeaderStrategy;
     this.limits = limits as CredentialLimits;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
-    const user = this.decide(request, await authenticate(request, this.strategy));
+    const result = new BearerAttempt(this.strategy.verifier).decide(request);
+    try {
+      // Without a promise where there is none: each request would wait for it.
+      return result instanceof Promise
+        ? result.then((later) => this.admit(request, context, later))
+        : this.admit(request, context, result);
+    } catch (failure) {
+      const error = failure as Error;
+      return Promise.reject(error);
+    }
+  }
+
+  private admit(request: PlatformRequest & { user?: unknown }, context: ExecutionContext, result: AuthResult): true {
+    const user = this.decide(request, result);
     request.user = user;
     setPrincipal(request, user);
     this.limits.countRequest(user, context.switchToHttp().getResponse<PlatformResponse>());
-    // A context that the application makes may have no class.
-    const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
-    const required = (of(context.getHandler()) ?? of(context.getClass()) ?? []) as readonly string[];
+    const required = this.scopesOf(context);
     const lacking = required.filter((scope) => !user.scopes.includes(scope));
     if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
     return true;
   }
 
+  /** What `RequireScopes` has said of the handler, or else of its controller. */
+  private scopesOf(context: ExecutionContext): readonly string[] {
+    const handler = context.getHandler() as object | undefined;
+    const controller = context.getClass() as object | undefined;
+    // Most often the same as before, and metadata is slow to read.
+    if (this.last.handler !== handler || this.last.controller !== controller) {
+      // A context that the application makes may have no class.
+      const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+      this.last = { handler, controller, scopes: (of(handler) ?? of(controller) ?? []) as readonly string[] };
+    }
+    return this.last.scopes;
+  }
+
   private decide(request: PlatformRequest, { error, principal }: AuthResult): Principal {
     try {
       if (!error && !principal) this.limits.countWrongToken(request);
-      return this.handleRequest(error, principal);
+      return this.handleRequest(error as Error | null, principal ?? false);
     } catch (failure) {
       const reason = wrongTokenReason(failure, request);
       if (reason !== undefined) this.limits.wrongTokensBy[reason] += 1;
@@ -164,53 +228,13 @@ function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongToke
   return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;
 }
 
-function bearerToken(request: IncomingMessage): string {
+/** The `Authorization` header with one space, as passport-http-bearer has it. */
+function bearerCredential(request: IncomingMessage): string {
   const values = headerValues(request, 'authorization');
   const [value] = values;
   if (value === undefined) throw new MissingCredentialError();
   if (values.length > 1) throw new MalformedAuthorizationError('The Authorization header is repeated');
-  const token = BEARER.exec(value)?.groups?.token;
-  if (token !== undefined) return token;
+  if (BEARER.test(value)) return value.lastIndexOf(' ') === BEARER_LENGTH ? value : value.replace(/ +/, ' ');
   if (OTHER_SCHEME.test(value)) throw new MissingCredentialError();
   throw new MalformedAuthorizationError('The Authorization header holds no well-formed bearer token');
 }
-
-/** The principal of a credential, false where it is not valid, or the error for which the verifier cannot decide. */
-interface AuthResult {
-  error: Error | null;
-  principal: Principal | false;
-}
-
-/** Has a strategy decide on one request, as `passport.authenticate()` would. */
-function authenticate(request: PlatformRequest, strategy: HeaderStrategy): Promise<AuthResult> {
-  return new Promise((resolve) => {
-    const attempt: unknown = new BearerAttempt(strategy, resolve);
-    // Its own method, as that of a strategy in a Proxy may not take another `this`.
-    (attempt as StrategyCreated<HeaderStrategy>).authenticate(request);
-  });
-}
-
-/** The strategy for one request, with the methods that passport adds for its result. */
-class BearerAttempt {
-  constructor(
-    strategy: HeaderStrategy,
-    private readonly resolve: (result: AuthResult) => void,
-  ) {
-    Object.assign(this, strategy);
-  }
-
-  success(principal: Principal): void {
-    this.resolve({ error: null, principal });
-  }
-
-  fail(): void {
-    this.resolve({ error: null, principal: false });
-  }
-
-  error(error: Error): void {
-    this.resolve({ error, principal: false });
-  }
-}
-
-/** Once, and not with `Object.create()` for each: V8 does not know the shape of those. */
-Object.setPrototypeOf(BearerAttempt.prototype, HeaderStrategy.prototype);

@@ -4,15 +4,9 @@ import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import { UnknownPathError } from './http.errors.js';
-import {
-  nodeRequest,
-  nodeResponse,
-  type PlatformRequest,
-  type PlatformResponse,
-  PRINCIPAL,
-  requestIdOf,
-  sendError,
-} from './platform.js';
+import { sendError } from './answer.js';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
+import { requestIdOf } from './request-notes.js';
 import { discardBody } from './server/connection-close.js';
 
 /** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */

@@ -71,15 +71,35 @@ const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
  *
  * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
  */
-export async function readBytes<Result>(
+export function readBytes<Result>(
   request: IncomingMessage,
   response: ServerResponse,
   { coding, limit, parse }: { coding: ContentCoding; limit: number; parse: (bytes: Buffer) => Result },
-): Promise<Result> {
+): Result | Promise<Result> {
   const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
   const memory = new BodyMemory(request, response);
+  // Most bodies arrive with their headers.
+  if (coding === 'identity' && request.complete && !request.destroyed) {
+    const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
+    if (bytes.length > limit) throw new BodyTooLargeError(limit);
+    memory.hold(bytes.length);
+    return parse(bytes);
+  }
+  return receiveBytes(request, memory, { coding, limit, wireLimit, parse });
+}
+
+async function receiveBytes<Result>(
+  request: IncomingMessage,
+  memory: BodyMemory,
+  {
+    coding,
+    limit,
+    wireLimit,
+    parse,
+  }: { coding: ContentCoding; limit: number; wireLimit: number; parse: (bytes: Buffer) => Result },
+): Promise<Result> {
   const received = new ReceivedBytes(memory, wireLimit, limit);
   try {
     await collect(request, received);

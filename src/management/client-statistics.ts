@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Server, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
-import { notesOf, type RequestObserver } from '../http/platform.js';
+import { notesOf, type RequestObserver } from '../http/request-notes.js';
 import { Histogram } from '../util/histogram.js';
 
 /** What the clients of the public listener asked for and got, since the process started. */

@@ -24,18 +24,12 @@ import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody, readsOwnBody } from '../http/body-parser-exemption.js';
 import { MethodNotAllowedError } from '../http/http.errors.js';
-import {
-  nodeRequest,
-  notesOf,
-  nodeResponse,
-  type PlatformRequest,
-  type PlatformResponse,
-  sendJson,
-} from '../http/platform.js';
+import { sendJson } from '../http/answer.js';
+import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import { notesOf } from '../http/request-notes.js';
 import { readJsonObject } from '../http/read-body.js';
-import { withSpan } from '../tracing/request-span.js';
 import { idempotencyKey } from './idempotency-key.js';
-import { parseNewPlant, PLANT_FIELDS } from './new-plant.js';
+import { type NewPlant, parseNewPlant, type Plant, PLANT_FIELDS } from './new-plant.js';
 import { describeCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
@@ -73,11 +67,12 @@ export abstract class PlantsController {
     const key = idempotencyKey(request);
     const newPlant = parseNewPlant(body);
     notesOf(response).plantId = newPlant.id;
-    const creator = this.settings.createdBy(request);
-    const plant = await withSpan(notesOf(response).span, () =>
-      this.plants.create(newPlant, { idempotencyKey: key, creator }),
-    );
-    sendJson(response, HttpStatus.OK, plant);
+    sendJson(response, HttpStatus.OK, await this.createFor(request, newPlant, key));
+  }
+
+  /** A method of its own: what observes creates can be put around it. */
+  createFor(request: PlatformRequest, plant: NewPlant, idempotencyKey: string | undefined): Promise<Plant> {
+    return this.plants.create(plant, { idempotencyKey, creator: this.settings.createdBy(request) });
   }
 }
 

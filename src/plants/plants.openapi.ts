@@ -5,7 +5,7 @@ import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
-import { REQUEST_ID_HEADER } from '../http/platform.js';
+import { REQUEST_ID_HEADER } from '../http/request-notes.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 import {
   IdempotencyKeyReusedError,

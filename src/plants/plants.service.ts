@@ -97,7 +97,7 @@ export class PlantsService implements OnModuleInit {
     } else if (await this.repository.create(record)) {
       this.statistics.countCreated(creator);
       // A logger of the host may throw too.
-      this.report({ id: plant.id, createdBy: creator?.name }).catch(() => undefined);
+      if (this.settings.onCreated) this.report({ id: plant.id, createdBy: creator?.name }).catch(() => undefined);
     }
     return plantOf(plant);
   }

@@ -1,5 +1,8 @@
 import type { LoggerService, OnApplicationShutdown } from '@nestjs/common';
 import {
+  type Context,
+  context,
+  type ContextManager,
   diag,
   DiagLogLevel,
   propagation,
@@ -14,7 +17,7 @@ import * as resources from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isServiceFailure } from '../errors/error-catalogue.js';
-import { notesOf, type RequestObserver } from '../http/platform.js';
+import { notesOf, type RequestObserver } from '../http/request-notes.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
@@ -29,8 +32,8 @@ const CONTEXT = 'Tracing';
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
 
-const SPAN = Symbol('recorded span');
-type Recorded = ServerResponse & { [SPAN]?: Span };
+const SPAN = Symbol('span');
+type Traced = IncomingMessage & { [SPAN]?: Span };
 
 /** What sends spans until the application stops. */
 export type TracingSdk = OnApplicationShutdown & { readonly requests: RequestSpans };
@@ -65,8 +68,7 @@ export function startSdk(endpoint: string, route: string, shutdownTimeout: numbe
     ...(process.env.OTEL_SPAN_LINK_COUNT_LIMIT === undefined && { spanLimits: { linkCountLimit: Infinity } }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  // AsyncLocalStorage would make every promise of every request dearer.
-  provider.register({ contextManager: null });
+  provider.register({ contextManager: new SynchronousContext() });
   reportEvery = REPORT_EVERY_MS;
 
   const timeUp = (): Error => new Error(`${endpoint} did not take them in time`);
@@ -86,6 +88,42 @@ function reasonIn(failure: string): string {
   return Number(code) > 0 ? `it answered with status ${code}` : (message ?? code);
 }
 
+/** The context of code that runs at once. One that is known behind an await takes AsyncLocalStorage, which makes all promises slower. */
+class SynchronousContext implements ContextManager {
+  private current = ROOT_CONTEXT;
+
+  active(): Context {
+    return this.current;
+  }
+
+  with<Args extends unknown[], Result>(
+    context: Context,
+    run: (...args: Args) => Result,
+    self?: ThisParameterType<typeof run>,
+    ...args: Args
+  ): Result {
+    const before = this.current;
+    this.current = context;
+    try {
+      return run.apply(self, args);
+    } finally {
+      this.current = before;
+    }
+  }
+
+  bind<Target>(_context: Context, target: Target): Target {
+    return target;
+  }
+
+  enable(): this {
+    return this;
+  }
+
+  disable(): this {
+    return this;
+  }
+}
+
 /** One span for each request, in the trace that its `traceparent` names. */
 export class RequestSpans implements RequestObserver {
   private readonly tracer = trace.getTracer('plant-store');
@@ -93,17 +131,16 @@ export class RequestSpans implements RequestObserver {
   /** @param route the one path that names a span: clients may ask for any other */
   constructor(private readonly route: string) {}
 
-  begin(request: IncomingMessage, response: ServerResponse): void {
+  begin(request: IncomingMessage): void {
     const { headers, httpVersion, method = '', url = '' } = request;
     const parent = headers.traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);
     const known = METHODS.has(method) ? method : undefined;
     const isRoute = url === this.route || url.startsWith(`${this.route}?`);
     const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
     const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
-    notesOf(response).span = span.spanContext();
+    (request as Traced)[SPAN] = span;
     // Most are not, where a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
-    (response as Recorded)[SPAN] = span;
     // Express' own, which go by the trusted proxies.
     const { ip, protocol } = request as { ip?: string; protocol?: string };
     const { address, port } = HOST.exec(headers.host ?? '')?.groups ?? {};
@@ -121,9 +158,18 @@ export class RequestSpans implements RequestObserver {
     });
   }
 
+  /** Runs what creates the plant of a request; its span is the active one until the first await. */
+  runWithin<Result>(request: IncomingMessage, run: () => Result): Result {
+    const span = (request as Traced)[SPAN];
+    return span === undefined ? run() : context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+  }
+
+  /** The id of the trace that an answer belongs to. */
+  readonly traceIdOf = ({ req }: ServerResponse): string | undefined => (req as Traced)[SPAN]?.spanContext().traceId;
+
   answered(response: ServerResponse): void {
-    const span = (response as Recorded)[SPAN];
-    if (span === undefined) return;
+    const span = (response.req as Traced)[SPAN];
+    if (!span?.isRecording()) return;
     const { error, plantId } = notesOf(response);
     span.setAttribute('http.response.status_code', response.statusCode);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));

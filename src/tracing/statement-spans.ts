@@ -1,7 +1,5 @@
-import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, ROOT_CONTEXT, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { sqlStateOf } from '../database/database.errors.js';
-import type { SpanReference } from '../http/platform.js';
-import { requestSpan } from './request-span.js';
 
 const SAMPLED = 1;
 
@@ -16,7 +14,7 @@ interface Statements<Plant> {
 
 /** Gives each statement on the table of plants a span, with links to the spans that its creates belong to. */
 export function traceStatements<Plant extends object>(writer: Writer<Plant>, statements: Statements<Plant>): void {
-  const spans = new WeakMap<Plant, SpanReference>();
+  const spans = new WeakMap<Plant, SpanContext>();
   const { create } = writer;
   writer.create = (plant) => {
     const span = activeSpan();
@@ -24,7 +22,7 @@ export function traceStatements<Plant extends object>(writer: Writer<Plant>, sta
     return create.call(writer, plant);
   };
   const { runInsert, runSelect } = statements;
-  const linksOf = (plants: readonly Plant[]): SpanReference[] => [
+  const linksOf = (plants: readonly Plant[]): SpanContext[] => [
     ...new Set(plants.flatMap((plant) => spans.get(plant) ?? [])),
   ];
   statements.runInsert = (plants, ...rest) =>
@@ -33,9 +31,9 @@ export function traceStatements<Plant extends object>(writer: Writer<Plant>, sta
     traceStatement('SELECT', plants.length, linksOf(plants), () => runSelect.call(statements, plants, ...rest));
 }
 
-/** The span that a create belongs to, if it is sampled: of our own request, or the one that is active in the host. */
-function activeSpan(): SpanReference | undefined {
-  const span = requestSpan() ?? trace.getSpanContext(context.active());
+/** The span that a create belongs to, if it is sampled: the active one. */
+function activeSpan(): SpanContext | undefined {
+  const span = trace.getSpanContext(context.active());
   return span !== undefined && (span.traceFlags & SAMPLED) !== 0 ? span : undefined;
 }
 
@@ -43,7 +41,7 @@ function activeSpan(): SpanReference | undefined {
 async function traceStatement<T>(
   operation: 'INSERT' | 'SELECT',
   plants: number,
-  spans: readonly SpanReference[],
+  spans: readonly SpanContext[],
   run: () => Promise<T>,
 ): Promise<T> {
   if (spans.length === 0) return run();

@@ -8,7 +8,7 @@ import {
   MalformedRequestError,
   RequestTimeoutError,
 } from '../http.errors.js';
-import { sendError } from '../platform.js';
+import { sendError } from '../answer.js';
 import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
 import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { notesOf, type RequestObserver } from '../platform.js';
+import { notesOf, type RequestObserver } from '../request-notes.js';
 import { PlantStoreAdapter } from './express-adapter.js';
 
 @Controller()

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { REQUEST_ID_HEADER, requestIdOf, type RequestObserver } from '../platform.js';
+import { REQUEST_ID_HEADER, requestIdOf, type RequestObserver } from '../request-notes.js';
 import { AcceptFirst } from './accept-first.js';
 import { type CloseTimes, GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
@@ -26,35 +26,82 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const acceptFirst = new AcceptFirst((request, response) => {
-      this.notify((observer) => observer.begin?.(request, response));
-      app(request, response);
-    });
-    const classes = expressClasses(app, (response, durationMs) => {
-      this.notify((observer) => observer.answered?.(response, durationMs));
-    });
-    const server = createHttpServer(acceptFirst.handle, this.serverOptions, classes);
+    // The base class has put one in front, for hooks that nothing here sets.
+    const ownLayers = app.router.stack.length;
+    let routes: ReadonlyMap<string, RouteHandler> | undefined;
+    const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
+      routes ??= directRoutes(app.router.stack.slice(ownLayers) as unknown as Layer[]);
+      const handle = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
+      if (handle === undefined) app(request, response);
+      else
+        handle(request, response, () => {
+          app(request, response);
+        }).catch((error: unknown) => {
+          this.ownLogger.error('The answer to a failure failed', error instanceof Error ? error.stack : error);
+          response.destroy();
+        });
+    };
+    const begin = this.callAll(this.observers.flatMap((observer) => observer.begin?.bind(observer) ?? []));
+    const acceptFirst = new AcceptFirst(
+      begin === undefined
+        ? dispatch
+        : (request, response) => {
+            begin(request, response);
+            dispatch(request, response);
+          },
+    );
+    const answered = this.callAll(this.observers.flatMap((observer) => observer.answered?.bind(observer) ?? []));
+    const server = createHttpServer(acceptFirst.handle, this.serverOptions, expressClasses(app, answered));
     server.maxConnections = this.maxConnections;
     acceptFirst.watch(server);
     this.gracefulClose = new GracefulClose(server, acceptFirst, this.serverOptions);
     this.httpServer = server;
   }
 
-  /** What observes a request must not harm it. */
-  private notify(call: (observer: RequestObserver) => void): void {
-    for (const observer of this.observers) {
-      try {
-        call(observer);
-      } catch (error) {
-        this.ownLogger.error('An observer of requests failed', error instanceof Error ? error.stack : error);
+  /** One function for all of these, if there are any. What observes a request must not harm it. */
+  private callAll<Args extends unknown[]>(calls: ((...args: Args) => void)[]): ((...args: Args) => void) | undefined {
+    if (calls.length === 0) return undefined;
+    return (...args) => {
+      for (const call of calls) {
+        try {
+          call(...args);
+        } catch (error) {
+          this.ownLogger.error('An observer of requests failed', error instanceof Error ? error.stack : error);
+        }
       }
-    }
+    };
   }
 
   override async close(): Promise<void> {
     this.beforeClose();
     await this.gracefulClose?.close();
   }
+}
+
+/** Nest's own handler of a route, with its guards and filters. */
+type RouteHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<unknown>;
+
+/** A layer of Express' router, as far as it is used here. */
+interface Layer {
+  readonly route?: {
+    readonly path: string;
+    readonly methods: Readonly<Record<string, boolean>>;
+    readonly stack: readonly { readonly handle: RouteHandler }[];
+  };
+  match(path: string): unknown;
+}
+
+/** The handlers of POST by their path, as far as Express would call nothing else before them for exactly this path. */
+function directRoutes(layers: readonly Layer[]): ReadonlyMap<string, RouteHandler> {
+  const ofPost = layers.filter(({ route }) => route === undefined || (route.methods.post ?? route.methods._all));
+  const routes = new Map<string, RouteHandler>();
+  for (const layer of ofPost) {
+    const { path = '', stack = [] } = layer.route ?? {};
+    const [only, ...others] = stack;
+    if (only === undefined || others.length > 0) continue;
+    if (ofPost.find((first) => first.match(path)) === layer) routes.set(path, only.handle);
+  }
+  return routes;
 }
 
 const ARRIVED_AT = Symbol('arrived at');

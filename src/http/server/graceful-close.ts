@@ -38,11 +38,6 @@ export class GracefulClose {
       this.connections.add(socket);
       socket.once('close', () => this.connections.delete(socket));
     });
-    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      server.prependListener(event, (_request: IncomingMessage, response: ServerResponse) => {
-        if (this.closing) endWith(response);
-      });
-    }
   }
 
   async close(): Promise<void> {
@@ -84,6 +79,11 @@ export class GracefulClose {
   private endConnections(): void {
     if (this.closing) return;
     this.closing = true;
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      this.server.prependListener(event, (_request: IncomingMessage, response: ServerResponse) => {
+        endWith(response);
+      });
+    }
     for (const socket of this.connections) endWith(lastResponse(socket));
   }
 

@@ -6,12 +6,14 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { MalformedRequestError } from '../http.errors.js';
-import { headerValues, sendError } from '../platform.js';
+import { sendError } from '../answer.js';
+import { headerValues } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
 import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
-import { inTurn, watchConnections } from './pipelining.js';
+import { inTurn, lastResponse, watchConnections } from './pipelining.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
@@ -42,17 +44,18 @@ export function createHttpServer(
   // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
   server.maxHeadersCount = 0;
   watchConnections(server);
+  // Node.js sets one for each request, and KEEP_ALIVE_MS between two of them.
+  server.timeout = requestTimeout;
+  server.on('timeout', (socket: Socket) => {
+    // A client that stops reading its answers would hold them and its connection for ever. Else the answer is still being made.
+    if (socket.writableLength > 0 || lastResponse(socket)?.writableFinished) socket.destroy();
+  });
   const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
     // What follows on the connection may be a part of this request, and not the next one that it looks like.
     lingerOnClose(request.socket);
     sendError(response, new MalformedRequestError(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
-    // Drops a client that stops reading its answers, which would else hold them and its connection for ever.
-    response.setTimeout(requestTimeout, () => {
-      // Else the answer is still being made.
-      if (request.socket.writableLength > 0) request.socket.destroy();
-    });
     const fault = faultOf(request);
     if (fault !== undefined) {
       refuse(request, response, fault);
