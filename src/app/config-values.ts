@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { compile } from 'proxy-addr';
 import { findNearest } from '../util/did-you-mean.js';
 import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
-import { quote } from '../util/text.js';
+import { failureOf, quote } from '../util/text.js';
 
 /** What the table says of a variable, in addition to its property, its default and its rules. */
 interface Row {
@@ -144,10 +144,7 @@ export function findNearMisses(known: readonly VariableName[], variables: NodeJS
 
 /** The texts that commas separate, without white space around them. */
 function splitList(list: string): string[] {
-  return list
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
+  return list.split(/\s*,\s*/).filter((text) => text !== '');
 }
 
 export function isHostName(text: unknown): boolean {
@@ -180,10 +177,7 @@ function originFault(origin: string): string | undefined {
 /** Origins of web pages, separated by commas. */
 export const CorsOrigins = applyDecorators(
   Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
-  Rule((origins) => {
-    const faults = (origins as string[]).map(originFault).filter((fault) => fault !== undefined);
-    return faults.length > 0 ? faults.join('; ') : undefined;
-  }),
+  Rule((origins) => (origins as string[]).flatMap((origin) => originFault(origin) ?? []).join('; ') || undefined),
 );
 
 /** More than anybody has in a row. Each one too many would let clients choose their address. */
@@ -206,13 +200,8 @@ function isNetwork(text: string): boolean {
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
   if (!isIP(address)) return false;
   const isMapped = address.toLowerCase().startsWith('::ffff:');
-  if (length !== undefined && Number(length) < (isMapped ? 96 + 8 : isIP(address, 4) ? 8 : 7)) return false;
-  try {
-    compile(text);
-    return true;
-  } catch {
-    return false;
-  }
+  if (Number(length) < (isMapped ? 96 + 8 : isIP(address, 4) ? 8 : 7)) return false;
+  return failureOf(() => compile(text)) === undefined;
 }
 
 /** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */

@@ -31,18 +31,20 @@ import {
 const PLANTS = new PlantsSettings();
 const AUTH = new AuthSettings();
 
-const isSetWithout = (property: string): string =>
-  `is set without ${variableOf(property)}: should be left out, or that set`;
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 function hostsOverlap({ host, managementHost }: Environment): boolean {
   return host === managementHost || [host, managementHost].some((name) => EVERY_ADDRESS.includes(name));
 }
 
+const isUnset = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.length === 0);
+
 /** What means nothing without another variable. */
 function OnlyWith(property: 'jwtIssuer' | 'migrationDatabaseUrl'): PropertyDecorator {
   return Rule<Environment>((value, environment) =>
-    value !== undefined && environment[property] === undefined ? isSetWithout(property) : undefined,
+    !isUnset(value) && environment[property] === undefined
+      ? `is set without ${variableOf(property)}: should be left out, or that set`
+      : undefined,
   );
 }
 
@@ -104,11 +106,12 @@ export class Environment {
   @HttpUrl()
   jwtIssuer?: string;
   @Variable('Accepted "aud" of a JWT; several are separated by commas. Required with JWT_ISSUER.')
-  @Rule<Environment>((audiences, { jwtIssuer }) => {
-    const isMissing = (audiences as string[]).length === 0;
-    if (jwtIssuer === undefined) return isMissing ? undefined : isSetWithout('jwtIssuer');
-    return isMissing ? 'is missing, should be what the issuer puts into the "aud" of JWTs for this service' : undefined;
-  })
+  @OnlyWith('jwtIssuer')
+  @Rule<Environment>((audiences, { jwtIssuer }) =>
+    jwtIssuer !== undefined && isUnset(audiences)
+      ? 'is missing, should be what the issuer puts into the "aud" of JWTs for this service'
+      : undefined,
+  )
   jwtAudience: string[] = [];
   @Variable("URL of the issuer's keys; by default the one that its discovery document names.")
   @OnlyWith('jwtIssuer')
@@ -234,10 +237,8 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment = new Environment();
   const described = describeVariables(Environment);
   const sources = described.map((variable) => ({ ...variable, found: findVariable(variable, variables) }));
-  for (const { property, found } of sources) {
-    if (found.text === undefined) continue;
-    Object.assign(environment, { [property]: readVariable(environment, property, found.text) });
-  }
+  for (const { property, found } of sources)
+    if (found.text !== undefined) Reflect.set(environment, property, readVariable(environment, property, found.text));
   // The embedded database is for one developer.
   const isHostGiven = sources.some(({ name, found }) => name === 'HOST' && found.text !== undefined);
   if (!isHostGiven && environment.databaseUrl === undefined && !environment.production) environment.host = '127.0.0.1';

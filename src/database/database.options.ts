@@ -11,7 +11,7 @@ import {
   Should,
   WholeNumber,
 } from '../util/options.js';
-import { reasonOf } from '../util/text.js';
+import { failureOf } from '../util/text.js';
 import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
@@ -20,15 +20,16 @@ export const PoolSize = WholeNumber(1, 1000);
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
+/** The values of synchronous_commit with which a commit is answered only when it is on disk. */
+export const DURABLE_COMMITS = ['on', 'remote_apply'];
 
 /** The URL of a PostgreSQL database, which must go with the password of this option. Messages repeat neither. */
 export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {
   return Rule<object>((url, options, found) => {
     if (url === undefined && !required) return undefined;
     const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
-    if (url === undefined || url === '') {
+    if (url === undefined || url === '')
       return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
-    }
     if (typeof url !== 'string') return `${found}, ${should}`;
     const password: unknown = Reflect.get(options, passwordName);
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
@@ -50,15 +51,6 @@ export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): str
   return namesSchema(url) && schema !== parseDatabaseUrl(url).schema
     ? 'is not the schema that the URL names, should be given in one place only'
     : undefined;
-}
-
-function failureOf(check: () => unknown): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    return reasonOf(error);
-  }
 }
 
 /** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
