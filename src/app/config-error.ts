@@ -31,19 +31,13 @@ export async function findListenError(prefix: Prefix, host: string, port: number
 
 /** Translates what a server's `listen` failed with into a fault of HOST or PORT, whose names may have a prefix. */
 export function listenError(cause: unknown, prefix: Prefix, host: string, port: number): Error {
-  const { code } = cause as NodeJS.ErrnoException;
-  const fault = (text: string): Error => new ConfigurationError([`${prefix}${text}`], { cause });
-  switch (code) {
-    case 'EADDRINUSE':
-      return fault(`PORT: ${port} on ${quote(host)} is taken by another program, should be a free port`);
-    case 'EACCES':
-      return fault(`PORT: ${port} on ${quote(host)} is not allowed to this user, should be 1024 or more`);
-    case 'EADDRNOTAVAIL':
-    case 'EAFNOSUPPORT':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return fault(`HOST: ${quote(host)} is no address of this machine (${code}), should be one of its own`);
-    default:
-      return cause as Error;
-  }
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  const fault = {
+    EADDRINUSE: `PORT: ${port} on ${quote(host)} is taken by another program, should be a free port`,
+    EACCES: `PORT: ${port} on ${quote(host)} is not allowed to this user, should be 1024 or more`,
+  }[code];
+  if (fault !== undefined) return new ConfigurationError([`${prefix}${fault}`], { cause });
+  if (!['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) return cause as Error;
+  const unknown = `HOST: ${quote(host)} is no address of this machine (${code}), should be one of its own`;
+  return new ConfigurationError([`${prefix}${unknown}`], { cause });
 }

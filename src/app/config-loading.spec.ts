@@ -78,13 +78,6 @@ describe(loadEnvironment.name, () => {
     ]);
   });
 
-  it.each(['1', '4', 'auto'])('should refuse WORKERS=%s, with what to do instead', (WORKERS) => {
-    expect(faultsOf({ WORKERS })).toEqual([
-      'WORKERS: is not offered any more; run one process per container or unit behind a load balancer, and remove the variable',
-    ]);
-    expect(faultsOf({ WORKERS: ' ' })).toEqual([]);
-  });
-
   it('should refuse two passwords of one database, and show neither', () => {
     const variables = { DATABASE_URL: 'postgresql://user:hunter2@host/plants', DATABASE_PASSWORD: 'swordfish' };
 

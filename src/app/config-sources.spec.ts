@@ -88,7 +88,6 @@ describe('The sources of the configuration', () => {
       HOST: '::1',
       ACCESS_TOKENS: 'hunter2',
       DATABASE_URL_FILE: '/no/such',
-      WORKERS: '4',
     };
     const { settings, host } = readEnvironment(variables);
     expect(host).toBe('::1');
@@ -106,7 +105,6 @@ describe('The sources of the configuration', () => {
         source: 'environment',
         fault: expect.stringMatching(/^ACCESS_TOKENS: /),
       },
-      { name: 'WORKERS', value: '4', source: 'environment', fault: expect.stringMatching(/^WORKERS: is not offered/) },
     ]);
   });
 });

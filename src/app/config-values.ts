@@ -1,60 +1,59 @@
 import { applyDecorators } from '@nestjs/common';
-import { isFQDN } from 'class-validator';
+import { isFQDN, isIP } from 'class-validator';
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { compile } from 'proxy-addr';
 import { findNearest } from '../util/did-you-mean.js';
-import { Choice, Rule, Should, Shown } from '../util/options.js';
-import { quote } from '../util/text.js';
+import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
+import { failureOf, quote } from '../util/text.js';
+
+/** What the table says of a variable, in addition to its property, its default and its rules. */
+interface Row {
+  /** One line of explanation. */
+  about: string;
+  /** A secret also reads from the file that `<name>_FILE` names, and its value is never shown. */
+  secret: boolean;
+  written?: string;
+}
 
 /** What is known of an environment variable; documentation and example files are checked against it. */
-interface VariableDescription {
-  /** Name of the environment variable. */
+interface VariableDescription extends Row {
+  /** Name of the environment variable: DATABASE_URL for databaseUrl. */
   name: string;
   /** Property of the environment class that holds its value. */
   property: string;
-  /** One line of explanation. */
-  about: string;
   /** The value that setting it to its default would take, empty if it has none. */
   default: string;
-  /** A secret also reads from the file that `<name>_FILE` names, and its value is never shown. */
-  secret: boolean;
 }
 
-const VARIABLES = Symbol('VARIABLES');
+type VariableName = Pick<VariableDescription, 'name' | 'secret'>;
+
+const VARIABLE = Symbol('VARIABLE');
 const READ = Symbol('READ');
 
-type Declared = Omit<VariableDescription, 'default'> & { default?: string };
-
-interface VariableOptions {
-  secret?: boolean;
-  /** How the default is written, where that is not the initialiser as text. */
-  default?: string;
+/** Reads a property from the environment variable of its name. The initialiser is the default. @param written the default as text */
+export function Variable(about: string, written?: string): PropertyDecorator {
+  return applyDecorators(Reflect.metadata(VARIABLE, { about, secret: false, written }), Shown);
 }
 
-/** Ties a property to the environment variable that it is read from. The initialiser is the default. */
-export function Variable(name: string, about: string, options: VariableOptions = {}): PropertyDecorator {
-  return (target, property) => {
-    const variable: Declared = { secret: false, ...options, name, property: String(property), about };
-    Reflect.defineMetadata(VARIABLES, [...declaredBy(target), variable], target);
-    if (!variable.secret) Shown()(target, property);
-  };
+export function Secret(about: string): PropertyDecorator {
+  return Reflect.metadata(VARIABLE, { about, secret: true });
 }
 
-function declaredBy(target: object): Declared[] {
-  return (Reflect.getMetadata(VARIABLES, target) as Declared[] | undefined) ?? [];
+/** The variable of a property. */
+export function variableOf(property: string): string {
+  return property.replace(/[A-Z]/g, '_$&').toUpperCase();
 }
 
 /** The variables of an environment class, in the order of their declaration. */
-export function describeVariables(environment: new () => object): VariableDescription[] {
-  const initial = new Map(Object.entries(new environment()));
-  return declaredBy(environment.prototype as object).map((variable) => ({
-    ...variable,
-    default: variable.default ?? String(initial.get(variable.property) ?? ''),
-  }));
+export function describeVariables(Environment: new () => object): VariableDescription[] {
+  const environment = new Environment();
+  return Object.entries(environment).map(([property, initial]) => {
+    const row = Reflect.getMetadata(VARIABLE, environment, property) as Row;
+    return { ...row, name: variableOf(property), property, default: row.written ?? String(initial ?? '') };
+  });
 }
 
-/** How the text of a variable becomes a value, where the initialiser does not say it: a number, a list, on or off, or a text. */
+/** How the text of a variable becomes a value, where the initialiser does not say it: a number, a list, or a text. */
 function Read(read: (text: string) => unknown): PropertyDecorator {
   return Reflect.metadata(READ, read);
 }
@@ -62,12 +61,27 @@ function Read(read: (text: string) => unknown): PropertyDecorator {
 /** The value that a text means. One that cannot be read stays a text, which is then refused by the rules of the property. */
 export function readVariable(environment: object, property: string, text: string): unknown {
   const read = Reflect.getMetadata(READ, environment, property) as ((text: string) => unknown) | undefined;
-  const initial: unknown = Object.getOwnPropertyDescriptor(environment, property)?.value;
+  const initial: unknown = Reflect.get(environment, property);
   if (read) return read(text);
   // Strict, because Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
   if (typeof initial === 'number') return /^\d{1,15}$/.test(text) ? Number(text) : text;
   return Array.isArray(initial) ? splitList(text) : text;
 }
+
+/** One word of a few, in any case of letters: each spelling with the value that it means. */
+export function Word(meanings: Record<string, unknown>): PropertyDecorator {
+  const values = new Map(Object.entries(meanings));
+  return applyDecorators(
+    Read((text) => values.get(text.toLowerCase()) ?? text),
+    Choice([...values.values()], [...values.keys()]),
+  );
+}
+
+/** A secret that white space around it is no part of. */
+export const Trimmed = Read((text) => text.trim());
+
+/** Texts that commas or white space separate. */
+export const Texts = Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
 
 /** Where the text of a variable was found, and what it is; no text where it is not set. */
 interface VariableSource {
@@ -91,7 +105,7 @@ function readSecretFile(name: string, path: string): VariableSource {
 }
 
 /** Finds the text of a variable. One that is empty counts as not set, as compose files pass what is unset that way. */
-export function findVariable({ name, secret }: VariableDescription, variables: NodeJS.ProcessEnv): VariableSource {
+export function findVariable({ name, secret }: VariableName, variables: NodeJS.ProcessEnv): VariableSource {
   const text = variables[name] ?? '';
   const fileName = `${name}_FILE`;
   const path = secret ? (variables[fileName] ?? '').trim() : '';
@@ -113,7 +127,7 @@ function isMisspelled(given: string, name: string): boolean {
  * Variables that are none of these, and were probably meant to be one: a line for each. Names of a single word, such as PORT, are
  * near to too many of other programs.
  */
-export function findNearMisses(known: readonly VariableDescription[], variables: NodeJS.ProcessEnv): string[] {
+export function findNearMisses(known: readonly VariableName[], variables: NodeJS.ProcessEnv): string[] {
   const names = known.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
   return Object.keys(variables).flatMap((given) => {
     // On Windows a name in other letters is the variable itself.
@@ -130,43 +144,20 @@ export function findNearMisses(known: readonly VariableDescription[], variables:
 
 /** The texts that commas separate, without white space around them. */
 function splitList(list: string): string[] {
-  return list
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
-}
-
-/** One word of a few, in any case of letters: each spelling with the value that it means. */
-export function Word(meanings: Record<string, unknown>): PropertyDecorator {
-  const values = new Map(Object.entries(meanings));
-  return applyDecorators(
-    Read((text) => {
-      const spelling = text.toLowerCase();
-      return values.has(spelling) ? values.get(spelling) : text;
-    }),
-    Choice([...values.values()], [...values.keys()]),
-  );
-}
-
-/** A secret that white space around it is no part of. */
-export function Trimmed(): PropertyDecorator {
-  return Read((text) => text.trim());
-}
-
-/** Texts that commas or white space separate. */
-export function Texts(): PropertyDecorator {
-  return Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
+  return list.split(/\s*,\s*/).filter((text) => text !== '');
 }
 
 export function isHostName(text: unknown): boolean {
   return isFQDN(text, { require_tld: false, allow_underscores: true });
 }
 
+export const PortNumber = WholeNumber(0, 65535);
+
 /** An address or a name to listen on. */
-export function Host(): PropertyDecorator {
-  const holds = (host: unknown): boolean => isIP(host as string) !== 0 || isHostName(host);
-  return Should('an IP address or a host name, without brackets or port', holds);
-}
+export const HostAddress = Should(
+  'an IP address or a host name, without brackets or port',
+  (host) => isIP(host) || isHostName(host),
+);
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
@@ -184,15 +175,10 @@ function originFault(origin: string): string | undefined {
 }
 
 /** Origins of web pages, separated by commas. */
-export function CorsOrigins(): PropertyDecorator {
-  return applyDecorators(
-    Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
-    Rule((origins) => {
-      const faults = (origins as string[]).map(originFault).filter((fault) => fault !== undefined);
-      return faults.length > 0 ? faults.join('; ') : undefined;
-    }),
-  );
-}
+export const CorsOrigins = applyDecorators(
+  Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
+  Rule((origins) => (origins as string[]).flatMap((origin) => originFault(origin) ?? []).join('; ') || undefined),
+);
 
 /** More than anybody has in a row. Each one too many would let clients choose their address. */
 const MAX_PROXIES = 32;
@@ -212,21 +198,14 @@ function proxiesFault(proxies: number | string[]): string | undefined {
 function isNetwork(text: string): boolean {
   const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
-  if (isIP(address) === 0) return false;
+  if (!isIP(address)) return false;
   const isMapped = address.toLowerCase().startsWith('::ffff:');
-  if (length !== undefined && Number(length) < (isMapped ? 96 + 8 : isIP(address) === 4 ? 8 : 7)) return false;
-  try {
-    compile(text);
-    return true;
-  } catch {
-    return false;
-  }
+  if (Number(length) < (isMapped ? 96 + 8 : isIP(address, 4) ? 8 : 7)) return false;
+  return failureOf(() => compile(text)) === undefined;
 }
 
 /** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */
-export function TrustedProxies(): PropertyDecorator {
-  return applyDecorators(
-    Read((text) => (/^\d{1,3}$/.test(text) ? Number(text) : splitList(text))),
-    Rule((proxies) => proxiesFault(proxies as number | string[])),
-  );
-}
+export const TrustedProxies = applyDecorators(
+  Read((text) => (/^\d{1,3}$/.test(text) ? Number(text) : splitList(text))),
+  Rule((proxies) => proxiesFault(proxies as number | string[])),
+);

@@ -1,4 +1,5 @@
-import { DatabaseAddress, DEFAULT_TIMEOUT, SchemaOfUrl } from '../database/database.options.js';
+import { isString } from 'class-validator';
+import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, schemaOfUrlFault } from '../database/database.options.js';
 import {
   checkAsyncOptions,
   checkOptions,
@@ -30,59 +31,48 @@ export class AuthModuleOptionsError extends OptionsError {
 /** What may hold a password, which must not be shown. */
 const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
 
-interface HttpUrlRules {
-  /** Whether the URL may have a query. */
-  query?: boolean;
-  required?: boolean;
-}
-
 /** The URL of something that is fetched over HTTP. */
-export function HttpUrl({ query = false, required = false }: HttpUrlRules = {}): PropertyDecorator {
+export function HttpUrl({ query = false, required = false } = {}): PropertyDecorator {
   const should = `should be a URL such as https://id.example.com, without user${query ? '' : ', query'} or fragment`;
   return Rule((value, _options, found) => {
     if ((value === undefined && !required) || isHttpUrl(value, { query })) return undefined;
-    return `${typeof value === 'string' && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
+    return `${isString(value) && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
   });
 }
 
-function Audience(): PropertyDecorator {
-  return Rule((value, _options, found) => {
-    const audiences = Array.isArray(value) ? (value as unknown[]) : [value];
-    if (audiences.length > 0 && audiences.every((one) => typeof one === 'string' && one !== '')) return undefined;
-    const isEmpty = value === '' || audiences.length === 0;
-    const mixed = Array.isArray(value) ? 'has something that is no text, or an empty one' : found;
-    return `${isEmpty ? 'is empty' : mixed}, should be what the "aud" of JWTs for this service has, a string or an array of them`;
-  });
+function audienceFault(value: unknown, _options: unknown, found: string): string | undefined {
+  const audiences = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (audiences.length > 0 && audiences.every((one) => isString(one) && one !== '')) return undefined;
+  const isEmpty = value === '' || audiences.length === 0;
+  const mixed = Array.isArray(value) ? 'has something that is no text, or an empty one' : found;
+  return `${isEmpty ? 'is empty' : mixed}, should be what the "aud" of JWTs for this service has, a string or an array of them`;
 }
 
-export const MAX_RATE_LIMIT = 1_000_000_000;
+/** Requests or tokens per minute. */
+export const RateLimit = WholeNumber(0, 1_000_000_000);
 
-/** Tokens, of which messages give the position only. There have to be some where nothing else says which tokens are valid. */
-function AccessTokens(): PropertyDecorator {
-  return Rule<AuthSettings>((tokens, options, found) => {
-    if (tokens === undefined) {
-      return sourcesOf(options).length > 0 || options.verifier !== undefined
-        ? undefined
-        : 'is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier';
-    }
-    if (!Array.isArray(tokens)) return `${found}, should be an array of strings`;
-    if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
-    const other = tokens.findIndex((token) => typeof token !== 'string');
-    return other < 0
-      ? accessTokensFault(tokens as string[])
-      : `token ${other + 1} ${describeFound(tokens[other])}, should be a string`;
-  });
-}
-
-function OnlyVerifier(): PropertyDecorator {
-  return Rule<AuthSettings>((verifier, options, found) => {
-    if (verifier === undefined) return undefined;
-    const sources = sourcesOf(options);
-    if (sources.length > 0) return `is given in addition to ${sources.join(' and ')}, should be left out, or those`;
-    return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
+/** Of tokens messages give the position only. There have to be some where nothing else says which tokens are valid. */
+function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {
+  if (tokens === undefined) {
+    return sourcesOf(options).length > 0 || options.verifier !== undefined
       ? undefined
-      : `${found}, should be an object with a method verify: extend TokenVerifier`;
-  });
+      : 'is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier';
+  }
+  if (!Array.isArray(tokens)) return `${found}, should be an array of strings`;
+  if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
+  const other = tokens.findIndex((token) => !isString(token));
+  return other < 0
+    ? accessTokensFault(tokens as string[])
+    : `token ${other + 1} ${describeFound(tokens[other])}, should be a string`;
+}
+
+function verifierFault(verifier: unknown, options: AuthSettings, found: string): string | undefined {
+  if (verifier === undefined) return undefined;
+  const sources = sourcesOf(options);
+  if (sources.length > 0) return `is given in addition to ${sources.join(' and ')}, should be left out, or those`;
+  return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
+    ? undefined
+    : `${found}, should be an object with a method verify: extend TokenVerifier`;
 }
 
 function sourcesOf(options: AuthSettings): string[] {
@@ -91,14 +81,14 @@ function sourcesOf(options: AuthSettings): string[] {
 
 class IssuedTokens extends DatabaseAddress {
   /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
-  @SchemaOfUrl()
+  @Rule(schemaOfUrlFault)
   schema?: string | undefined;
   /**
    * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has one second,
    * whatever is given, so that revocations take effect in time.
    */
   @Milliseconds()
-  timeout = DEFAULT_TIMEOUT;
+  timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
 /** Where issued tokens are: the database that `plant-store token` works on, which has the store's tables. */
@@ -109,7 +99,7 @@ class Jwt {
   @HttpUrl({ required: true })
   issuer!: string;
   /** The `aud` of the JWTs, or several, of which a JWT has to have one. */
-  @Audience()
+  @Rule(audienceFault)
   audience!: string | readonly string[];
   /** URL of the issuer's keys; what its OpenID Connect discovery document names unless given. */
   @HttpUrl({ query: true })
@@ -125,7 +115,7 @@ export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 /** The options, checked, with the defaults in place of what was not given. */
 export class AuthSettings {
   /** Tokens that are valid, each of at least 20 characters that a bearer token may have; their one scope is `plants:create`. */
-  @AccessTokens()
+  @Rule(tokensFault)
   accessTokens?: readonly string[] | undefined;
   /** The database that `plant-store token` issues tokens in. */
   @Nested('{ url }: the database that the tokens are in', () => IssuedTokens)
@@ -134,16 +124,16 @@ export class AuthSettings {
   @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
   jwt?: JwtOptions | undefined;
   /** What else decides what a token is worth. */
-  @OnlyVerifier()
+  @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
   /**
    * Wrong tokens that one address may send in a minute, before more are refused with 42900; 100 unless given, 0 for any number.
    * An address is `request.ip`, as the application's platform has it.
    */
-  @WholeNumber(0, MAX_RATE_LIMIT)
+  @RateLimit
   wrongTokenLimit = 100;
   /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
-  @WholeNumber(0, MAX_RATE_LIMIT)
+  @RateLimit
   rateLimit = 0;
 }
 

@@ -5,7 +5,7 @@ import { loadEnvironment } from '../app/config.js';
 import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
-import { schemaFaults } from '../database/database.options.js';
+import { schemaFault } from '../database/database.options.js';
 import { withConnection } from '../database/migrations/connection.js';
 import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
 import type { Rights } from '../database/rights.js';
@@ -39,8 +39,8 @@ type Work<T> = (open: OpenDatabase) => Promise<T>;
 /** Runs `work` on a connection to the database of the service that the environment configures: the embedded one if it names none. */
 export async function withServiceDatabase<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
   const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
-  const faults = schemaFaults('--schema', schema);
-  if (faults.length > 0) throw new ConfigurationError(faults);
+  const fault = schemaFault(schema);
+  if (fault !== undefined) throw new ConfigurationError([`--schema: ${fault}`]);
   if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema, timeout }, work);
   const local = await useLocalDatabase();
   // What takes long may be interrupted, and must not leave a server behind.

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { schemaFaults } from '../database/database.options.js';
+import { schemaFault } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
 import { quoteArgument, UsageError } from './parser.js';
@@ -46,7 +46,8 @@ function migrationOptions({ schema, 'trust-owner': trustOwners }: Options): Migr
     migrationDatabaseUrl === undefined
       ? { url: databaseUrl, password: databasePassword }
       : { url: migrationDatabaseUrl, password: migrationDatabasePassword, grantTo: service?.user };
-  const faults = schemaFaults('--schema', schema);
+  const fault = schemaFault(schema);
+  const faults = fault === undefined ? [] : [`--schema: ${fault}`];
   if (url === undefined)
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);

@@ -28,15 +28,9 @@ export interface CreateOptions {
   idempotencyKey?: string | undefined;
 }
 
-const NAMES = [
-  'baseUrl',
-  'token',
-  'timeout',
-  'retries',
-  'retryDelay',
-  'maxRetryDelay',
-  'fetch',
-] satisfies (keyof PlantStoreClientOptions)[];
+/** Options that are whole numbers: the default and the least of each. */
+const NUMBERS = { timeout: [15_000, 1], retries: [3, 0], retryDelay: [200, 0], maxRetryDelay: [30_000, 0] } as const;
+const NAMES = ['baseUrl', 'token', ...Object.keys(NUMBERS), 'fetch'];
 const CREATE_NAMES = ['signal', 'idempotencyKey'] satisfies (keyof CreateOptions)[];
 /** A timer with a longer time would not wait at all. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -47,23 +41,19 @@ const TOKEN = /^[\w\-.~+/]+=*$/;
 export function resolveOptions(given: PlantStoreClientOptions): Required<PlantStoreClientOptions> {
   checkObject('options', given, `with ${NAMES.join(', ')}`);
   checkNames(given, NAMES);
-  const {
-    token,
-    timeout = 15_000,
-    retries = 3,
-    retryDelay = 200,
-    maxRetryDelay = 30_000,
-    // Looked up for each request: a test may replace it meanwhile.
-    fetch = (request) => globalThis.fetch(request),
-  } = given;
+  // fetch is looked up for each request: a test may replace it meanwhile.
+  const { token, fetch = (request) => globalThis.fetch(request) } = given;
   if (typeof token !== 'function') checkToken(token);
-  checkWholeNumber('timeout', timeout, 1);
-  checkWholeNumber('retries', retries, 0);
-  checkWholeNumber('retryDelay', retryDelay, 0);
-  checkWholeNumber('maxRetryDelay', maxRetryDelay, 0);
+  const numbers = (Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]).map((name) => {
+    const [initial, min] = NUMBERS[name];
+    const { [name]: value = initial } = given;
+    checkWholeNumber(name, value, min);
+    return [name, value];
+  });
   if (typeof fetch !== 'function')
     throw new TypeError('fetch must be a function that takes a Request and gives a Promise of its Response.');
-  return { baseUrl: withoutTrailingSlash(given.baseUrl), token, timeout, retries, retryDelay, maxRetryDelay, fetch };
+  const baseUrl = withoutTrailingSlash(given.baseUrl);
+  return { baseUrl, token, fetch, ...(Object.fromEntries(numbers) as Record<keyof typeof NUMBERS, number>) };
 }
 
 /** @throws TypeError that names the option of a create that cannot be */

@@ -12,7 +12,7 @@ import {
   isRejection,
   READ_ONLY,
 } from './database.errors.js';
-import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
 import { clientOf, giveUp, ignoreErrors, internalsOf } from './host-list.js';
 
 /** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
@@ -58,7 +58,7 @@ export class ConnectionPool extends pg.Pool {
   private readonly names: Map<string, string> | undefined;
 
   constructor(options: UrlDatabaseOptions) {
-    const { size = DEFAULT_POOL_SIZE, timeout = DEFAULT_TIMEOUT } = options;
+    const { size = DEFAULT_POOL_SIZE, timeout = DEFAULT_STORAGE_TIMEOUT } = options;
     const database = parseDatabaseUrl(options.url, options.password, options.schema);
     super({
       connectionString: database.connectionString,

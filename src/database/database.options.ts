@@ -1,65 +1,56 @@
 import { applyDecorators } from '@nestjs/common';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { describeFound, type Given, Milliseconds, Nested, Refused, Rule, Text, WholeNumber } from '../util/options.js';
-import { reasonOf } from '../util/text.js';
+import { isString } from 'class-validator';
+import {
+  describeFound,
+  type Given,
+  Milliseconds,
+  Nested,
+  Refused,
+  Rule,
+  Should,
+  WholeNumber,
+} from '../util/options.js';
+import { failureOf } from '../util/text.js';
 import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
-export const MAX_POOL_SIZE = 1000;
+export const PoolSize = WholeNumber(1, 1000);
 /** Milliseconds that a wait for the database may take. */
-export const DEFAULT_TIMEOUT = 5000;
+export const DEFAULT_STORAGE_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
+/** The values of synchronous_commit with which a commit is answered only when it is on disk. */
+export const DURABLE_COMMITS = ['on', 'remote_apply'];
 
-/** The URL of a PostgreSQL database, which must go with the password. Messages repeat neither. */
-export function PostgresUrl(passwordOf: (options: never) => unknown, required = true): PropertyDecorator {
-  return Rule((url, options, found) => {
+/** The URL of a PostgreSQL database, which must go with the password of this option. Messages repeat neither. */
+export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {
+  return Rule<object>((url, options, found) => {
     if (url === undefined && !required) return undefined;
     const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
-    if (url === undefined || url === '') {
+    if (url === undefined || url === '')
       return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
-    }
     if (typeof url !== 'string') return `${found}, ${should}`;
-    const password = passwordOf(options as never);
+    const password: unknown = Reflect.get(options, passwordName);
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
   });
 }
 
-export function Schema(): PropertyDecorator {
-  return Rule(schemaFault);
-}
-
-/** A schema that the URL may name as well, but no other one. Both have to be right by themselves. */
-export function SchemaOfUrl(): PropertyDecorator {
-  return Rule<DatabaseAddress>((schema, { url }) => {
-    const fault = schemaFault(schema);
-    if (fault !== undefined || schema === undefined) return fault;
-    if (failureOf(() => parseDatabaseUrl(url)) !== undefined) return undefined;
-    return namesSchema(url) && schema !== parseDatabaseUrl(url).schema
-      ? 'is not the schema that the URL names, should be given in one place only'
-      : undefined;
-  });
-}
-
-/** The faults of a schema's name, if there is one. */
-export function schemaFaults(name: string, schema: unknown): string[] {
-  const fault = schemaFault(schema);
-  return fault === undefined ? [] : [`${name}: ${fault}`];
-}
-
-function schemaFault(schema: unknown): string | undefined {
+/** What is wrong with the name of a schema, if anything. */
+export function schemaFault(schema: unknown): string | undefined {
   if (schema === undefined) return undefined;
   if (typeof schema !== 'string') return `${describeFound(schema)}, should be the name of a schema`;
   return failureOf(() => checkSchema(schema));
 }
 
-function failureOf(check: () => unknown): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    return reasonOf(error);
-  }
+/** A schema that the URL may name as well, but no other one. Both have to be right by themselves. */
+export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): string | undefined {
+  const fault = schemaFault(schema);
+  if (fault !== undefined || schema === undefined) return fault;
+  if (failureOf(() => parseDatabaseUrl(url)) !== undefined) return undefined;
+  return namesSchema(url) && schema !== parseDatabaseUrl(url).schema
+    ? 'is not the schema that the URL names, should be given in one place only'
+    : undefined;
 }
 
 /** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
@@ -82,23 +73,23 @@ export interface PgClientLike {
 /** The address of a database. */
 export class DatabaseAddress {
   /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
-  @PostgresUrl(({ password }: DatabaseAddress) => password)
+  @PostgresUrl('password')
   url!: string;
   /** The password, as it is, where the URL has none; none unless given. */
-  @Text()
+  @Should('a string', isString)
   password?: string | undefined;
 }
 
 class UrlDatabase extends DatabaseAddress {
   /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
-  @SchemaOfUrl()
+  @Rule(schemaOfUrlFault)
   schema?: string | undefined;
   /** The connections that may be open at a time, 1000 at most; 10 unless given. */
-  @WholeNumber(1, MAX_POOL_SIZE)
+  @PoolSize
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
   @Milliseconds()
-  timeout = DEFAULT_TIMEOUT;
+  timeout = DEFAULT_STORAGE_TIMEOUT;
   pool?: never;
   adapter?: never;
 }
@@ -112,11 +103,11 @@ class PoolDatabase {
   })
   pool!: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have; `public` unless given. */
-  @Schema()
+  @Rule(schemaFault)
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
   @Milliseconds()
-  timeout = DEFAULT_TIMEOUT;
+  timeout = DEFAULT_STORAGE_TIMEOUT;
   @Refused('does not go with pool, should be left out: give it to the pool')
   password?: never;
   @Refused('does not go with pool, should be left out: the size of the pool counts')
@@ -136,7 +127,7 @@ class AdapterDatabase {
   adapter!: SqlDriverAdapterFactory;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
   @Milliseconds()
-  timeout = DEFAULT_TIMEOUT;
+  timeout = DEFAULT_STORAGE_TIMEOUT;
   @Refused('does not go with adapter, should be left out: give it to the adapter')
   password?: never;
   @Refused('does not go with adapter, should be left out: give it to the adapter, as in new PrismaPg(…, { schema })')
@@ -174,20 +165,16 @@ const SOURCE_NAMES = ['url', 'pool', 'adapter'] as const;
 
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
-  const sourcesOf = (given: object) => SOURCE_NAMES.filter((name) => Reflect.get(given, name) !== undefined);
-  const named = (given: object) => SOURCE_NAMES.find((name) => name in given);
+  const sourcesOf = (given: unknown) => SOURCE_NAMES.filter((name) => Reflect.get(given as object, name) !== undefined);
+  // Where one is only named, its own rule says that it is undefined; most often it is a URL.
+  const classOf = (given: object) =>
+    SOURCES[sourcesOf(given)[0] ?? SOURCE_NAMES.find((name) => name in given) ?? 'url'];
   return applyDecorators(
-    Nested(
-      '{ url }, { pool } or { adapter }: where plants are stored',
-      (given) => SOURCES[sourcesOf(given)[0] ?? named(given) ?? 'url'],
-      true,
+    Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
+    Rule((database) =>
+      sourcesOf(database).length > 1
+        ? `has ${sourcesOf(database).join(' and ')}, should have exactly one of url, pool and adapter`
+        : undefined,
     ),
-    Rule((database) => {
-      const sources = sourcesOf(database as object);
-      // Where one is named, its own rule says that it is undefined; most often it is a URL.
-      if (sources.length === 1 || (sources.length === 0 && named(database as object))) return undefined;
-      const has = sources.length === 0 ? 'none of url, pool and adapter' : sources.join(' and ');
-      return `has ${has}, should have exactly one of url, pool and adapter`;
-    }),
   );
 }

@@ -6,7 +6,7 @@ import type { QueryValue } from './column-query.js';
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import { sqlStateOf } from './database.errors.js';
-import { type DatabaseOptions, DEFAULT_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
+import { type DatabaseOptions, DEFAULT_STORAGE_TIMEOUT, GRACE_MS, hasUrl } from './database.options.js';
 import { PrismaClient } from './generated/client.js';
 import { transactional } from './host-adapter.js';
 import { HostPool } from './host-pool.js';
@@ -58,7 +58,7 @@ export class Database implements OnApplicationShutdown {
       const adapter = await overPool(factory, pool).connect();
       return new Database(pool.schema, pool.timeout, pool.options.max, adapter, () => pool.isBusy(), pool);
     }
-    const { pool, adapter, schema = DEFAULT_SCHEMA, timeout = DEFAULT_TIMEOUT } = options;
+    const { pool, adapter, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT } = options;
     if (pool === undefined) return Database.borrow(adapter, timeout);
     const hostPool = new HostPool(pool, timeout + GRACE_MS);
     return Database.borrow(overPool(new PrismaPg({}, { schema }), hostPool), timeout, hostPool);

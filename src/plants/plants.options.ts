@@ -16,12 +16,12 @@ import {
   describeFound,
   FunctionThat,
   type Given,
+  Matching,
   Nested,
   optionNames,
   OptionsError,
   Rule,
   Should,
-  Text,
   WholeNumber,
 } from '../util/options.js';
 
@@ -51,18 +51,18 @@ export class PlantsModuleOptionsError extends OptionsError {
 }
 
 /** A longer body could not become a string. */
-export const MAX_BODY_LIMIT = constants.MAX_STRING_LENGTH;
-export const MAX_QUEUE_LIMIT = 1_000_000;
+export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
+export const QueueLimit = WholeNumber(1, 1_000_000);
 
 export class PlantsSettings {
   /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Bytes that a decoded request body may have; 1 MiB unless given. */
-  @WholeNumber(1, MAX_BODY_LIMIT, 'a whole number of bytes')
+  @BodyLimit
   bodyLimit = 1_048_576;
   /** Creates that may wait for the database at a time, before more are refused with 50301; 10000 unless given. */
-  @WholeNumber(1, MAX_QUEUE_LIMIT)
+  @QueueLimit
   writeQueueLimit = 10_000;
   /** Status of failures; `contract` unless given. */
   @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
@@ -128,7 +128,7 @@ class PlantsOpenApi {
    * Without one, of the store's `Plant` and another schema of this name the one that Nest finds last replaces the other, and all
    * that Nest does is to log "Duplicate DTO detected"; and two stores in one document have one `operationId`, which OpenAPI forbids.
    */
-  @Text('letters, digits and _, with a letter first, such as "Store"', /^[A-Za-z]\w*$/)
+  @Matching('letters, digits and _, with a letter first, such as "Store"', /^[A-Za-z]\w*$/)
   namePrefix?: string;
   /**
    * The document's security scheme that the operation requires; `bearer` unless given, which is what
@@ -147,7 +147,7 @@ export type PlantsOpenApiOptions = Partial<PlantsOpenApi>;
 
 export class PlantsExtras {
   /** Path of the route, below the application's global prefix, such as `garden/plants`; `plants` unless given. */
-  @Text(
+  @Matching(
     'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards',
     /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/,
   )

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { applyDecorators } from '@nestjs/common';
-import { ValidateBy, validateSync, type ValidationArguments } from 'class-validator';
+import { isIn, isInt, isString, max, min, ValidateBy, validateSync, type ValidationArguments } from 'class-validator';
 import { quote } from './text.js';
 
 /** Settings that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */
@@ -24,12 +24,9 @@ type OrUndefined<T> = { [Name in keyof T]?: T[Name] | undefined };
 
 const SHOWN = Symbol('SHOWN');
 const NESTED = Symbol('NESTED');
-const REFUSED = Symbol('REFUSED');
 
 /** Lets messages repeat the value of a field. Without it they describe a text by its type: it may be a secret. */
-export function Shown(): PropertyDecorator {
-  return Reflect.metadata(SHOWN, true);
-}
+export const Shown = Reflect.metadata(SHOWN, true);
 
 /** What was found in place of the right value. */
 export function describeFound(value: unknown, shown = false): string {
@@ -40,10 +37,10 @@ export function describeFound(value: unknown, shown = false): string {
 }
 
 /** What is wrong with a value, if anything. `found` describes the value as messages may; `options` are all of the class. */
-type FindFault<T> = (value: unknown, options: T, found: string) => string | undefined;
+export type FindFault<T = never> = (value: unknown, options: T, found: string) => string | undefined;
 
 /** A rule of a field that says by itself what is wrong. All other rules are made of it. */
-export function Rule<T extends object>(findFault: FindFault<T>): PropertyDecorator {
+export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
   const faultOf = ({ value, object, property }: ValidationArguments): string | undefined =>
     findFault(value, object as T, describeFound(value, Reflect.hasMetadata(SHOWN, object, property)));
   return ValidateBy({
@@ -55,63 +52,52 @@ export function Rule<T extends object>(findFault: FindFault<T>): PropertyDecorat
   });
 }
 
-/** What a field should be where it is given. @param what follows "should be" */
-export function Should(what: string, holds: (value: unknown) => boolean): PropertyDecorator {
+/** What a field should be, where it is given or required. @param what follows "should be" */
+export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value, _options, found) =>
-    value === undefined || holds(value) ? undefined : `${found}, should be ${what}`,
+    (value === undefined && !required) || holds(value) ? undefined : `${found}, should be ${what}`,
   );
 }
 
-export function WholeNumber(min: number, max: number, what = 'a whole number'): PropertyDecorator {
-  const holds = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-  return Should(`${what} from ${min} to ${max}`, holds);
+export function WholeNumber(from: number, to: number, what = 'a whole number'): PropertyDecorator {
+  return Should(`${what} from ${from} to ${to}`, (value) => isInt(value) && min(value, from) && max(value, to));
 }
 
 export const DAY_MS = 86_400_000;
 
 /** A time to wait. */
-export function Milliseconds(max = DAY_MS): PropertyDecorator {
-  return WholeNumber(1, max, 'a whole number of milliseconds');
+export function Milliseconds(from = 1, to = DAY_MS): PropertyDecorator {
+  return WholeNumber(from, to, 'a whole number of milliseconds');
 }
 
 export function Choice(values: readonly unknown[], spellings = values): PropertyDecorator {
-  return Should(`one of ${spellings.join(', ')}`, (value) => values.includes(value));
+  return Should(`one of ${spellings.join(', ')}`, (value) => isIn(value, values));
 }
 
-export function Text(what = 'a string', pattern = /^/): PropertyDecorator {
-  return Should(what, (value) => typeof value === 'string' && pattern.test(value));
+export function Matching(what: string, pattern: RegExp): PropertyDecorator {
+  return Should(what, (value) => isString(value) && pattern.test(value));
 }
 
 export function FunctionThat(does: string): PropertyDecorator {
   return Should(`a function that ${does}`, (value) => typeof value === 'function');
 }
 
-/** A field that is no option here, and says what to do instead. */
+/** A field that is no option here. @param fault what to do instead */
 export function Refused(fault: string): PropertyDecorator {
-  return applyDecorators(
-    Reflect.metadata(REFUSED, true),
-    Rule((value) => (value === undefined ? undefined : fault)),
-  );
+  return Rule((value) => (value === undefined ? undefined : fault));
 }
 
-type ClassOf = (given: Record<string, unknown>) => OptionsClass;
+type ClassOf = (given: object) => OptionsClass;
 
 /** Options within options. @param classOf the class of what is given, which may depend on it */
 export function Nested(what: string, classOf: ClassOf, required = false): PropertyDecorator {
-  const rule = Rule((value, _options, found) =>
-    isObject(value) || (value === undefined && !required) ? undefined : `${found}, should be ${what}`,
-  );
-  return applyDecorators(Reflect.metadata(NESTED, classOf), rule);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+  return applyDecorators(Reflect.metadata(NESTED, classOf), Should(what, isObject, required));
 }
 
 /** The names of a class of options, in the order of their declaration. */
 export function optionNames(Options: OptionsClass): string[] {
-  const options = new Options();
-  return Object.keys(options).filter((name) => !Reflect.hasMetadata(REFUSED, options, name));
+  return Object.keys(new Options());
 }
 
 /** What is wrong with the fields of an object, by the rules of its class. */
@@ -136,60 +122,50 @@ export function checkOptions<T extends object>(
   Options: OptionsClass<T>,
   given: unknown,
   RefusedError: OptionsErrorClass,
-  { known = [], misplaced = [], fault = '' }: OtherNames = {},
+  others?: OtherNames,
 ): T {
-  const values = (typeof given === 'object' ? (given ?? {}) : {}) as Record<string, unknown>;
   const faults: string[] = [];
-  const options = fill(Options, values, '', (name, path, own) => {
-    if (path === '' && misplaced.includes(name)) faults.push(`${name}: ${fault}`);
-    else if (path !== '' || !known.includes(name)) {
-      const names = path === '' ? [...new Set([...own, ...known])] : own;
-      faults.push(`${path}${name}: is no option, should be one of ${names.join(', ')}`);
-    }
-  });
-  faults.push(...faultsOf(options, ''));
+  const options = fill(Options, typeof given === 'object' ? (given ?? {}) : {}, faults, '', others);
   if (faults.length > 0) throw new RefusedError(faults);
   return options;
 }
 
-type OnUnknown = (name: string, path: string, own: readonly string[]) => void;
-
 /** Assigns, and never transforms: a pool, an adapter or a function stays the very object that the application gave. */
 function fill<T extends object>(
   Options: OptionsClass<T>,
-  given: Record<string, unknown>,
-  path: string,
-  onUnknown: OnUnknown,
+  given: object,
+  faults: string[],
+  path = '',
+  { known = [], misplaced = [], fault = '' }: OtherNames = {},
 ): T {
   const options = new Options();
-  const names = Object.keys(options);
-  for (const name of Object.keys(given)) if (!names.includes(name)) onUnknown(name, path, optionNames(Options));
-  for (const name of names) {
-    const value = given[name];
-    if (value === undefined) continue;
+  const own = Object.keys(options);
+  const names = [...new Set([...own, ...known])];
+  for (const name of Object.keys(given)) {
+    if (misplaced.includes(name)) faults.push(`${name}: ${fault}`);
+    else if (!names.includes(name)) faults.push(`${path}${name}: is no option, should be one of ${names.join(', ')}`);
+  }
+  for (const name of own) {
+    const value: unknown = Reflect.get(given, name);
+    if (value !== undefined) Reflect.set(options, name, value);
+  }
+  const invalid = faultsByName(options);
+  for (const [name, value] of Object.entries(options)) {
+    const found = invalid.get(name);
     const classOf = Reflect.getMetadata(NESTED, options, name) as ClassOf | undefined;
-    const own = classOf && isObject(value) ? fill(classOf(value), value, `${path}${name}.`, onUnknown) : value;
-    Object.assign(options, { [name]: own });
+    if (found !== undefined) faults.push(`${path}${name}: ${found}`);
+    else if (classOf && value !== undefined)
+      Reflect.set(options, name, fill(classOf(value as object), value as object, faults, `${path}${name}.`));
   }
   return options;
-}
-
-function faultsOf(options: object, path: string): string[] {
-  const faults = faultsByName(options);
-  return Object.entries(options).flatMap(([name, value]) => {
-    const fault = faults.get(name);
-    if (fault !== undefined) return [`${path}${name}: ${fault}`];
-    return Reflect.hasMetadata(NESTED, options, name) && isObject(value) ? faultsOf(value, `${path}${name}.`) : [];
-  });
 }
 
 /** Nest takes the first of several sources, and ignores the others. */
 function InsteadOf(...names: (keyof AsyncOptions)[]): PropertyDecorator {
   return Rule<AsyncOptions>((source, options) => {
     const other = names.find((name) => options[name] !== undefined);
-    return source === undefined || other === undefined
-      ? undefined
-      : `is given in addition to ${other}, should be left out, or that one`;
+    if (source === undefined || other === undefined) return undefined;
+    return `is given in addition to ${other}, should be left out, or that one`;
   });
 }
 

@@ -6,6 +6,16 @@ export function reasonOf(error: unknown): string {
   return (message ?? String(error)).trim().replace(/\s*\n\s*/g, ' ');
 }
 
+/** Why a check throws, in one line; undefined if it does not. */
+export function failureOf(check: () => unknown): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
 /** What caused a failure in the end, in one line: what PostgreSQL said, for example, which a driver adapter of Prisma's keeps. */
 export function rootReasonOf(error: unknown): string {
   const { cause } = Object(error) as { cause?: { message?: string; originalMessage?: string } };

@@ -126,14 +126,12 @@ describe('plant-store doctor', () => {
       PORT: 'many',
       BODY_LIMIT: '1mb',
       ACCESS_TOKENS: PASSWORD,
-      WORKERS: '4',
       ACCES_TOKENS: 'x',
     });
     expect(troubles(findings)).toEqual({
       PORT: 'fault',
       BODY_LIMIT: 'fault',
       ACCESS_TOKENS: 'fault',
-      WORKERS: 'fault',
       variables: 'warning',
       ports: 'warning',
     });

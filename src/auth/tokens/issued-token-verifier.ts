@@ -1,5 +1,5 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
 import { MigrationError } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
 import type { PlatformRequest } from '../../http/platform.js';
@@ -62,7 +62,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     private readonly limits?: CredentialLimits,
   ) {
     super();
-    this.timeout = options.timeout ?? DEFAULT_TIMEOUT;
+    this.timeout = options.timeout ?? DEFAULT_STORAGE_TIMEOUT;
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
-import { DEFAULT_TIMEOUT } from '../../database/database.options.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
 import { clientOf } from '../../database/host-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
@@ -40,7 +40,7 @@ export class TokenStore {
   /** Of all connections, because a pool cannot give up a connection that does not answer. */
   private readonly sockets = new Set<Socket>();
 
-  constructor({ url, password, schema: ownSchema, timeout = DEFAULT_TIMEOUT }: IssuedTokensOptions) {
+  constructor({ url, password, schema: ownSchema, timeout = DEFAULT_STORAGE_TIMEOUT }: IssuedTokensOptions) {
     const database = parseDatabaseUrl(url, password, ownSchema);
     const { connectionString, schema, isPooled } = database;
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;

@@ -3,6 +3,7 @@ import { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
+import { DURABLE_COMMITS } from '../../database/database.options.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
@@ -146,7 +147,7 @@ export function checkServer(
   [sent, answered]: readonly [number, number],
 ): Finding[] {
   // Each create sets it for itself where it is less.
-  const commit = ['on', 'remote_apply'].includes(String(synchronousCommit)) ? '' : ', but on for creates without Citus';
+  const commit = DURABLE_COMMITS.includes(String(synchronousCommit)) ? '' : ', but on for creates without Citus';
   const error = Math.ceil((answered - sent) / 2);
   const ahead = Math.round(now - (sent + answered) / 2);
   const clock = `${Math.abs(ahead)} ms ${ahead < 0 ? 'behind' : 'ahead of'} this machine, give or take ${error} ms`;
