@@ -5,7 +5,7 @@ import { withoutTokens } from '../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_TIMEOUT, MAX_POOL_SIZE, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsSettings } from '../plants/plants.options.js';
+import { MAX_BODY_LIMIT, MAX_QUEUE_LIMIT, PlantsExtras, PlantsSettings } from '../plants/plants.options.js';
 import { DAY_MS, faultsByName, Milliseconds, Rule, Should, Text, WholeNumber } from '../util/options.js';
 import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
@@ -169,7 +169,7 @@ export class Environment {
     'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
-  errorStatus = PLANTS.errorStatus;
+  errorStatus = new PlantsExtras().errorStatus;
 
   @Variable(
     'MANAGEMENT_PORT',
