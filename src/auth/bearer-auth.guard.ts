@@ -23,14 +23,13 @@ import {
   type WrongTokenReason,
   wrongTokenReasonOf,
 } from './token-verifier.js';
+import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 
 /** A name of our own: passport keeps one registry a process, and a host application may have a `bearer` strategy. */
 const STRATEGY_NAME = 'plant-store-bearer';
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
-/** scope-token of RFC 6749, section 3.3. */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
-const BEARER = /^bearer +(?<token>[\w\-.~+/]+=*)$/i;
+const BEARER = new RegExp(`^bearer +(?<token>${BEARER_TOKEN})$`, 'i');
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
