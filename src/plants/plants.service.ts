@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { assertDatabaseReady } from '../database/migrations/migrator.js';
+import { assertReadyForCreates } from '../database/migrations/migrator.js';
 import { describeFound } from '../util/options.js';
 import { CreateFailures } from './create-failures.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
@@ -73,7 +73,7 @@ export class PlantsService implements OnModuleInit {
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */
   async onModuleInit(): Promise<void> {
-    await assertDatabaseReady(this.database, this.settings.database);
+    await assertReadyForCreates(this.database, this.settings.database);
     await Promise.all([this.shards.start(), this.failures.readTriggers()]);
   }
 
