@@ -5,7 +5,7 @@ import { withoutTokens } from '../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { BodyLimit, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
+import { BodyLimit, PlantsExtras, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
 import { faultsByName, Matching, Milliseconds, Rule, Should, WholeNumber } from '../util/options.js';
 import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
@@ -142,7 +142,7 @@ export class Environment {
     'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
-  errorStatus = PLANTS.errorStatus;
+  errorStatus = new PlantsExtras().errorStatus;
   @Variable('Port of the management listener (/livez, /readyz, /metrics, /info); 0 takes any free one.')
   @PortNumber
   @Rule<Environment>((port, environment) =>

@@ -22,12 +22,11 @@ import {
   type WrongTokenReason,
   wrongTokenReasonOf,
 } from './token-verifier.js';
+import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
-/** scope-token of RFC 6749, section 3.3. */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
-const BEARER = /^bearer +[\w\-.~+/]+=*$/i;
+const BEARER = new RegExp(`^bearer +${BEARER_TOKEN}$`, 'i');
 const BEARER_LENGTH = 'bearer'.length;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const NO_PRINCIPAL =

@@ -1,12 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
-import { tokenDigest } from './tokens/token.js';
+import { BEARER_TOKEN, tokenDigest } from './tokens/token.js';
 
 const MIN_LENGTH = 20;
 // Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent.
 const MAX_LENGTH = 8192;
-// b64token of RFC 6750, section 2.1: what may follow "Bearer " in the header.
-const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+const SENDABLE = new RegExp(`^${BEARER_TOKEN}$`);
 
 const SCOPES = Object.freeze([CREATE_PLANTS]);
 
@@ -42,7 +41,7 @@ export function accessTokensFault(tokens: readonly string[]): string | undefined
 }
 
 function accessTokenFault(token: string): string | undefined {
-  if (!B64TOKEN.test(token)) {
+  if (!SENDABLE.test(token)) {
     return 'cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end';
   }
   if (token.length < MIN_LENGTH) return `is too short, should have at least ${MIN_LENGTH} characters`;

@@ -7,10 +7,10 @@ import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js'
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
 import { withConnection } from '../database/migrations/connection.js';
-import { assertTables, MigrationError } from '../database/migrations/migration-status.js';
+import { assertMigrated, MigrationError } from '../database/migrations/migration-status.js';
 import type { Rights } from '../database/rights.js';
 import { reasonOf } from '../util/text.js';
-import { useLocalDatabase } from './local.js';
+import { useLocalDatabase } from './local-database.js';
 import { isExplained } from './output.js';
 
 /** For each statement: the tables may be locked, or the server may have stopped answering. */
@@ -31,7 +31,7 @@ export interface OpenDatabase {
   readonly query: Query;
   readonly database: DatabaseUrl;
   /** Rejects with a MigrationError unless the schema has the tables of this build, and the role has these rights. */
-  readonly assertTables: (rights?: Rights) => Promise<void>;
+  readonly assertMigrated: (rights?: Rights) => Promise<void>;
 }
 
 type Work<T> = (open: OpenDatabase) => Promise<T>;
@@ -53,8 +53,8 @@ export async function withServiceDatabase<T>(schema: string | undefined, work: W
 
 /** Work on the access tokens of a database that has the tables of this build. */
 export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): Work<T> {
-  return async ({ client, database, assertTables }) => {
-    await assertTables();
+  return async ({ client, database, assertMigrated }) => {
+    await assertMigrated();
     return work(new TokenAdministration(client, database.schema));
   };
 }
@@ -65,7 +65,12 @@ export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): 
   const database = parseDatabaseUrl(url, password, schema);
   const connected = async (query: Query, client: pg.Client): Promise<T> => {
     try {
-      return await work({ client, query, database, assertTables: (rights) => assertTables(query, database, rights) });
+      return await work({
+        client,
+        query,
+        database,
+        assertMigrated: (rights) => assertMigrated(query, database, rights),
+      });
     } catch (error) {
       if (isExplained(error)) throw error;
       throw new MigrationError('refused', `${database.place}: ${reasonOf(error)}`, { cause: error });

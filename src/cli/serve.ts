@@ -8,7 +8,7 @@ import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
 import { printSummary } from './first-contact.js';
-import { localToken, startLocalDatabase } from './local.js';
+import { localToken, startLocalDatabase } from './local-database.js';
 import { describeFailure, table } from './output.js';
 
 /** Time that a stop gives the query for valid access tokens. */

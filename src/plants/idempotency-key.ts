@@ -1,4 +1,5 @@
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { isStorableText } from './new-plant.js';
 import { InvalidIdempotencyKeyError } from './plants.errors.js';
 
 const MAX_LENGTH = 255;
@@ -19,7 +20,7 @@ export function idempotencyKey(request: PlatformRequest): string | undefined {
 export function assertIdempotencyKey(key: string): void {
   if (key === '') throw new InvalidIdempotencyKeyError('is empty');
   if (key.length > MAX_LENGTH) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
-  if (key.includes('\0') || !key.isWellFormed()) {
+  if (!isStorableText(key)) {
     throw new InvalidIdempotencyKeyError('contains U+0000 or half a character, which PostgreSQL cannot store');
   }
 }

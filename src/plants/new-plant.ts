@@ -19,7 +19,7 @@ export const TEXT_FIELDS: TextField[] = [];
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
 /** Declares a text field of `NewPlant`. All that checks, stores, compares, answers and describes a plant goes by it. */
-function Text(description: string, example: string, { optional = false } = {}): PropertyDecorator {
+function PlantText(description: string, example: string, { optional = false } = {}): PropertyDecorator {
   return applyDecorators(
     (prototype: object, name: string | symbol) => {
       TEXT_FIELDS.push({ name: name as TextField['name'], isOptional: optional });
@@ -50,10 +50,10 @@ export class NewPlant {
   @Follows(isInt64, idFault)
   id!: bigint;
 
-  @Text('The name of the plant', 'Rose')
+  @PlantText('The name of the plant', 'Rose')
   name!: string;
 
-  @Text('Tag to specify the type', 'flower', { optional: true })
+  @PlantText('Tag to specify the type', 'flower', { optional: true })
   tag?: string;
 }
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { QueryValue } from '../database/column-query.js';
 import { Database, PrismaService, type Query } from '../database/database.js';
-import { type Plant, Prisma } from '../database/generated/client.js';
+import { type Plant as PlantRow, Prisma } from '../database/generated/client.js';
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
 
 /** What a plant is stored with besides its id: its fields, the `Idempotency-Key`, and the name of its creator. */
-type TextColumn = Exclude<keyof Plant, 'id' | 'createdAt' | 'writeId'>;
+type TextColumn = Exclude<keyof PlantRow, 'id' | 'createdAt' | 'writeId'>;
 
 /** What is written of a plant. */
 export type PlantRecord = Readonly<{ id: bigint } & Record<TextColumn, string | null>>;

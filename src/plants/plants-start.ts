@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { loadCitus } from '../database/load-citus.js';
-import { assertDatabaseReady } from '../database/migrations/migrator.js';
+import { assertReadyForCreates } from '../database/migrations/migrator.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
@@ -25,7 +25,7 @@ export class PlantsStart {
 
   async run(): Promise<void> {
     const { database, writer, statements, lanes } = this;
-    await assertDatabaseReady(database, this.settings.database);
+    await assertReadyForCreates(database, this.settings.database);
     const [citus] = await Promise.all([loadCitus(database.query, database.schema), this.failures.readTriggers()]);
     await citus?.spread(lanes, database, statements);
     const { trace } = Object((globalThis as { [TRACING_REGISTRY]?: unknown })[TRACING_REGISTRY]) as { trace?: unknown };

@@ -30,7 +30,7 @@ import { notesOf } from '../http/request-notes.js';
 import { readJsonObject } from '../http/read-body.js';
 import { idempotencyKey } from './idempotency-key.js';
 import { type NewPlant, parseNewPlant, type Plant, PLANT_FIELDS } from './new-plant.js';
-import { describeCreatePlant } from './plants.openapi.js';
+import { ApiCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
@@ -56,11 +56,8 @@ export abstract class PlantsController {
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
   ) {}
 
-  @Post()
-  @ReadsOwnBody()
-  @HttpCode(HttpStatus.OK)
   // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
-  async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
+  async create(request: PlatformRequest, response: PlatformResponse): Promise<void> {
     // Fastify has one route for all methods.
     if (nodeRequest(request).method !== 'POST') throw new MethodNotAllowedError('POST');
     const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
@@ -93,15 +90,17 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
   @applyDecorators(...(securityScheme === false ? [] : [ApiSecurity(securityScheme)]))
   class PlantsControllerAtPath extends PlantsController {
     // Decorators keep what they say of a method at its function: each store needs a function of its own.
-    override create(request: PlatformRequest, response: PlatformResponse): Promise<void> {
+    @Post()
+    @ReadsOwnBody()
+    @HttpCode(HttpStatus.OK)
+    @ApiCreatePlant(extras)
+    override create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
       return super.create(request, response);
     }
   }
 
   // Nest makes ids of operations from the name.
   Object.defineProperty(PlantsControllerAtPath, 'name', { value: `${namePrefix}PlantsController` });
-  // Nest reads the route from it before it creates the provider that describes it for good.
-  describeCreatePlant(PlantsControllerAtPath, extras, 'contract');
   return PlantsControllerAtPath;
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
-import { ERROR_STATUS, type ErrorStatus } from '../errors/error-catalogue.js';
+import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
@@ -18,7 +18,6 @@ import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
-import { describeCreatePlant } from './plants.openapi.js';
 import {
   checkAsyncPlantsOptions,
   extrasOf,
@@ -35,8 +34,6 @@ import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
 const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
-
-const OPERATION_DESCRIPTION = Symbol('OPERATION_DESCRIPTION');
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
   moduleName: 'Plants',
@@ -84,20 +81,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
         provide: PLANTS_ROUTE,
         useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
       },
-      {
-        provide: ERROR_STATUS,
-        useFactory: ({ errorStatus }: PlantsModuleSettings) => errorStatus,
-        inject: [PLANTS_MODULE_SETTINGS],
-      },
-      {
-        // A factory of the application's may say what failures are answered with, so it is known no earlier. It is no later
-        // either: there are no documents before there are providers.
-        provide: OPERATION_DESCRIPTION,
-        useFactory: (errorStatus: ErrorStatus) => {
-          describeCreatePlant(controller, extras, errorStatus);
-        },
-        inject: [ERROR_STATUS],
-      },
+      { provide: ERROR_STATUS, useValue: extras.errorStatus },
     ],
     imports: [...(definition.imports ?? []), ...extras.imports],
     controllers: [controller],

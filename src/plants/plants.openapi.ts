@@ -3,7 +3,6 @@ import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema
 import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
-import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
 import { REQUEST_ID_HEADER } from '../http/request-notes.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
@@ -23,17 +22,12 @@ function named<Schema extends object>(name: string, schema: Type<Schema>): Type<
   return NamedSchema as Type<Schema>;
 }
 
-/**
- * Describes `POST /plants` in the OpenAPI document.
- *
- * @param namePrefix what the names of schemas begin with
- * @param operationId undefined where Nest is to make it, since the operation has several paths
- */
-function ApiCreatePlant(
-  namePrefix: string,
-  operationId: string | undefined,
-  errorStatus: ErrorStatus,
-): MethodDecorator {
+/** Describes `POST /plants` of one store in the OpenAPI document. */
+export function ApiCreatePlant({
+  version,
+  errorStatus,
+  openApi: { namePrefix = '' },
+}: Required<PlantsModuleExtras>): MethodDecorator {
   const failures = failureResponses(
     {
       type: named(`${namePrefix}Error`, ErrorBody),
@@ -50,9 +44,11 @@ function ApiCreatePlant(
     },
     errorStatus,
   );
+  // With several versions Nest makes an id of each; one of ours would be that of several operations.
+  const hasOneVersion = !Array.isArray(version) || version.length === 1;
   return applyDecorators(
     ApiOperation({
-      ...(operationId !== undefined && { operationId }),
+      ...(hasOneVersion && { operationId: `create${namePrefix}Plant` }),
       summary: 'Create plant',
       description: 'Creates a new plant in the store',
     }),
@@ -82,27 +78,4 @@ function ApiCreatePlant(
     }),
     ...failures.map((failure) => ApiResponse(failure)),
   );
-}
-
-type Functions = Record<'create', object>;
-
-/**
- * Puts the description of a store's operation on its controller, in place of the one that is there. What the decorators of
- * the inherited method say comes with it: Nest looks for that on the function, and each store has a function of its own.
- */
-export function describeCreatePlant(
-  controller: Type,
-  { version, openApi: { namePrefix = '' } = {} }: PlantsModuleExtras,
-  errorStatus: ErrorStatus,
-): void {
-  const prototype = controller.prototype as Functions;
-  const { create: own } = prototype;
-  const { create: inherited } = Object.getPrototypeOf(prototype) as Functions;
-  for (const key of Reflect.getOwnMetadataKeys(own)) Reflect.deleteMetadata(key, own);
-  for (const key of Reflect.getOwnMetadataKeys(inherited)) {
-    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, inherited), own);
-  }
-  // With several versions Nest puts the version into the id; ours would be that of several operations.
-  const operationId = Array.isArray(version) && version.length > 1 ? undefined : `create${namePrefix}Plant`;
-  ApiCreatePlant(namePrefix, operationId, errorStatus)(prototype, 'create', { value: own });
 }

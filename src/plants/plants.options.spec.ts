@@ -24,16 +24,14 @@ describe(settingsOf.name, () => {
       database: { ...database, size: 10, timeout: 5000 },
       bodyLimit: 1_048_576,
       writeQueueLimit: 10_000,
-      errorStatus: 'contract',
       createdBy: principalOf,
     };
     expect(settingsOf({ database })).toEqual(settings);
-    expect(settingsOf({ database, bodyLimit: undefined, errorStatus: undefined })).toEqual(settings);
+    expect(settingsOf({ database, bodyLimit: undefined })).toEqual(settings);
     const given = {
       database: { ...database, size: 1, timeout: 2 },
       bodyLimit: 1,
       writeQueueLimit: 2,
-      errorStatus: 'semantic',
       createdBy: () => undefined,
       onCreated: () => undefined,
     };
@@ -46,7 +44,7 @@ describe(settingsOf.name, () => {
     [{}, 'database: is missing'],
     [
       { database, bodylimit: 5 },
-      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, errorStatus, createdBy, onCreated',
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, createdBy, onCreated',
     ],
     [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that returns who creates a plant'],
     [{ database, onCreated: true }, 'onCreated: is true, should be a function that is called for each plant'],
@@ -55,18 +53,20 @@ describe(settingsOf.name, () => {
     [{ database, bodyLimit: null }, 'bodyLimit: is null'],
     [{ database, bodyLimit: 2 ** 40 }, 'bodyLimit: is 1099511627776'],
     [{ database, writeQueueLimit: 0 }, 'writeQueueLimit: is 0, should be a whole number from 1 to 1000000'],
-    [{ database, errorStatus: 'Semantic' }, 'errorStatus: is a string, should be one of contract, semantic'],
-    [{ database, errorStatus: 400 }, 'errorStatus: is 400'],
     [
       { database, guards: [], path: 'x' },
       'guards: comes too late from a factory',
       'path: comes too late from a factory',
     ],
     [
-      { bodyLimit: 1.5, errorStatus: '', database: {} },
+      { database, errorStatus: 'semantic' },
+      'errorStatus: comes too late from a factory, should be given in addition to it, in forRootAsync',
+    ],
+    [
+      { bodyLimit: 1.5, createdBy: '', database: {} },
       'database.url: is undefined',
       'bodyLimit: is 1.5',
-      'errorStatus: is a',
+      'createdBy: is a',
     ],
   ])('should be refused with every fault of %j, and no secret', (options, ...faults) => {
     const found = faultsOf(() => settingsOf(options));
@@ -118,6 +118,7 @@ describe(extrasOf.name, () => {
     { version: ['1', VERSION_NEUTRAL] },
     { guards: [BearerAuthGuard, Guard], imports: [] },
     { guards: 'global' },
+    { errorStatus: 'semantic' },
     { openApi: {} },
     { openApi: { namePrefix: 'Store_2', securityScheme: 'host.jwt-1' } },
     { openApi: { securityScheme: false } },
@@ -150,6 +151,8 @@ describe(extrasOf.name, () => {
     ['guards: guard 1 is an object, should be', { guards: [new Guard()] }],
     ['guards: guard 2 is Object, without a method canActivate, should be', { guards: [Guard, Object] }],
     ['guards: guard 1 is a string, should be', { guards: ['none'] }],
+    ['errorStatus: is a string, should be one of contract, semantic', { errorStatus: 'Semantic' }],
+    ['errorStatus: is 400, should be', { errorStatus: 400 }],
     ['imports: is an object, should be an array of modules', { imports: {} }],
     ['openApi: is a string, should be an object', { openApi: 'Store' }],
     ['openApi.prefix: is no option, should be one of namePrefix, securityScheme', { openApi: { prefix: '' } }],

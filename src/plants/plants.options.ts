@@ -64,9 +64,6 @@ export class PlantsSettings {
   /** Creates that may wait for the database at a time, before more are refused with 50301; 10000 unless given. */
   @QueueLimit
   writeQueueLimit = 10_000;
-  /** Status of failures; `contract` unless given. */
-  @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
-  errorStatus: ErrorStatus = 'contract';
   /**
    * Who creates a plant with this request of the platform, if that is known; whom `BearerAuthGuard` let pass unless given. For
    * applications that guard the route in another way.
@@ -169,6 +166,9 @@ export class PlantsExtras {
   /** Modules that export what these guards need, such as `AuthModule.forRoot({ accessTokens })`; none unless given. */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
+  /** Status of failures; `contract` unless given. */
+  @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
+  errorStatus: ErrorStatus = 'contract';
   /** The store's names and its credential in the OpenAPI documents of the application; its own names, behind `bearer`, unless given. */
   @Nested('an object such as { namePrefix: "Store" }', () => PlantsOpenApi)
   openApi: PlantsOpenApiOptions = {};

@@ -25,7 +25,7 @@ export class PlantsRepository {
    * @throws StorageTimeoutError: the outcome is unknown
    */
   async create(plant: PlantRecord): Promise<boolean> {
-    return isNew(plant, await this.write(plant));
+    return resolveConflict(plant, await this.write(plant));
   }
 
   /**
@@ -38,7 +38,7 @@ export class PlantsRepository {
     const isUnclear = !stored && (plant.idempotencyKey !== null || triggers.length > 0);
     const existingPlant = isUnclear ? await this.statements.findExistingIn(query, plant.id) : undefined;
     if (isUnclear && !existingPlant && triggers.length > 0) throw storageError(await this.failures.explainMissing());
-    isNew(plant, { stored, existingPlant });
+    resolveConflict(plant, { stored, existingPlant });
   }
 
   private async write(plant: PlantRecord): Promise<CreateResult> {
@@ -52,8 +52,8 @@ export class PlantsRepository {
   }
 }
 
-/** Whether a create has stored its plant; if not, an earlier one with the same idempotency key has. Throws where the id is taken. */
-function isNew(plant: PlantRecord, { stored, existingPlant }: CreateResult): boolean {
+/** True where the create has stored its plant, false where an earlier one with the same key has. Throws where the id is taken. */
+function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): boolean {
   if (stored) return true;
   if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
     throw new PlantExistsError(plant.id);

@@ -32,11 +32,10 @@ export interface CreatePlantOptions {
 const OPTION_NAMES = ['idempotencyKey', 'creator', 'transaction'];
 
 /** @throws TypeError: JavaScript has no types, so the application may give anything */
-function assertOptions(options: unknown, others: readonly unknown[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options) || others.length > 0) {
+function assertOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(
-      'create() takes its options as one object: write create(plant, { idempotencyKey, creator, transaction }) instead of ' +
-        'create(plant, idempotencyKey, creator)',
+      'create() takes its options as one object: create(plant, { idempotencyKey, creator, transaction })',
     );
   }
   const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
@@ -86,8 +85,8 @@ export class PlantsService implements OnModuleInit {
    *   With a transaction the last three are replaced by what the application's driver throws, but where a trigger left the plant out; after the others it can go on.
    * @throws TypeError where an option cannot be used
    */
-  async create(plant: NewPlant, options: CreatePlantOptions = {}, ...others: []): Promise<Plant> {
-    assertOptions(options, others);
+  async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
+    assertOptions(options);
     assertPlant(plant);
     const { idempotencyKey, creator } = options;
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);

@@ -24,7 +24,6 @@ describe(describeOptions.name, () => {
       ['database', ''],
       ['bodyLimit', '1048576'],
       ['writeQueueLimit', '10000'],
-      ['errorStatus', 'contract'],
       ['createdBy', ''],
       ['onCreated', ''],
     ]);

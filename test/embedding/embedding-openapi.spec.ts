@@ -112,9 +112,13 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(createPlantOf(document, '/trees')).not.toHaveProperty('security');
   });
 
-  it('should follow error statuses that a factory provides', async () => {
-    const options = { database: DATABASE, errorStatus: 'semantic' as const };
-    const store = PlantsModule.forRootAsync({ guards: 'none', useFactory: () => Promise.resolve(options) });
+  it.each(['forRoot', 'forRootAsync'] as const)('should follow the error statuses of %s', async (method) => {
+    const options = { database: DATABASE };
+    const extras = { guards: 'none', errorStatus: 'semantic' } as const;
+    const store =
+      method === 'forRoot'
+        ? PlantsModule.forRoot({ ...options, ...extras })
+        : PlantsModule.forRootAsync({ ...extras, useFactory: () => Promise.resolve(options) });
     const document = await documentOf(store);
     const { responses } = createPlantOf(await generateOpenApi({ ERROR_STATUS: 'semantic' }));
     expect(createPlantOf(document).responses).toEqual(responses);

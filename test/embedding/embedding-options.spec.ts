@@ -101,14 +101,14 @@ describe('the options of a store in an application', () => {
           return this.given;
         }
       }
-      const values = [{ provide: OPTIONS, useValue: { ...options(), errorStatus: 'semantic' } }];
+      const values = [{ provide: OPTIONS, useValue: options() }];
       @Module({ providers: [...values, StoreOptions], exports: [OPTIONS, StoreOptions] })
       class ConfigModule {}
 
       const imports = [ConfigModule];
       const given =
         source === 'useClass' ? { useClass: StoreOptions, imports } : { useExisting: StoreOptions, imports };
-      const url = await start([PlantsModule.forRootAsync({ ...given, guards: 'none' })]);
+      const url = await start([PlantsModule.forRootAsync({ ...given, guards: 'none', errorStatus: 'semantic' })]);
       expect(await post(url, {})).toMatchObject([400, { error: 40003 }]);
       expect(await post(url, { id: 1, name: 'Rose' })).toEqual([200, { name: 'Rose' }]);
       expect(await post(url, { id: 1, name: 'Fern' })).toMatchObject([409, { error: 40901 }]);

@@ -46,8 +46,8 @@ function hostOf(databases: Record<Store, TestDatabase>): new () => object {
         path: 'garden/trees',
         guards: [BearerAuthGuard],
         imports: [AuthModule.forRootAsync({ useFactory: () => ({ verifier: new TreesVerifier() }) })],
-        useFactory: () =>
-          Promise.resolve({ database: { url: databases.trees.url }, errorStatus: 'semantic' as const, bodyLimit: 100 }),
+        errorStatus: 'semantic',
+        useFactory: () => Promise.resolve({ database: { url: databases.trees.url }, bodyLimit: 100 }),
       }),
     ],
     controllers: [OrdersController],

@@ -206,9 +206,10 @@ describe(PlantsTestingModule.name, () => {
   });
 
   it('should take its options from a factory', async () => {
-    const useFactory = () => Promise.resolve({ errorStatus: 'semantic' as const });
-    const app = await start(PlantsTestingModule.forRootAsync({ useFactory, path: 'garden' }));
+    const useFactory = () => Promise.resolve({ bodyLimit: 100 });
+    const app = await start(PlantsTestingModule.forRootAsync({ useFactory, path: 'garden', errorStatus: 'semantic' }));
     expect(await post(app, {}, '5', '/v1/garden')).toMatchObject({ status: 400, body: { error: 40001 } });
+    expect(await post(app, {}, PLANT.padEnd(101), '/v1/garden')).toMatchObject({ status: 413 });
     expect(await post(app, {}, PLANT, '/v1/garden')).toMatchObject({ status: 200 });
     expect(await post(app, {}, PLANT, '/v1/garden')).toMatchObject({ status: 409 });
   });

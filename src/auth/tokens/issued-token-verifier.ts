@@ -10,7 +10,7 @@ import type { CredentialLimits } from '../rate-limits.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
-import { STATEMENT_TIMEOUT_MS, TokenStore } from './token-store.js';
+import { STATEMENT_TIMEOUT_MS, TokenReader } from './token-reader.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
@@ -58,7 +58,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Connects with the first token that may have been issued. */
   constructor(
     private readonly options: IssuedTokensOptions,
-    private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
+    private readonly store: Pick<TokenReader, keyof TokenReader> = new TokenReader(options),
     private readonly limits?: CredentialLimits,
   ) {
     super();

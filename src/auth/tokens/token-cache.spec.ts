@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TokenCache } from './token-cache.js';
-import type { TokenRow } from './token-store.js';
+import type { TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
 /** The token with this number, as the database returns it. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Principal, WrongTokenReason } from '../token-verifier.js';
-import type { TokenRow } from './token-store.js';
+import type { TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
 /** Known tokens, and as many unknown ones. */
@@ -31,13 +31,13 @@ export class KnownToken {
   /** @param askedAt when the database was asked, not when it answered: so an error is on the safe side */
   constructor(row: TokenRow, askedAt: number) {
     this.id = row.id;
-    this.principal = principalOf(row);
+    this.principal = toPrincipal(row);
     this.usedAt = askedAt;
     this.confirm(row, askedAt);
   }
 
   confirm(row: TokenRow, askedAt: number): void {
-    if (!isSame(this.principal, row)) this.principal = principalOf(row);
+    if (!isSame(this.principal, row)) this.principal = toPrincipal(row);
     this.confirmedAt = askedAt;
     this.expiresAt = askedAt + (row.remaining ?? Infinity);
   }
@@ -89,7 +89,7 @@ export class TokenCache {
       // Not get(), which would count as a use.
       const token = this.known.peek(key);
       const row = found.get(key);
-      const reason = refusalOf(row);
+      const reason = whyInvalid(row);
       if (row !== undefined && reason === undefined) {
         if (token?.id === row.id) token.confirm(row, askedAt);
         else this.known.set(key, new KnownToken(row, askedAt));
@@ -103,13 +103,13 @@ export class TokenCache {
 }
 
 /** Why a token with this row is not valid; undefined if it is. */
-function refusalOf(row: TokenRow | undefined): WrongTokenReason | undefined {
+function whyInvalid(row: TokenRow | undefined): WrongTokenReason | undefined {
   if (row === undefined) return 'unknown';
   if (row.isRevoked) return 'revoked';
   return row.remaining !== null && row.remaining <= 0 ? 'expired' : undefined;
 }
 
-function principalOf({ name, scopes }: TokenRow): Principal {
+function toPrincipal({ name, scopes }: TokenRow): Principal {
   // All tokens of a rotation have one name, and one limit.
   return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey: `issued:${name}` });
 }

@@ -9,6 +9,11 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
+/** b64token of RFC 6750, section 2.1: what may follow "Bearer " in the header. */
+export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
+/** scope-token of RFC 6749, section 3.3. */
+export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
 /** No white space, quotes or control characters: names are in logs, metrics and scripts. A dash would begin an option. */
 const NAME = /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/;
 const DIGITS = /^[0-9]+$/;

@@ -87,7 +87,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
   const limits = { timeout: STATEMENT_TIMEOUT_MS, signal: AbortSignal.timeout(TIMEOUT_MS) };
   const findings: Finding[] = [];
   let check = 'database';
-  const work = async ({ client, query, database, assertTables }: OpenDatabase): Promise<void> => {
+  const work = async ({ client, query, database, assertMigrated }: OpenDatabase): Promise<void> => {
     const { schema, isPooled } = database;
     const sent = Date.now();
     const [server] = await query<Server>(SERVER);
@@ -109,7 +109,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     const unlogged = await findUnlogged(query, schema);
     findings.push(finding('crash safety', unlogged ?? 'no table is UNLOGGED', !!unlogged));
     check = 'migrations';
-    await assertTables();
+    await assertMigrated();
     findings.push(finding(check, `${database.place} has those of this version`));
     check = 'rights';
     const vital = await findMissingRights(query, schema, PLANTS_RIGHTS);

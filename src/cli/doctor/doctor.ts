@@ -8,7 +8,7 @@ import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
-import { LOCAL_DIRECTORY, useLocalDatabase } from '../local.js';
+import { LOCAL_DIRECTORY, useLocalDatabase } from '../local-database.js';
 import { OutputError, print } from '../output.js';
 import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 

@@ -41,7 +41,7 @@ type Work<T> = (query: Query, table: string) => Promise<T>;
 
 /** Calls `work` with a way to read, and the name of the table. */
 function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
-  const read = async ({ client, query, database, assertTables }: OpenDatabase): Promise<T> => {
+  const read = async ({ client, query, database, assertMigrated }: OpenDatabase): Promise<T> => {
     await assertNoViews(query, database);
     await client.query(BEGIN);
     try {
@@ -49,7 +49,7 @@ function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: numb
     } catch (error) {
       if (MISSING.includes(sqlStateOf(error) ?? '')) {
         await client.query('ROLLBACK');
-        await assertTables({ plants: ['SELECT'] });
+        await assertMigrated({ plants: ['SELECT'] });
       }
       throw error;
     }

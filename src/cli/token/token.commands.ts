@@ -31,7 +31,7 @@ function withTokens<T>(schema: string | undefined, work: (tokens: TokenAdministr
   return withServiceDatabase(schema, onTokens(work));
 }
 
-/** `plant-store token create`: makes a token and prints it. `--name` is the form of earlier versions. */
+/** `plant-store token create`: makes a token and prints it. */
 export async function createToken(
   { name: option, expires, scope, schema }: TokenOptions,
   operand?: string,

@@ -88,11 +88,8 @@ export interface MigrationPlace {
   readonly place: string;
 }
 
-/**
- * Rejects with a MigrationError unless the schema has the tables that these migrations make, and no others, and the role has these
- * rights.
- */
-export async function assertTables(
+/** Rejects with a MigrationError unless the schema has these migrations, finished, and no others, and the role has these rights. */
+export async function assertMigrated(
   query: Query,
   location: MigrationPlace,
   rights: Rights = {},
@@ -104,7 +101,7 @@ export async function assertTables(
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
   const status = statusOf(await readHistory(query, schema), migrations);
   if (status.applied.length === 0) await refuseWorker(query, location);
-  await assertNoForeignTables(query, location);
+  await refuseTablesWithoutHistory(query, location);
   assertHistoryUsable(status, location, migrations);
   if (status.failed.length > 0) throw unfinished(status.failed, location, 'which finishes it');
   if (status.pending.length > 0) {
@@ -142,7 +139,7 @@ const MAX_TABLES_SHOWN = 3;
  * Throws if a schema has tables and no history of migrations, as that of an application without Prisma Migrate has. Tables of
  * extensions do not count.
  */
-export async function assertNoForeignTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+export async function refuseTablesWithoutHistory(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
     `SELECT c.relname::text AS name
      FROM pg_catalog.pg_class AS c

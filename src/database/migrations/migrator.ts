@@ -13,14 +13,14 @@ import { acquireMigrationLock, sessionOf, sharesSessions, withConnection } from 
 import { makeHistory, runMigration } from './migration-runner.js';
 import {
   assertHistoryUsable,
-  assertNoForeignTables,
-  assertTables,
+  assertMigrated,
   assertUnedited,
   type Migration,
   MigrationError,
   type MigrationPlace,
   type MigrationStatus,
   readHistory,
+  refuseTablesWithoutHistory,
   refuseWorker,
   statusOf,
 } from './migration-status.js';
@@ -84,7 +84,7 @@ export class Migrator {
       await refuseWorker(query, this);
       await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
       await assertOwners(query, this, this.settings.trustOwners);
-      await assertTables(query, this, {}, this.migrations);
+      await assertMigrated(query, this, {}, this.migrations);
       const citus = await loadCitus(query, this.schema);
       if (citus) return citus.distribute(shards);
       throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
@@ -96,10 +96,13 @@ export class Migrator {
     return this.connected(async (query) => statusOf(await readHistory(query, this.schema), this.migrations));
   }
 
-  /** Throws unless the database has the migrations of this build, finished, and no others, and the role has these rights. */
+  /**
+   * Rejects unless the database has the migrations of this build, finished, and no others. With the rights of a store it also rejects
+   * where the role lacks one or a crash would lose plants, and warns of what may make creates fail.
+   */
   async assertCurrent(rights?: Rights): Promise<void> {
     await this.connected(async (query, client) => {
-      await assertTables(query, this, rights, this.migrations);
+      await assertMigrated(query, this, rights, this.migrations);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
       await inspectTables(query, this);
@@ -130,7 +133,7 @@ export class Migrator {
     // What others have committed while it waited for the lock is to be seen.
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
-    await assertNoForeignTables(query, this);
+    await refuseTablesWithoutHistory(query, this);
     await makeHistory(query, schema);
     await assertOwners(query, this, trustOwners);
     const history = await readHistory(query, schema);
@@ -191,8 +194,8 @@ async function refusable<T>(work: Promise<T>, place: string): Promise<T> {
   }
 }
 
-/** Rejects with a MigrationError unless the database can be reached and has the tables that this build needs. */
-export async function assertDatabaseReady(database: Database, options: DatabaseOptions): Promise<void> {
+/** For the start of a store, on whichever connection it has. Rejects with a MigrationError where creates would fail or could be lost. */
+export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
   // On a connection of its own, which is closed after the check.
   if (hasUrl(options)) {
     const { url, password, schema } = options;
@@ -200,7 +203,7 @@ export async function assertDatabaseReady(database: Database, options: DatabaseO
   }
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertTables(query, location, PLANTS_RIGHTS)
+  const checked = assertMigrated(query, location, PLANTS_RIGHTS)
     .then(() => inspectTables(query, location))
     .then(() => assertNodes(query, location));
   await refusable(checked, location.place);

@@ -1,8 +1,8 @@
-import type { TokenRow, TokenStore } from '../../../src/auth/tokens/token-store.js';
+import type { TokenReader, TokenRow } from '../../../src/auth/tokens/token-reader.js';
 import { tokenDigest } from '../../../src/auth/tokens/token.js';
 
 /** Tokens in memory, in a store that does what a test says. */
-export class FakeTokenStore implements Pick<TokenStore, keyof TokenStore> {
+export class FakeTokenStore implements Pick<TokenReader, keyof TokenReader> {
   isConnected = false;
   /** By the token. */
   readonly rows = new Map<string, TokenRow>();

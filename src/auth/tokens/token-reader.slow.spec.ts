@@ -8,20 +8,20 @@ import { stall } from '../../../test/support/stall.js';
 import { Stopwatch } from '../../../test/support/stopwatch.js';
 import { issueToken, type StoredToken } from '../../../test/support/tokens/issued-token.js';
 import { until } from '../../../test/support/until.js';
-import { TokenStore } from './token-store.js';
+import { TokenReader } from './token-reader.js';
 import { makeToken, tokenDigest } from './token.js';
 
 const HOUR_MS = 3_600_000;
 
-describe(TokenStore.name, () => {
+describe(TokenReader.name, () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
-  let store: TokenStore;
+  let store: TokenReader;
 
   beforeEach(async () => {
     database = await createTestDatabase();
     proxy = await TcpProxy.start(database.url);
-    store = new TokenStore({ url: proxy.url });
+    store = new TokenReader({ url: proxy.url });
   });
   afterEach(async () => {
     store.destroy();
@@ -68,7 +68,7 @@ describe(TokenStore.name, () => {
   it('should find its table whatever the schema is called', async () => {
     const schema = `Green "house's`;
     await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
-    const other = new TokenStore({ url: database.url, schema });
+    const other = new TokenReader({ url: database.url, schema });
     expect(await other.find([])).toEqual([]);
     await other.recordUses([{ id: 1, age: 0 }]);
     await other.end();

@@ -32,7 +32,7 @@ export interface TokenRow {
  * The tokens in PostgreSQL, on one connection of their own. It opens with the first statement, is replaced when it breaks or does not
  * answer, keeps no state in its session, and does not keep the process from ending.
  */
-export class TokenStore {
+export class TokenReader {
   private readonly openPool: () => pg.Pool;
   private pool: pg.Pool;
   private closing: Promise<unknown> | undefined;
