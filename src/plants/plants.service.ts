@@ -4,8 +4,7 @@ import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { assertDatabaseReady } from '../database/migrations/migrator.js';
 import { describeFound } from '../util/options.js';
 import { CreateFailures } from './create-failures.js';
-import { assertIdempotencyKey } from './idempotency-key.js';
-import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
+import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import {
