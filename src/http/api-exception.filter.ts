@@ -7,7 +7,7 @@ import { UnknownPathError } from './http.errors.js';
 import { sendError } from './answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
 import { requestIdOf } from './request-notes.js';
-import { discardBody } from './server/connection-close.js';
+import { discardBody } from './connection-close.js';
 
 /** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
 @Catch()

@@ -1,66 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MIMEType } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
-import { quote } from '../util/text.js';
-import {
-  BodyTooLargeError,
-  MalformedRequestError,
-  TooManyBodiesError,
-  UnreadableBodyError,
-  UnsupportedMediaError,
-} from './http.errors.js';
-import { headerValues } from './platform.js';
-import { onRequestAbort } from './server/broken-requests.js';
-import { acceptBody } from './server/connection-close.js';
+import { acceptBody, onRequestAbort } from './connection-close.js';
+import { BodyTooLargeError, MalformedRequestError, TooManyBodiesError, UnreadableBodyError } from './http.errors.js';
 
-const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
-type ContentCoding = (typeof CODINGS)[number];
+export const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
+export type ContentCoding = (typeof CODINGS)[number];
 type Compression = Exclude<ContentCoding, 'identity'>;
-
-/** The time that Node takes to parse a media type grows with the square of its length. */
-const MAX_MEDIA_TYPE_LENGTH = 256;
-
-/** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
-export function checkMediaType(request: IncomingMessage): ContentCoding {
-  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
-  if (headerValues(request, 'content-type').length > 1) {
-    throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
-  }
-  if (type !== 'application/json') checkJson(type);
-  const name = encoding.trim().toLowerCase();
-  const coding = CODINGS.find((known) => known === name || (known === 'gzip' && name === 'x-gzip'));
-  if (coding) return coding;
-  throw new UnsupportedMediaError(
-    `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
-  );
-}
-
-function checkJson(type: string | undefined): void {
-  if (type === undefined) {
-    throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
-  }
-  if (type.length > MAX_MEDIA_TYPE_LENGTH) {
-    const found = `The Content-Type header has ${type.length} characters`;
-    throw new UnsupportedMediaError(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
-  }
-  const parsed = parseMediaType(type);
-  if (parsed?.essence !== 'application/json') {
-    throw new UnsupportedMediaError(`The media type ${quote(type)} is not supported. It must be application/json.`);
-  }
-  const charset = parsed.params.get('charset') ?? 'utf-8';
-  if (!['utf-8', 'utf8'].includes(charset.toLowerCase())) {
-    throw new UnsupportedMediaError(`The charset ${quote(charset)} is not supported. It must be utf-8.`);
-  }
-}
-
-function parseMediaType(type: string): MIMEType | undefined {
-  try {
-    return new MIMEType(type);
-  } catch {
-    return undefined;
-  }
-}
 
 /** What compression may add to a body that does not compress. */
 const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
@@ -71,35 +17,15 @@ const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
  *
  * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
  */
-export function readBytes<Result>(
+export async function readBytes<Result>(
   request: IncomingMessage,
   response: ServerResponse,
   { coding, limit, parse }: { coding: ContentCoding; limit: number; parse: (bytes: Buffer) => Result },
-): Result | Promise<Result> {
+): Promise<Result> {
   const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
   const memory = new BodyMemory(request, response);
-  // Most bodies arrive with their headers.
-  if (coding === 'identity' && request.complete && !request.destroyed) {
-    const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
-    if (bytes.length > limit) throw new BodyTooLargeError(limit);
-    memory.hold(bytes.length);
-    return parse(bytes);
-  }
-  return receiveBytes(request, memory, { coding, limit, wireLimit, parse });
-}
-
-async function receiveBytes<Result>(
-  request: IncomingMessage,
-  memory: BodyMemory,
-  {
-    coding,
-    limit,
-    wireLimit,
-    parse,
-  }: { coding: ContentCoding; limit: number; wireLimit: number; parse: (bytes: Buffer) => Result },
-): Promise<Result> {
   const received = new ReceivedBytes(memory, wireLimit, limit);
   try {
     await collect(request, received);

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { MIMEType } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
-import { checkMediaType, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
+import { quote } from '../util/text.js';
+import { CODINGS, type ContentCoding, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import {
   exactObject,
@@ -11,8 +13,10 @@ import {
   JsonSyntaxError,
   parseExactJson,
 } from './exact-json.js';
-import { BodyTooLargeError, MissingBodyError, UnreadableBodyError } from './http.errors.js';
-import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
+import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
+import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
+
+const JSON_TYPE = 'application/json';
 
 /**
  * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. If the application's
@@ -28,22 +32,77 @@ export async function readJsonObject(
   limit: number,
   names: readonly string[],
 ): Promise<JsonObject> {
-  const [request, response] = [nodeRequest(received), nodeResponse(reply)];
-  revealMediaType(request);
-  if (!announcesBody(request) && request.headers['content-type'] === undefined) {
+  const request = nodeRequest(received);
+  const { headers } = request;
+  if (headers['content-type'] !== JSON_TYPE) revealMediaType(request);
+  if (!announcesBody(request) && headers['content-type'] === undefined) {
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
   if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
+  const length = Number(headers['content-length']);
+  // Most bodies are small and arrive with their headers.
+  if (length < MIN_COUNTED_BYTES && length <= limit && isAllHere(request) && coding === 'identity') {
+    return parseObject((request.read() as Buffer | null) ?? Buffer.alloc(0), names);
+  }
   const parse = (bytes: Buffer): JsonObject => {
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
   };
-  return readBytes(request, response, { coding, limit, parse });
+  return readBytes(request, nodeResponse(reply), { coding, limit, parse });
+}
+
+/** Whether a body has arrived, of a client that did not wait for a permission to send it. */
+function isAllHere({ complete, destroyed, headers }: IncomingMessage): boolean {
+  return complete && !destroyed && headers.expect === undefined;
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** The time that Node takes to parse a media type grows with the square of its length. */
+const MAX_MEDIA_TYPE_LENGTH = 256;
+
+/** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
+function checkMediaType(request: IncomingMessage): ContentCoding {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
+  if (headerValues(request, 'content-type').length > 1) {
+    throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
+  }
+  if (type !== JSON_TYPE) checkJson(type);
+  const name = encoding.trim().toLowerCase();
+  const coding = CODINGS.find((known) => known === name || (known === 'gzip' && name === 'x-gzip'));
+  if (coding) return coding;
+  throw new UnsupportedMediaError(
+    `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
+  );
+}
+
+function checkJson(type: string | undefined): void {
+  if (type === undefined) {
+    throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
+  }
+  if (type.length > MAX_MEDIA_TYPE_LENGTH) {
+    const found = `The Content-Type header has ${type.length} characters`;
+    throw new UnsupportedMediaError(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
+  }
+  const parsed = parseMediaType(type);
+  if (parsed?.essence !== 'application/json') {
+    throw new UnsupportedMediaError(`The media type ${quote(type)} is not supported. It must be application/json.`);
+  }
+  const charset = parsed.params.get('charset') ?? 'utf-8';
+  if (!['utf-8', 'utf8'].includes(charset.toLowerCase())) {
+    throw new UnsupportedMediaError(`The charset ${quote(charset)} is not supported. It must be utf-8.`);
+  }
+}
+
+function parseMediaType(type: string): MIMEType | undefined {
+  try {
+    return new MIMEType(type);
+  } catch {
+    return undefined;
+  }
 }
 
 const ALREADY_READ =

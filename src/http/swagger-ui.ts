@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import { ERRORS_PAGE } from './openapi.js';
-import { discardBody } from './server/connection-close.js';
+import { discardBody } from './connection-close.js';
 import { plantStorePlugin } from './swagger-ui-plugin.js';
 
 const PAGE = '/docs';

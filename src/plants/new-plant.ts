@@ -3,8 +3,9 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { JsonNumber, type JsonObject, JsonStructure, toJsonValue } from '../http/exact-json.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
-import { InvalidPlantError } from './plants.errors.js';
+import { InvalidIdempotencyKeyError, InvalidPlantError } from './plants.errors.js';
 
 /** A field of a plant other than its id: a text, in a column of the same name (in snake_case). */
 interface TextField {
@@ -93,6 +94,29 @@ export function plantOf(newPlant: NewPlant): Plant {
 /** Whether this is a string that PostgreSQL can store. */
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+}
+
+const MAX_KEY_LENGTH = 255;
+
+/**
+ * The `Idempotency-Key` of a request, or undefined where it has none.
+ *
+ * @throws InvalidIdempotencyKeyError
+ */
+export function idempotencyKey(request: PlatformRequest): string | undefined {
+  const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
+  if (others.length > 0) throw new InvalidIdempotencyKeyError('is repeated');
+  if (key !== undefined) assertIdempotencyKey(key);
+  return key;
+}
+
+/** @throws InvalidIdempotencyKeyError where this cannot be stored with a plant */
+export function assertIdempotencyKey(key: string): void {
+  if (key === '') throw new InvalidIdempotencyKeyError('is empty');
+  if (key.length > MAX_KEY_LENGTH) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
+  if (!isStorableText(key)) {
+    throw new InvalidIdempotencyKeyError('contains U+0000 or half a character, which PostgreSQL cannot store');
+  }
 }
 
 /** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */

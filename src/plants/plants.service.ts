@@ -1,8 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { describeFound } from '../util/options.js';
-import { assertIdempotencyKey } from './idempotency-key.js';
-import { assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
+import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import {

@@ -9,7 +9,7 @@ import {
   RequestTimeoutError,
 } from '../http.errors.js';
 import { sendError } from '../answer.js';
-import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
+import { abortRequest, isLingering, lingerOnClose, whenSent } from '../connection-close.js';
 import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 
 /** Answers what Node gives no response for: what its parser rejects, what arrives too slowly, and CONNECT. */
@@ -93,19 +93,4 @@ function describe(cause: NodeJS.ErrnoException & { reason?: unknown }, requestTi
       return new MalformedRequestError(`This is not an HTTP request that can be read: ${reason}.`, { cause });
     }
   }
-}
-
-const ABORTED = Symbol('request aborted');
-const failures = new WeakMap<IncomingMessage, ApiError>();
-
-function abortRequest(request: IncomingMessage, failure: ApiError): void {
-  failures.set(request, failure);
-  request.emit(ABORTED, failure);
-}
-
-/** Calls back when the rest of a request will not arrive: at once if that is known already. */
-export function onRequestAbort(request: IncomingMessage, callback: (failure: ApiError) => void): void {
-  const failure = failures.get(request);
-  if (failure) callback(failure);
-  else request.once(ABORTED, callback);
 }

@@ -1,8 +1,8 @@
-import { Controller, Logger, Module, Post } from '@nestjs/common';
+import { Controller, Logger, Module, Param, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { notesOf, type RequestObserver } from '../request-notes.js';
 import { PlantStoreAdapter } from './express-adapter.js';
 
@@ -11,6 +11,16 @@ class AnyController {
   @Post('any')
   answer(): string {
     return 'made';
+  }
+
+  @Post('other/:id')
+  answerOf(@Param('id') id: string): string {
+    return `of ${id}`;
+  }
+
+  @Post('fails')
+  fail(): never {
+    throw new Error('of the handler');
   }
 }
 
@@ -25,10 +35,23 @@ describe(PlantStoreAdapter.name, () => {
     await app?.close();
   });
 
+  /** How many requests Express has routed. */
+  let routed: () => number;
+
   async function listen(...observers: RequestObserver[]): Promise<string> {
+    return listenWith(() => undefined, ...observers);
+  }
+
+  async function listenWith(
+    prepare: (app: INestApplication) => void,
+    ...observers: RequestObserver[]
+  ): Promise<string> {
     const times = { drainDelay: 0, shutdownTimeout: 1000, storageTimeout: 1000 };
     const adapter = new PlantStoreAdapter({ errorStatus: 'contract', requestTimeout: 10_000, ...times }, 10, observers);
-    app = await NestFactory.create(AnyModule, adapter, { logger: ['error'] });
+    const { mock } = jest.spyOn(adapter.getInstance<{ handle: () => void }>(), 'handle');
+    routed = () => mock.calls.length;
+    app = await NestFactory.create(AnyModule, adapter, { logger: ['error'], bodyParser: false });
+    prepare(app);
     await app.listen(0, '127.0.0.1');
     return app.getUrl();
   }
@@ -58,5 +81,51 @@ describe(PlantStoreAdapter.name, () => {
     expect(answered).toHaveBeenCalledTimes(2);
     expect(error).toHaveBeenCalledTimes(4);
     expect(error).toHaveBeenCalledWith('An observer of requests failed', expect.stringContaining('of the observer'));
+  });
+
+  it('should have Express route what is not exactly a path of POST', async () => {
+    const url = await listen();
+    const post = async (path: string, method = 'POST'): Promise<string> =>
+      (await fetch(`${url}${path}`, { method })).text();
+    expect(await post('/any')).toBe('made');
+    expect(routed()).toBe(0);
+    expect([await post('/any?a=1'), await post('/other/7')]).toEqual(['made', 'of 7']);
+    expect(routed()).toBe(2);
+    await post('/any', 'GET');
+    expect(routed()).toBe(3);
+  });
+
+  it.each([
+    ['each request', '/'],
+    ['requests of this path', '/any'],
+  ])('should have Express route where a middleware sees %s', async (_, path) => {
+    const seen = jest.fn();
+    const url = await listenWith((application) =>
+      application.use(path, (request: IncomingMessage, _response: unknown, next: () => void) => {
+        seen(request.method);
+        next();
+      }),
+    );
+    expect(await (await fetch(`${url}/any`, { method: 'POST' })).text()).toBe('made');
+    expect(seen).toHaveBeenCalledWith('POST');
+  });
+
+  it('should not have Express route where a middleware sees another path only', async () => {
+    const url = await listenWith((application) => application.use('/elsewhere', () => undefined));
+    expect(await (await fetch(`${url}/any`, { method: 'POST' })).text()).toBe('made');
+    expect(routed()).toBe(0);
+  });
+
+  it('should log an answer to a failure that fails, and end its connection', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    const failing = {
+      catch: () => {
+        throw new Error('of the filter');
+      },
+    };
+    const url = await listenWith((application) => application.useGlobalFilters(failing));
+    await expect(fetch(`${url}/fails`, { method: 'POST' })).rejects.toThrow('fetch failed');
+    expect(error).toHaveBeenCalledWith('The answer to a failure failed', expect.stringContaining('of the filter'));
+    expect(await (await fetch(`${url}/any`, { method: 'POST' })).text()).toBe('made');
   });
 });

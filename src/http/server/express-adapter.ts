@@ -32,14 +32,19 @@ export class PlantStoreAdapter extends ExpressAdapter {
     const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
       routes ??= directRoutes(app.router.stack.slice(ownLayers) as unknown as Layer[]);
       const handle = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
-      if (handle === undefined) app(request, response);
-      else
-        handle(request, response, () => {
-          app(request, response);
-        }).catch((error: unknown) => {
-          this.ownLogger.error('The answer to a failure failed', error instanceof Error ? error.stack : error);
-          response.destroy();
-        });
+      if (handle === undefined) {
+        app(request, response);
+        return;
+      }
+      // The one property that members of Express' responses need.
+      (request as { res?: ServerResponse }).res = response;
+      const next = (): void => {
+        app(request, response);
+      };
+      handle(request, response, next).catch((error: unknown) => {
+        this.ownLogger.error('The answer to a failure failed', error instanceof Error ? error.stack : error);
+        response.destroy();
+      });
     };
     const begin = this.callAll(this.observers.flatMap((observer) => observer.begin?.bind(observer) ?? []));
     const acceptFirst = new AcceptFirst(

@@ -12,7 +12,7 @@ import { MalformedRequestError } from '../http.errors.js';
 import { sendError } from '../answer.js';
 import { headerValues } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
-import { deferContinue, isLingering, lingerOnClose } from './connection-close.js';
+import { deferContinue, isLingering, lingerOnClose } from '../connection-close.js';
 import { inTurn, lastResponse, watchConnections } from './pipelining.js';
 
 export interface HttpServerOptions {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { discardBody } from './connection-close.js';
+import { discardBody } from '../connection-close.js';
 import { createHttpServer } from './http-server.js';
 import { watchChunks } from './small-chunks.js';
 

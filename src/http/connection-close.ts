@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ApiError } from '../errors/api-error.js';
 
 const LINGER_MS = 5000;
 /** More than this is not discarded: the connection is reset. */
@@ -87,4 +88,20 @@ export function deferContinue(request: IncomingMessage): void {
 /** Lets a client send the body, where it waits for permission. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
   if (awaitingContinue.delete(request)) response.writeContinue();
+}
+
+const ABORTED = Symbol('request aborted');
+const failures = new WeakMap<IncomingMessage, ApiError>();
+
+/** Reports that the rest of a request will not arrive. */
+export function abortRequest(request: IncomingMessage, failure: ApiError): void {
+  failures.set(request, failure);
+  request.emit(ABORTED, failure);
+}
+
+/** Calls back when the rest of a request will not arrive: at once if that is known already. */
+export function onRequestAbort(request: IncomingMessage, callback: (failure: ApiError) => void): void {
+  const failure = failures.get(request);
+  if (failure) callback(failure);
+  else request.once(ABORTED, callback);
 }
