@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { measuringTime, type MeasuringTime } from './measure/measuring-time.js';
-import { positiveNumbers } from './option-numbers.js';
+import type { MeasuringTime } from './measure/measuring-time.js';
+import { positiveNumber, positiveNumbers } from './option-numbers.js';
 import { allTargets } from './targets/all-targets.js';
 import { chosenTargets } from './targets/chosen-targets.js';
 import type { Target } from './targets/target.js';
@@ -18,10 +18,10 @@ export const BENCH_USAGE = `npm run bench -- [options]
 
   --targets a,b          what to measure; everything unless given
   --connections 1,8,64   how many connections; 1,8,64,256 unless given
-  --rounds N             3 unless given; medians are reported
-  --seconds N            how long one round of one target is measured; 4 unless given
-  --warm-up N            seconds of load before that; 2 unless given
-  --build DIR            a build of the store; several are compared; dist unless given
+  --rounds N             60 unless given; medians are reported, and where ratios lie with 95 %
+  --burst N              milliseconds for which one target is measured in a round; 150 unless given
+  --warm-up N            seconds of load for each target before its first round; 3 unless given
+  --build DIR            a build of the store; the others are compared with the first; dist unless given
   --json FILE            writes every round
   --chart FILE           writes a chart; docs/benchmark.svg in a run of everything
   --report FILE          writes what is printed; docs/benchmark.md in a run of everything`;
@@ -33,9 +33,9 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
     options: {
       targets: { type: 'string' },
       connections: { type: 'string' },
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '4' },
-      'warm-up': { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '60' },
+      burst: { type: 'string', default: '150' },
+      'warm-up': { type: 'string', default: '3' },
       build: { type: 'string', multiple: true },
       json: { type: 'string' },
       chart: { type: 'string' },
@@ -53,7 +53,9 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
         ? all.filter(({ onlyByName }) => onlyByName !== true)
         : chosenTargets(targets.split(','), all),
     connections: positiveNumbers('--connections', connections),
-    ...measuringTime(values),
+    rounds: positiveNumber('--rounds', values.rounds),
+    seconds: positiveNumber('--burst', values.burst) / 1000,
+    warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
     build: build[0] ?? '',
     json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { BENCH_USAGE, type BenchOptions, readBenchOptions } from './bench-options.js';
 import { BenchmarkPostgres } from './database/benchmark-postgres.js';
-import { findLoadGenerator } from './load/load-generator.js';
 import { measureStarts } from './measure/measure-starts.js';
 import { createDatabases, measureTargets } from './measure/measure-targets.js';
 import { drawChart } from './report/chart.js';
@@ -31,13 +30,11 @@ await runBenchmark(async (signal) => {
 
 async function measure(options: BenchOptions, signal: AbortSignal): Promise<Report> {
   const { targets, build } = options;
-  const generator = await findLoadGenerator();
   await using postgres = await BenchmarkPostgres.start();
   const databases = await createDatabases(postgres, targets, build);
   return {
     machine: describeMachine(),
-    generator: generator.name,
     starts: await measureStarts(targets, databases, signal),
-    measurements: await measureTargets(databases, { ...options, generator, signal, log: console.error }),
+    measurements: await measureTargets(databases, { ...options, signal, log: console.error }),
   };
 }

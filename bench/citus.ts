@@ -2,8 +2,7 @@ import { parseArgs } from 'node:util';
 import { CitusCluster } from '../test/support/database/citus-cluster.js';
 import { BenchmarkDatabase } from './database/benchmark-database.js';
 import { migrate } from './database/benchmark-postgres.js';
-import { findLoadGenerator } from './load/load-generator.js';
-import type { LoadGenerator } from './load/load.js';
+import { firstIdOfRun } from './load/ids.js';
 import { alternate } from './measure/alternate.js';
 import type { Contender } from './measure/contender.js';
 import { describeOutcome } from './measure/describe-outcome.js';
@@ -29,7 +28,7 @@ const USAGE = `npm run bench:citus -- [options]
   --seconds N            how long one round is measured; 4 unless given
   --warm-up N            seconds of load before that; 2 unless given
   --build DIR            a build of the store; dist unless given`;
-const HEADER = ['creates/s', '÷ plain', 'p50 ms', 'p99 ms', 'CPU s/1000', 'PostgreSQL CPU s/1000', 'plants/commit'];
+const HEADER = ['creates/s', '÷ plain', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL CPU µs', 'plants/commit'];
 
 type Place = readonly [title: string, url: string, nodes: readonly string[]];
 
@@ -64,7 +63,7 @@ await runBenchmark(async (signal) => {
       ['Citus, asked through the coordinator', nodes[0] ?? '', nodes],
       ['Citus, asked through a worker', nodes[1] ?? '', nodes],
     ],
-    { generator: await findLoadGenerator(), build: values.build, connections, signal, ...time },
+    { build: values.build, connections, signal, ...time },
   );
   const cluster = `${workers} workers, ${shards} shards, ${connections} connections.`;
   console.log(`${describeMachine()} ${cluster}\n\n${citusTable(measurements)}`);
@@ -77,7 +76,6 @@ async function distribute({ coordinator }: CitusCluster, shards: number): Promis
 }
 
 interface PlacesOptions extends MeasuringTime {
-  readonly generator: LoadGenerator;
   readonly build: string;
   readonly connections: number;
   readonly signal: AbortSignal;
@@ -85,7 +83,7 @@ interface PlacesOptions extends MeasuringTime {
 
 /** The store over each of them, in turn. */
 async function measurePlaces(places: readonly Place[], options: PlacesOptions): Promise<Measurement[]> {
-  const { generator, build, connections } = options;
+  const { build, connections, warmUpSeconds, signal } = options;
   const measurements = new Map<Contender, Measurement>();
   const databases: BenchmarkDatabase[] = [];
   try {
@@ -93,12 +91,15 @@ async function measurePlaces(places: readonly Place[], options: PlacesOptions): 
       // What is counted, and emptied, is so on the coordinator.
       const database = await BenchmarkDatabase.open(url, { nodes });
       databases.push(database);
-      const contender = await startContender(storeTarget('plant-store', title, build), database, generator);
+      const contender = await startContender(storeTarget('plant-store', title, build), database);
       measurements.set(contender, { target: title, title, connections, rounds: [], faults: [] });
     }
     await alternate([...measurements.keys()], {
       ...options,
-      prepare: ({ database }) => database.empty(),
+      prepare: async (contender) => {
+        await contender.database.empty();
+        await contender.load({ connections, seconds: warmUpSeconds, firstId: firstIdOfRun(), signal });
+      },
       onRound: (contender, outcome) => {
         const measurement = measurements.get(contender);
         if (outcome instanceof Error) measurement?.faults.push(outcome.message);

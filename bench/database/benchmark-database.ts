@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import type { IdOrder } from '../load/ids.js';
-import { FIRST_ID_PREFIX, IDS_OF_A_PREFIX } from '../measure/id-prefix.js';
+import { type IdOrder, IDS_OF_A_RUN } from '../load/ids.js';
 import { ProcessTree } from '../measure/process-tree.js';
 
 export interface DatabaseOptions {
@@ -87,25 +86,14 @@ export class BenchmarkDatabase implements AsyncDisposable {
     await this.checkpoint();
   }
 
-  /** The plants whose ids are of this run, where ids are ascending. */
-  async countFrom(idPrefix: number): Promise<number> {
-    const from = idPrefix * IDS_OF_A_PREFIX;
-    const { rows } = await this.client.query<{ count: number }>(
-      'SELECT count(*)::integer AS count FROM plants WHERE id >= $1 AND id < $2',
-      [from, from + IDS_OF_A_PREFIX],
-    );
-    return rows[0]?.count ?? 0;
-  }
-
   /**
-   * How many plants runs have stored since the table was emptied (where ids are random: how many are stored), and how many
-   * transactions have written something since the server was made. Those have numbers, given out one by one and known at once, where
-   * the counters of pg_stat_database arrive up to ten seconds late; transactions that only read have none. Both in one statement, as the
-   * last creates of a run may still be on their way.
+   * How many plants a run has stored (where ids are random: how many are stored), and how many transactions have written something
+   * since the server was made. Those have numbers, given out one by one and known at once, where the counters of pg_stat_database arrive
+   * up to ten seconds late; transactions that only read have none.
    */
-  async progress(): Promise<Progress> {
-    const first = this.ids === 'random' ? '' : `WHERE id >= ${FIRST_ID_PREFIX * IDS_OF_A_PREFIX}`;
-    const plants = `(SELECT count(*)::integer FROM plants ${first})`;
+  async progress(firstId: number): Promise<Progress> {
+    const ofRun = this.ids === 'random' ? '' : `WHERE id >= ${firstId} AND id < ${firstId + IDS_OF_A_RUN}`;
+    const plants = `(SELECT count(*)::integer FROM plants ${ofRun})`;
     const counts = [await counted(this.client, plants)];
     for (const node of this.otherNodes) counts.push(await counted(node, '0'));
     const sum = (name: keyof Progress): number => counts.reduce((total, count) => total + count[name], 0);

@@ -14,7 +14,7 @@ const HEADER = [
   'WAL B/create',
   'p50 ms',
   'p99 ms',
-  'PostgreSQL CPU s/1000',
+  'PostgreSQL CPU µs',
 ];
 
 /** The rate at each size, compared with the same target's at its smallest, with ids of the same order. */

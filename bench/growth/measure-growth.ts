@@ -1,7 +1,6 @@
 import type { TableStatistics } from '../database/benchmark-database.js';
 import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
-import type { IdOrder } from '../load/ids.js';
-import { findLoadGenerator } from '../load/load-generator.js';
+import { firstIdOfRun, type IdOrder } from '../load/ids.js';
 import { alternate } from '../measure/alternate.js';
 import type { Contender } from '../measure/contender.js';
 import { describeOutcome } from '../measure/describe-outcome.js';
@@ -24,9 +23,8 @@ export async function measureGrowth(
   options: GrowthOptions,
   signal: AbortSignal,
 ): Promise<GrowthMeasurement[]> {
-  const { targets, connections } = options;
+  const { targets, connections, warmUpSeconds } = options;
   const fillings = options.ids.flatMap((ids) => options.sizes.map((size) => ({ ids, size })));
-  const generator = await findLoadGenerator();
   const measurements = new Map<Contender, GrowthMeasurement>();
   try {
     for (const target of targets) {
@@ -41,16 +39,19 @@ export async function measureGrowth(
         }
         const { name, title } = target;
         const before = await database.statistics();
-        const contender = await startContender(target, database, generator);
+        const contender = await startContender(target, database);
         measurements.set(contender, { target: name, title, connections, size, ids, before, rounds: [], faults: [] });
       }
     }
     await alternate([...measurements.keys()], {
       ...options,
       signal,
-      // What rounds add to a full table stays, as it is little compared with what was there.
-      prepare: (contender) =>
-        measurements.get(contender)?.size === 0 ? contender.database.empty() : contender.database.settle(),
+      prepare: async (contender) => {
+        // What rounds add to a full table stays, as it is little compared with what was there.
+        if (measurements.get(contender)?.size === 0) await contender.database.empty();
+        else await contender.database.settle();
+        await contender.load({ connections, seconds: warmUpSeconds, firstId: firstIdOfRun(), signal });
+      },
       onRound: (contender, outcome) => {
         const measurement = measurements.get(contender);
         if (outcome instanceof Error) measurement?.faults.push(outcome.message);

@@ -1,6 +1,4 @@
-import type { IdOrder } from './ids.js';
-
-/** What a load generator saw in one run. */
+/** What one run of load came to. A create that is not answered as one makes the run fail. */
 export interface LoadResult {
   /** Answers of status 200, or commits. */
   readonly creates: number;
@@ -8,27 +6,19 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Anything that was not such an answer. */
-  readonly failures: number;
 }
 
 export interface LoadRun {
   readonly connections: number;
   readonly seconds: number;
-  /** Begins the ids of this run; no other run has it. */
-  readonly idPrefix: number;
+  /** Of the ids of this run. */
+  readonly firstId: number;
   readonly signal: AbortSignal;
 }
 
-export interface HttpLoadRun extends LoadRun {
-  readonly url: string;
-  readonly token: string;
-  readonly ids: IdOrder;
-}
-
-/** Sends creates over HTTP, each of a plant of its own, on the given number of connections, each as fast as it is answered. */
-export interface LoadGenerator {
-  /** With its version, where it tells. */
-  readonly name: string;
-  run(run: HttpLoadRun): Promise<LoadResult>;
+/** From the latencies of a run, in milliseconds. */
+export function loadResult(latencies: Float64Array, seconds: number): LoadResult {
+  latencies.sort();
+  const at = (quantile: number): number => latencies[Math.floor(quantile * (latencies.length - 1))] ?? NaN;
+  return { creates: latencies.length, seconds, p50: at(0.5), p99: at(0.99) };
 }

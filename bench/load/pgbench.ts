@@ -4,11 +4,14 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { LoadResult, LoadRun } from './load.js';
+import { type LoadResult, loadResult, type LoadRun } from './load.js';
 
 const run = promisify(execFile);
 
-/** The ids of a client begin with its number, as those of a thread of wrk do. */
+/** It takes whole seconds, or a number of transactions. With so many it takes about as long as it should. */
+const TRANSACTIONS_A_SECOND = 10_000;
+
+/** Each client has ids of its own. */
 const SCRIPT = `\\set count :count + 1
 \\set id :first + :client_id * 10000000 + :count
 INSERT INTO plants (id, name, tag) VALUES (:id, 'Rose', 'flower');
@@ -30,23 +33,24 @@ export class Pgbench {
     return program === undefined ? undefined : new Pgbench(program);
   }
 
-  async run(databaseUrl: string, { connections, seconds, idPrefix, signal }: LoadRun): Promise<LoadResult> {
+  async run(databaseUrl: string, { connections, seconds, firstId, signal }: LoadRun): Promise<LoadResult> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbench-'));
     try {
       const script = join(folder, 'insert.sql');
       const log = join(folder, 'log');
       await writeFile(script, SCRIPT);
-      const variables = ['-D', 'count=0', '-D', `first=${idPrefix}0000000000`];
-      const options = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-T', String(seconds)];
+      const variables = ['-D', 'count=0', '-D', `first=${firstId}`];
+      const transactions = Math.ceil((seconds * TRANSACTIONS_A_SECOND) / connections);
+      const options = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-t', String(transactions)];
       const { stdout } = await run(this.program, [...options, ...variables, '-f', script, '-l', '--log-prefix', log], {
         env: { ...process.env, ...connectionVariables(databaseUrl) },
         signal,
       });
       const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
       const failures = Number(/^number of failed transactions: (\d+)/m.exec(stdout)?.[1] ?? 0);
+      if (failures > 0) throw new Error(`${failures} transactions failed`);
       const latencies = await readLatencies(folder);
-      const creates = latencies.length;
-      return { creates, seconds: creates / perSecond, p50: at(latencies, 0.5), p99: at(latencies, 0.99), failures };
+      return loadResult(latencies, latencies.length / perSecond);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -66,7 +70,7 @@ function connectionVariables(databaseUrl: string): Record<string, string> {
   };
 }
 
-/** Milliseconds, in ascending order. The third field of each line of the log is in microseconds. */
+/** Milliseconds. The third field of each line of the log is in microseconds. */
 async function readLatencies(folder: string): Promise<Float64Array> {
   const logs = (await readdir(folder)).filter((name) => name.startsWith('log'));
   const texts = await Promise.all(logs.map((name) => readFile(join(folder, name), 'utf8')));
@@ -74,9 +78,5 @@ async function readLatencies(folder: string): Promise<Float64Array> {
     .join('')
     .split('\n')
     .filter((line) => line !== '');
-  return Float64Array.from(lines, (line) => Number(line.split(' ', 3)[2]) / 1000).sort();
-}
-
-function at(sorted: Float64Array, quantile: number): number {
-  return sorted[Math.floor(quantile * (sorted.length - 1))] ?? NaN;
+  return Float64Array.from(lines, (line) => Number(line.split(' ', 3)[2]) / 1000);
 }

@@ -9,7 +9,7 @@ export interface Contender extends AsyncDisposable {
   readonly storesPlants: boolean;
   /** The server's; pgbench has none. */
   readonly processes?: ProcessTree;
-  /** Fails unless it creates a plant. */
-  check(id: number): Promise<void>;
+  /** Opens that many connections, so that the next load need not. */
+  connect(connections: number): Promise<void>;
   load(run: LoadRun): Promise<LoadResult>;
 }

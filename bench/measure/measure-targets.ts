@@ -1,11 +1,9 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
 import type { BenchmarkPostgres } from '../database/benchmark-postgres.js';
-import type { LoadGenerator } from '../load/load.js';
 import type { TargetServer } from '../server/target-server.js';
 import type { Target } from '../targets/target.js';
 import { alternate } from './alternate.js';
 import type { Contender } from './contender.js';
-import { describeOutcome } from './describe-outcome.js';
 import type { Measurement } from './measurement.js';
 import type { MeasuringTime } from './measuring-time.js';
 import { startContender } from './start-contender.js';
@@ -13,12 +11,11 @@ import { startContender } from './start-contender.js';
 export interface TargetsOptions extends MeasuringTime {
   readonly targets: readonly Target[];
   readonly connections: readonly number[];
-  readonly generator: LoadGenerator;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
 }
 
-/** Measures every target at every number of connections. Servers are started anew for each number: so the memory is that of this number. */
+/** Measures all targets together, at every number of connections. Servers are started anew for each number: so the memory is that of this number. */
 export async function measureTargets(
   databases: ReadonlyMap<string, BenchmarkDatabase>,
   options: TargetsOptions,
@@ -42,25 +39,34 @@ async function measureAt(
   try {
     for (const target of targets) {
       options.signal.throwIfAborted();
-      const measurement = { target: target.name, title: target.title, connections, rounds: [], faults: [] as string[] };
+      const measurement: Measurement = {
+        target: target.name,
+        title: target.title,
+        node: target.kind === 'server' && !target.program ? process.version.slice(1) : undefined,
+        connections,
+        rounds: [],
+        faults: [],
+      };
       measurements.set(target.name, measurement);
       try {
         const database = databases.get(target.name);
-        if (database) contenders.push(await startContender(target, database, options.generator, servers));
+        if (database) contenders.push(await startContender(target, database, servers));
       } catch (error) {
         measurement.faults.push((error as Error).message);
         log(`  ${(error as Error).message}`);
       }
     }
+    for (const { database } of contenders) await database.empty();
+    log(`  ${connections} connections, ${contenders.length} targets, ${options.rounds} rounds`);
     await alternate(contenders, {
       ...options,
       connections,
-      prepare: ({ database }) => database.empty(),
       onRound: ({ name }, outcome) => {
         const measurement = measurements.get(name);
-        if (outcome instanceof Error) measurement?.faults.push(outcome.message);
-        else measurement?.rounds.push(outcome);
-        log(`  ${String(connections).padStart(4)} connections  ${name.padEnd(20)} ${describeOutcome(outcome)}`);
+        if (outcome instanceof Error) {
+          measurement?.faults.push(outcome.message);
+          log(`  ${name}: ${outcome.message}`);
+        } else measurement?.rounds.push(outcome);
       },
     });
   } finally {

@@ -5,9 +5,11 @@ import type { Round } from './round.js';
 export interface Measurement {
   readonly target: string;
   readonly title: string;
+  /** The version of Node.js, where it runs on that. */
+  readonly node?: string | undefined;
   readonly connections: number;
   readonly rounds: Round[];
-  /** Why there are no rounds, or fewer. */
+  /** Why there are no rounds, or no more. */
   readonly faults: string[];
 }
 

@@ -1,13 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux counts CPU time in for every program, whatever the kernel's own clock. */
-export const TICKS_PER_SECOND = 100;
-
-interface ProcessTimes {
-  readonly parent: number;
-  /** Its own, and that of children it has outlived: the children's would be lost otherwise. */
-  readonly ticks: number;
-}
+/** What Linux counts the time of ended processes in, whatever the kernel's own clock. */
+const MICROSECONDS_OF_A_TICK = 10_000;
 
 /** Processes and their descendants, as Linux tells of them in /proc; elsewhere nothing is known. */
 export class ProcessTree {
@@ -17,52 +11,53 @@ export class ProcessTree {
     this.roots = roots;
   }
 
-  /** Of one process and the children it has outlived, but not of those that run. */
-  static cpuSecondsOf(pid: number): number | undefined {
-    const times = readProcess(pid);
-    return times && times.ticks / TICKS_PER_SECOND;
-  }
-
-  /** CPU seconds used so far; undefined where there is no /proc. */
-  cpuSeconds(): number | undefined {
-    const processes = readProcesses();
-    const tree = this.members(processes);
-    if (tree.length === 0) return undefined;
-    return tree.reduce((sum, pid) => sum + (processes.get(pid)?.ticks ?? 0), 0) / TICKS_PER_SECOND;
+  /**
+   * Microseconds of CPU time used so far, by ended descendants too; undefined where there is no /proc. What runs is counted by the
+   * scheduler, as the usual counters move by a hundredth of a second.
+   */
+  cpuTime(): number | undefined {
+    const members = this.members();
+    if (members.length === 0) return undefined;
+    return members.reduce((sum, { pid, endedChildren }) => sum + endedChildren + timeOfThreads(pid), 0);
   }
 
   /** The sum of each process's own peak of resident memory, in bytes; undefined where there is no /proc. */
   peakMemory(): number | undefined {
-    const tree = this.members(readProcesses());
-    const peaks = tree.map((pid) => /^VmHWM:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1]);
-    return tree.length === 0 ? undefined : peaks.reduce((sum, kilobytes) => sum + Number(kilobytes ?? 0) * 1024, 0);
+    const members = this.members();
+    const peaks = members.map(({ pid }) => /^VmHWM:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1]);
+    return members.length === 0 ? undefined : peaks.reduce((sum, kilobytes) => sum + Number(kilobytes ?? 0) * 1024, 0);
   }
 
-  private members(processes: ReadonlyMap<number, ProcessTimes>): number[] {
-    const tree = this.roots.filter((root) => processes.has(root));
-    for (const pid of tree) {
-      for (const [child, { parent }] of processes) if (parent === pid) tree.push(child);
-    }
+  private members(): Process[] {
+    const processes = readFolder('/proc').flatMap((name) => (/^\d+$/.test(name) ? readProcess(Number(name)) : []));
+    const tree = processes.filter(({ pid }) => this.roots.includes(pid));
+    for (const { pid } of tree) tree.push(...processes.filter(({ parent }) => parent === pid));
     return tree;
   }
 }
 
-function readProcesses(): ReadonlyMap<number, ProcessTimes> {
-  const processes = new Map<number, ProcessTimes>();
-  for (const name of readFolder('/proc')) {
-    const times = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
-    if (times) processes.set(Number(name), times);
-  }
-  return processes;
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  /** Microseconds of CPU time of the children that it has outlived. */
+  readonly endedChildren: number;
 }
 
-function readProcess(pid: number): ProcessTimes | undefined {
+/** None where it has just ended. */
+function readProcess(pid: number): Process[] {
   const stat = read(`/proc/${pid}/stat`);
-  if (stat === '') return undefined;
-  // Counted from behind the name, which may hold spaces and brackets: state, parent, …; from the 12th on utime, stime, cutime, cstime.
+  if (stat === '') return [];
+  // Counted from behind the name, which may hold spaces and brackets: state, parent, …; the 14th and 15th are cutime and cstime.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-  return { parent: Number(fields[1]), ticks };
+  const ticks = Number(fields[13]) + Number(fields[14]);
+  return [{ pid, parent: Number(fields[1]), endedChildren: ticks * MICROSECONDS_OF_A_TICK }];
+}
+
+function timeOfThreads(pid: number): number {
+  const nanoseconds = readFolder(`/proc/${pid}/task`).map((task) =>
+    Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ', 1)[0]),
+  );
+  return nanoseconds.reduce((sum, time) => sum + time, 0) / 1000;
 }
 
 function readFolder(path: string): string[] {

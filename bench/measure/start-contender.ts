@@ -1,5 +1,5 @@
 import type { BenchmarkDatabase } from '../database/benchmark-database.js';
-import type { LoadGenerator } from '../load/load.js';
+import { HttpLoad } from '../load/http-load.js';
 import { Pgbench } from '../load/pgbench.js';
 import { ACCESS_TOKEN, TargetServer } from '../server/target-server.js';
 import type { DatabaseTarget, ServerTarget, Target } from '../targets/target.js';
@@ -14,14 +14,13 @@ import { ProcessTree } from './process-tree.js';
 export async function startContender(
   target: Target,
   database: BenchmarkDatabase,
-  generator: LoadGenerator,
   servers = new Map<string, TargetServer>(),
 ): Promise<Contender> {
   if (target.kind === 'server') {
-    if (target.runsIn !== undefined) return guestContender(target, servers.get(target.runsIn), database, generator);
+    if (target.runsIn !== undefined) return guestContender(target, servers.get(target.runsIn), database);
     const server = await TargetServer.start(target, database.url);
     servers.set(target.name, server);
-    return serverContender(target, server, database, generator);
+    return serverContender(target, server, database, server.token);
   }
   const pgbench = await Pgbench.find();
   if (!pgbench) throw new Error('pgbench is not installed (on Debian: apt-get install postgresql-contrib)');
@@ -33,30 +32,33 @@ function guestContender(
   target: ServerTarget,
   server: TargetServer | undefined,
   database: BenchmarkDatabase,
-  generator: LoadGenerator,
 ): Contender {
   if (!server) throw new Error(`${target.name} runs in the process of ${target.runsIn ?? ''}, which did not start`);
-  return {
-    ...serverContender(target, server, database, generator, ACCESS_TOKEN),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  return serverContender(target, server, database, ACCESS_TOKEN);
 }
 
 function serverContender(
   target: ServerTarget,
   server: TargetServer,
   database: BenchmarkDatabase,
-  generator: LoadGenerator,
-  token = server.token,
+  token: string,
 ): Contender {
+  const load = new HttpLoad(server.port, token, database.ids);
   return {
     name: target.name,
     database,
     storesPlants: target.storesPlants,
     processes: new ProcessTree(server.pid),
-    check: (id) => server.check(id, token),
-    load: (run) => generator.run({ ...run, url: server.url, token, ids: database.ids }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    connect: (connections) => load.connect(connections),
+    load: (run) =>
+      load.run(run).catch((error: unknown) => {
+        server.assertRunning();
+        throw error;
+      }),
+    [Symbol.asyncDispose]: async () => {
+      load.close();
+      if (target.runsIn === undefined) await server[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -65,7 +67,7 @@ function databaseContender(target: DatabaseTarget, database: BenchmarkDatabase, 
     name: target.name,
     database,
     storesPlants: true,
-    check: () => Promise.resolve(),
+    connect: () => Promise.resolve(),
     load: (run) => pgbench.run(database.url, run),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };

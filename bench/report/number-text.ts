@@ -1,3 +1,5 @@
+import type { Ratio } from '../measure/ratio.js';
+
 export const NOT_MEASURED = '–';
 
 /** With three significant digits; a dash where there is no number. */
@@ -10,4 +12,11 @@ export function numberText(value: number | undefined): string {
 /** Bytes as MB. */
 export function megabytes(bytes: number | undefined): string {
   return numberText(bytes === undefined ? undefined : bytes / 1e6);
+}
+
+/** With its interval, if it has one. */
+export function ratioText(ratio: Ratio | undefined): string {
+  const { median, low, high } = ratio ?? {};
+  const text = numberText(median);
+  return low === undefined ? text : `${text} (${numberText(low)} to ${numberText(high)})`;
 }

@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { goProgram } from './go-program.js';
 import { scriptTarget, type ServerTarget, type Target } from './target.js';
 
 const SAMPLE_A_TENTH = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' };
@@ -45,6 +46,7 @@ const PEERS: readonly ServerTarget[] = [
   scriptTarget('fastify-pg', 'Fastify + pg', 'peers/fastify-pg.js'),
   scriptTarget('express-pg', 'Express + pg', 'peers/express-pg.js'),
   scriptTarget('nest-prisma', 'Nest + Prisma, as documented', 'peers/nest-prisma/main.js'),
+  { kind: 'server', name: 'go-pgx', title: 'Go, net/http + pgx', program: goProgram, command: [], storesPlants: true },
 ];
 
 /** The store as the image runs a build of it. */

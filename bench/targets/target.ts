@@ -8,7 +8,9 @@ export interface ServerTarget {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** What Node.js runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, and the token that was issued. */
+  /** The program, where it is not the Node.js that runs the benchmark. */
+  readonly program?: () => Promise<string>;
+  /** What the program runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, and the token that was issued. */
   readonly command: readonly string[];
   /** Whose `migrate` makes its tables; the one that is measured first unless given. */
   readonly build?: string;

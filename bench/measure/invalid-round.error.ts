@@ -1,4 +1,0 @@
-/** A round whose figures would mean nothing. */
-export class InvalidRoundError extends Error {
-  override readonly name = 'InvalidRoundError';
-}
