@@ -51,7 +51,7 @@ notices the shards when it is started again.`,
 
 const openapi: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
-  load: async () => (await import('./openapi.js')).openapi,
+  load: async () => (await import('./serve.js')).openapi,
 };
 
 const doctor: Command = {

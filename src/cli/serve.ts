@@ -9,7 +9,7 @@ import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
 import { isWatched, localToken, startLocalDatabase } from './local-database.js';
-import { describeFailure, table } from './output.js';
+import { describeFailure, print, table } from './output.js';
 
 /** Time that a stop gives the query for valid access tokens. */
 const HINT_TIMEOUT_MS = 1000;
@@ -176,6 +176,16 @@ async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promi
     if (address.signal?.aborted) return;
     logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
   }
+}
+
+/** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
+export async function openapi(): Promise<void> {
+  const { createApp } = await import('../app/create-app.js');
+  const { createOpenApiDocument } = await import('../http/openapi.js');
+  const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
+  const databaseUrl = environment.databaseUrl ?? 'postgresql://localhost/plants';
+  const app = await createApp(Object.assign(environment, { databaseUrl, docs: false }));
+  await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }
 
 /** The environment variables of the service, one a line, with their defaults. */
