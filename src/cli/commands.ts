@@ -1,6 +1,6 @@
 import { withoutTokens } from '../auth/tokens/token.js';
 import { escapeControlsInLines } from '../util/text.js';
-import { call, type Command, type CommandGroup, UsageError } from './parser.js';
+import { call, type Command, UsageError } from './parser.js';
 
 const FAILURE = 1;
 const USAGE_FAULT = 2;
@@ -10,7 +10,7 @@ const TEXT = { type: 'string' } as const;
 const TEXTS = { ...TEXT, multiple: true } as const;
 const FLAG = { type: 'boolean' } as const;
 
-const SERVE: Command = {
+const serve: Command = {
   usage: `plant-store serve    run the service
 
 It runs until SIGINT, SIGTERM or SIGHUP, and then answers the requests in flight. Configuration comes from environment
@@ -19,7 +19,7 @@ variables; plant-store serve --help lists them.`,
   load: async () => (await import('./serve.js')).serve,
 };
 
-const MIGRATE: Command = {
+const migrate: Command = {
   usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
 
   --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
@@ -35,7 +35,7 @@ It may be run many times, and from many places at once. Where it is interrupted,
   load: async () => (await import('./migrate.js')).migrate,
 };
 
-const DISTRIBUTE: Command = {
+const distribute: Command = {
   usage: `plant-store distribute [--shards N] [--schema NAME] [--trust-owner ROLE]    spread the tables over the nodes of a Citus cluster
 
   --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
@@ -49,12 +49,12 @@ notices the shards when it is started again.`,
   load: async () => (await import('./migrate.js')).distribute,
 };
 
-const OPENAPI: Command = {
+const openapi: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
-  load: async () => (await import('./openapi.js')).openapi,
+  load: async () => (await import('./serve.js')).openapi,
 };
 
-const DOCTOR: Command = {
+const doctor: Command = {
   usage: `plant-store doctor [--json]
 
 Checks the configuration, the database, access tokens, ports, descriptors, files with secrets and TLS, and says what to
@@ -65,15 +65,15 @@ do about warnings and faults. It changes nothing. The exit code is 1 if there is
   load: async () => (await import('./doctor/doctor.js')).doctor,
 };
 
-const loadTokens = (): Promise<typeof import('./token/token.commands.js')> => import('./token/token.commands.js');
-const loadPlants = (): Promise<typeof import('./plants/plants.commands.js')> => import('./plants/plants.commands.js');
+const loadTokens = () => import('./token/token.commands.js');
+const loadPlants = () => import('./plants/plants.commands.js');
 
 /** A command that the usage of its group explains. */
-function grouped(load: Command['load'], options: Command['options'] = {}, ...operands: string[]): Command {
+function grouped(load: NonNullable<Command['load']>, options: Command['options'] = {}, ...operands: string[]): Command {
   return { options: { ...options, schema: TEXT }, operands, load };
 }
 
-const TOKEN: CommandGroup = {
+const token: Command = {
   usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
 
   plant-store token create NAME [--expires WHEN] [--scope SCOPE ...]
@@ -113,7 +113,7 @@ All times are in UTC. To revoke what has already ended is no failure; a name or 
   },
 };
 
-const PLANTS: CommandGroup = {
+const plants: Command = {
   usage: `plant-store plants: reads the plants in the database (DATABASE_URL), as a role that may do no more
 
   plant-store plants list [--limit N] [--after ID] [--json]    some plants, in the order of their ids
@@ -137,7 +137,7 @@ integer of 64 bits. An export says on standard error, where that is a terminal, 
   },
 };
 
-const PLANT_STORE: CommandGroup = {
+const PLANT_STORE: Command = {
   usage: `plant-store: a service that stores plants
 
   plant-store serve      run the service
@@ -154,15 +154,7 @@ const PLANT_STORE: CommandGroup = {
 Exits with 0, with 1 if the command failed, or with 2 if it was called wrongly.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: {
-    serve: SERVE,
-    migrate: MIGRATE,
-    distribute: DISTRIBUTE,
-    token: TOKEN,
-    plants: PLANTS,
-    openapi: OPENAPI,
-    doctor: DOCTOR,
-  },
+  commands: { serve, migrate, distribute, token, plants, openapi, doctor },
 };
 
 /** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong. */

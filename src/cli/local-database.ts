@@ -6,16 +6,49 @@ import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { FolderInUseError } from '../dev-postgres/errors.js';
 import { reasonOf } from '../util/text.js';
-import { withProgress } from './first-contact.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 /** Of a mode: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 80;
+const CLEAR_LINE = '\r\u001b[2K';
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
 export function startLocalDatabase(): Promise<EmbeddedPostgres> {
   return withProgress('Starting a PostgreSQL of its own …', startDatabase);
+}
+
+/** Whether a person watches: not where the output goes into a pipe, a file, or the log of a build server. */
+export function isWatched(): boolean {
+  return process.stdout.isTTY && !process.env.CI;
+}
+
+/** Does the work below a line that moves until its end, and then is gone; without it where nobody watches. */
+async function withProgress<T>(text: string, work: (print: (line: string) => void) => Promise<T>): Promise<T> {
+  // Of the cursor only the place is changed, so there is nothing else to restore.
+  if (!isWatched() || process.env.TERM === 'dumb') return work(console.log);
+  let count = 0;
+  const clear = (): void => {
+    process.stdout.write(CLEAR_LINE);
+  };
+  const draw = (): void => {
+    process.stdout.write(`${CLEAR_LINE}${FRAMES[count++ % FRAMES.length] ?? ''} ${text}`);
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  process.once('exit', clear);
+  draw();
+  try {
+    return await work((line) => {
+      clear();
+      console.log(line);
+    });
+  } finally {
+    clearInterval(timer);
+    process.off('exit', clear);
+    clear();
+  }
 }
 
 async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostgres> {

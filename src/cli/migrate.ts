@@ -1,13 +1,11 @@
-import { constants } from 'node:os';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { schemaFault } from '../database/database.options.js';
 import { Migrator } from '../database/migrations/migrator.js';
 import type { MigratorOptions } from '../database/migrations/migrator.options.js';
+import { endBySignal } from './output.js';
 import { quoteArgument, UsageError } from './parser.js';
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string; shards?: string }>;
 
@@ -16,13 +14,8 @@ export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Opti
   if (!/^\d{1,4}$/.test(lockWait))
     throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
   const migrator = new Migrator({ ...migrationOptions(options), lockWait: Number(lockWait) * 1000 });
-  const end = (signal: NodeJS.Signals): void => {
-    void migrator.cancel().finally(() => process.exit(128 + constants.signals[signal]));
-  };
-  for (const signal of SIGNALS) process.once(signal, end);
-  const applied = await migrator.migrate().finally(() => {
-    for (const signal of SIGNALS) process.off(signal, end);
-  });
+  endBySignal(() => migrator.cancel());
+  const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
 }

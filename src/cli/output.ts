@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { ConfigurationError } from '../app/config-error.js';
 import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
 import { MigrationError } from '../database/migrations/migration-status.js';
@@ -51,6 +52,14 @@ export async function print(text: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
   }
+}
+
+/** Has the first SIGINT, SIGTERM or SIGHUP call `stop`, and end the process after it; the second one ends it at once. */
+export function endBySignal(stop: () => Promise<unknown>): void {
+  const end = (signal: NodeJS.Signals): void => {
+    void stop().finally(() => process.exit(128 + constants.signals[signal]));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
 }
 
 const GAP = '   ';

@@ -6,24 +6,17 @@ import { quote } from '../util/text.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-interface Help {
+/** A command that does something, or has subcommands. It is loaded only when it is called: help and refusals do not load the framework. */
+export interface Command {
   /** What `--help` prints, and what follows a message that the command line is wrong; that of its group unless given. */
-  readonly usage?: string | undefined;
+  readonly usage?: string;
   /** What only `--help` prints, after the usage. */
   readonly appendix?: () => Promise<string>;
-}
-
-/** A command that does something. It is loaded only when it is called: help and refusals do not load the framework. */
-export interface Command extends Help {
+  readonly commands?: Readonly<Record<string, Command>>;
   readonly options?: Options;
   /** Arguments that are not options, by the names that the usage gives them; one in brackets may be missing. */
   readonly operands?: readonly string[];
-  readonly load: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
-}
-
-/** A command with subcommands. */
-export interface CommandGroup extends Help {
-  readonly commands: Readonly<Record<string, Command | CommandGroup>>;
+  readonly load?: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
 }
 
 /** The command line is wrong. */
@@ -46,53 +39,37 @@ const HELP = { help: { type: 'boolean', short: 'h' } } as const satisfies Option
 const VERSION = { version: { type: 'boolean', short: 'v' } } as const satisfies Options;
 
 /** Runs the command that the arguments name. @throws UsageError if there is no such command, or its arguments are wrong */
-export async function call(command: Command | CommandGroup, args: readonly string[], path = ''): Promise<void> {
+export async function call(command: Command, args: readonly string[], path = ''): Promise<void> {
+  const { usage = '', appendix, commands, options, operands = [], load } = command;
+  const [first, ...rest] = args;
+  const below = (name: string): string => (path === '' ? name : `${path} ${name}`);
   try {
-    await ('commands' in command ? callSubcommand(command, args, path) : callCommand(command, args, path));
+    if (commands && first === undefined) throw new UsageError(`a command is missing${path && ` behind ${path}`}`);
+    if (commands && first !== undefined && !first.startsWith('-')) {
+      const next = Object.hasOwn(commands, first) ? commands[first] : undefined;
+      if (next) {
+        await call({ usage, ...next }, rest, below(first));
+        return;
+      }
+      const nearest = findNearest(first, Object.keys(commands));
+      throw new UsageError(`there is no command ${didYouMean(below(first), nearest && below(nearest))}`);
+    }
+    const { values, positionals } = parseArguments(args, { ...options, ...HELP, ...(path === '' && VERSION) });
+    const { help, version, ...others } = values;
+    if (help !== true && version === true) console.log(packageVersion());
+    else if (help === true || !load) console.log(appendix ? `${usage}\n\n${await appendix()}` : usage);
+    else {
+      const surplus = positionals.slice(operands.length);
+      if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
+      const missing = operands[positionals.length];
+      if (missing?.startsWith('[') === false) throw new UsageError(`${missing} is missing behind ${path}`);
+      const run = await load();
+      await run(others as never, ...positionals);
+    }
   } catch (error) {
-    if (error instanceof UsageError) error.usage ||= command.usage ?? '';
+    if (error instanceof UsageError) error.usage ||= usage;
     throw error;
   }
-}
-
-async function callSubcommand(group: CommandGroup, args: readonly string[], path: string): Promise<void> {
-  const { commands } = group;
-  const [first, ...rest] = args;
-  if (first === undefined) throw new UsageError(`a command is missing${path && ` behind ${path}`}`);
-  if (first.startsWith('-')) {
-    const { values } = parseArguments(args, { ...(path === '' && VERSION), ...HELP });
-    console.log(path === '' && values.help !== true ? packageVersion() : await helpOf(group));
-    return;
-  }
-  const named = [path, first].filter(Boolean).join(' ');
-  const next = Object.hasOwn(commands, first) ? commands[first] : undefined;
-  if (next === undefined) {
-    const nearest = findNearest(first, Object.keys(commands));
-    throw new UsageError(
-      `there is no command ${didYouMean(named, nearest && [path, nearest].filter(Boolean).join(' '))}`,
-    );
-  }
-  await call({ usage: group.usage, ...next }, rest, named);
-}
-
-async function callCommand(command: Command, args: readonly string[], path: string): Promise<void> {
-  const { options, operands: names = [], load } = command;
-  const { values, positionals } = parseArguments(args, { ...options, ...HELP });
-  const { help, ...rest } = values;
-  if (help === true) {
-    console.log(await helpOf(command));
-    return;
-  }
-  const surplus = positionals.slice(names.length);
-  if (surplus.length > 0) throw new UsageError(`${path} takes no ${quoteArgument(surplus.join(' '))}`);
-  const missing = names[positionals.length];
-  if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing behind ${path}`);
-  const run = await load();
-  await run(rest as never, ...positionals);
-}
-
-async function helpOf({ usage = '', appendix }: Help): Promise<string> {
-  return appendix === undefined ? usage : `${usage}\n\n${await appendix()}`;
 }
 
 /** An id may be negative; parseArgs takes it for options. What is before it meanwhile cannot be in an argument. */
@@ -104,12 +81,15 @@ type ParsedArguments = ReturnType<typeof parseArgs<Config>>;
 
 function parseArguments(args: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
   const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
-  const config = { args: shielded, options, allowPositionals: true, tokens: true } as const;
-  const { values, positionals, tokens } = parseStrictly(config);
+  const { values, positionals, tokens } = parseStrictly({
+    args: shielded,
+    options,
+    allowPositionals: true,
+    tokens: true,
+  });
   const bare = (text: unknown): string => String(text).replace(SHIELD, '');
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'string') values[name] = bare(value);
-    else if (Array.isArray(value)) values[name] = value.map(bare);
+    if (typeof value !== 'boolean') values[name] = Array.isArray(value) ? value.map(bare) : bare(value);
   }
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);

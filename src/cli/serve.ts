@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
+import { styleText } from 'node:util';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
@@ -7,9 +8,8 @@ import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
-import { printSummary } from './first-contact.js';
-import { localToken, startLocalDatabase } from './local-database.js';
-import { describeFailure, table } from './output.js';
+import { isWatched, localToken, startLocalDatabase } from './local-database.js';
+import { describeFailure, print, table } from './output.js';
 
 /** Time that a stop gives the query for valid access tokens. */
 const HINT_TIMEOUT_MS = 1000;
@@ -102,6 +102,45 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (typeof stop !== 'string') throw stop;
 }
 
+/**
+ * Says how to use the store: a summary for a person, and otherwise only the command with the token that nobody else knows.
+ *
+ * @param token the one that the service has made for itself
+ * @param location the folder of an embedded PostgreSQL
+ */
+function printSummary(
+  url: string,
+  { basePath, docs, production }: Environment,
+  token: string | undefined,
+  location: string | undefined,
+): void {
+  const plants = `${url}${basePath}/plants`;
+  const command = token === undefined ? '' : `\nCreate a plant:\n\n${curlCommand(plants, token)}\n`;
+  if (!isWatched() || production) {
+    if (token !== undefined) console.log(`${command}${docs ? `\nOr explore it: ${url}/docs\n` : ''}`);
+    return;
+  }
+  const paint: typeof styleText = process.stdout.hasColors() ? styleText : (_, text) => text;
+  // The part after # stays in the browser.
+  const fragment = token === undefined ? '' : `#token=${token}`;
+  const rows = [
+    ['Plants', plants],
+    docs && ['Docs', `${url}/docs${fragment}`],
+    token !== undefined && ['Token', token],
+    ['Data', location ?? 'in the database that DATABASE_URL names'],
+  ].filter((row) => row !== false);
+  const lines = rows.map(([label = '', text = '']) => `  ${paint('dim', label.padEnd(8))}${paint('cyan', text)}`);
+  const title = paint(['bold', 'green'], `Plant Store ${packageVersion()}`);
+  console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', 'Ctrl-C stops it.')}\n`);
+}
+
+/** A command that creates a plant, and another plant each time it is printed: the id is the time. */
+function curlCommand(url: string, token: string): string {
+  const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
+  const headers = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+  return `curl -X POST ${url} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${plant}'`;
+}
+
 /** Resolves to what asks for the stop: the first SIGINT, SIGTERM or SIGHUP (the terminal was closed). The second one ends the process at once. */
 function shutdownSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -137,6 +176,16 @@ async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promi
     if (address.signal?.aborted) return;
     logger.warn(`Whether any access token is valid is not known: ${reasonOf(error)}. ${CREATE_TOKEN_ADVICE}`);
   }
+}
+
+/** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
+export async function openapi(): Promise<void> {
+  const { createApp } = await import('../app/create-app.js');
+  const { createOpenApiDocument } = await import('../http/openapi.js');
+  const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
+  const databaseUrl = environment.databaseUrl ?? 'postgresql://localhost/plants';
+  const app = await createApp(Object.assign(environment, { databaseUrl, docs: false }));
+  await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }
 
 /** The environment variables of the service, one a line, with their defaults. */

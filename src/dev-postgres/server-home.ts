@@ -40,11 +40,6 @@ export class ServerUser {
     if (this.ids) await chown(path, this.ids.uid, this.ids.gid);
   }
 
-  /** Whether this user can enter the folder. Tried, because modes say nothing of ACLs, mounts and capabilities. */
-  canEnter(folder: string): Promise<boolean> {
-    return this.succeeds('cd -- "$1"', folder);
-  }
-
   /** Whether this user can keep files in a folder of its own inside `parent`. */
   async canKeepFilesIn(parent: string): Promise<boolean> {
     let probe: string | undefined;
@@ -58,7 +53,8 @@ export class ServerUser {
     }
   }
 
-  private succeeds(script: string, argument: string): Promise<boolean> {
+  /** Whether this user can do it. Tried, because modes say nothing of ACLs, mounts and capabilities. */
+  succeeds(script: string, argument: string): Promise<boolean> {
     return run('/bin/sh', ['-c', script, 'sh', argument], { ...this.ids, cwd: '/' }).then(
       () => true,
       () => false,
@@ -123,7 +119,7 @@ export class ServerHome {
   }
 
   private async keptBy(user: ServerUser): Promise<ServerHome> {
-    if (await user.canEnter(this.data)) return new ServerHome(this.folder, user, this.relocated);
+    if (await user.succeeds('cd -- "$1"', this.data)) return new ServerHome(this.folder, user, this.relocated);
     throw new EmbeddedPostgresError(
       `The data in ${this.data} cannot be reached by the user that PostgreSQL must run as (uid ${user.ids?.uid ?? 0}). ` +
         'Give that user the folder and let it pass through the folders above, or set DATABASE_URL.',

@@ -5,6 +5,7 @@ import type { DatabaseUrl } from '../../database/database-url.js';
 import { sqlStateOf } from '../../database/database.errors.js';
 import { DURABLE_COMMITS } from '../../database/database.options.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
+import { assertMigrated } from '../../database/migrations/migration-status.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
 import { reasonOf } from '../../util/text.js';
@@ -87,7 +88,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
   const limits = { timeout: STATEMENT_TIMEOUT_MS, signal: AbortSignal.timeout(TIMEOUT_MS) };
   const findings: Finding[] = [];
   let check = 'database';
-  const work = async ({ client, query, database, assertMigrated }: OpenDatabase): Promise<void> => {
+  const work = async ({ client, query, database }: OpenDatabase): Promise<void> => {
     const { schema, isPooled } = database;
     const sent = Date.now();
     const [server] = await query<Server>(SERVER);
@@ -109,7 +110,7 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     const unlogged = await findUnlogged(query, schema);
     findings.push(finding('crash safety', unlogged ?? 'no table is UNLOGGED', !!unlogged));
     check = 'migrations';
-    await assertMigrated();
+    await assertMigrated(query, database);
     findings.push(finding(check, `${database.place} has those of this version`));
     check = 'rights';
     const vital = await findMissingRights(query, schema, PLANTS_RIGHTS);

@@ -5,7 +5,7 @@ import { INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/int64.js';
 import { FIELD_NAMES } from '../../plants/new-plant.js';
 import { columnOf } from '../../plants/plant-sql.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
-import { assertNoViews } from '../../database/migrations/migration-status.js';
+import { assertMigrated, assertNoViews } from '../../database/migrations/migration-status.js';
 import { type OpenDatabase, withServiceDatabase } from '../database.js';
 import { OutputError, print, table } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
@@ -41,7 +41,7 @@ type Work<T> = (query: Query, table: string) => Promise<T>;
 
 /** Calls `work` with a way to read, and the name of the table. */
 function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
-  const read = async ({ client, query, database, assertMigrated }: OpenDatabase): Promise<T> => {
+  const read = async ({ client, query, database }: OpenDatabase): Promise<T> => {
     await assertNoViews(query, database);
     await client.query(BEGIN);
     try {
@@ -49,7 +49,7 @@ function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: numb
     } catch (error) {
       if (MISSING.includes(sqlStateOf(error) ?? '')) {
         await client.query('ROLLBACK');
-        await assertMigrated({ plants: ['SELECT'] });
+        await assertMigrated(query, database, { plants: ['SELECT'] });
       }
       throw error;
     }
