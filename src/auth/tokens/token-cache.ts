@@ -1,6 +1,8 @@
+import type { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { reasonOf } from '../../util/text.js';
 import type { Principal, WrongTokenReason } from '../token-verifier.js';
-import type { TokenRow } from './token-store.js';
+import type { TokenRow, TokenStore } from './token-store.js';
 import { keyOf } from './token.js';
 
 /** Known tokens, and as many unknown ones. */
@@ -17,6 +19,10 @@ const UNKNOWN_MS = 1000;
 /** Between two records of a token's use. */
 const RECORD_EVERY_MS = 60_000;
 
+/** From a request to the record of the use of its token; after a failure to record uses. */
+const RECORD_AFTER_MS = 1000;
+const RECORD_RETRY_MS = 60_000;
+
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
   readonly id: number;
@@ -31,13 +37,13 @@ export class KnownToken {
   /** @param askedAt when the database was asked, not when it answered: so an error is on the safe side */
   constructor(row: TokenRow, askedAt: number) {
     this.id = row.id;
-    this.principal = principalOf(row);
+    this.principal = ownerOf(row);
     this.usedAt = askedAt;
     this.confirm(row, askedAt);
   }
 
   confirm(row: TokenRow, askedAt: number): void {
-    if (!isSame(this.principal, row)) this.principal = principalOf(row);
+    if (!isSame(this.principal, row)) this.principal = ownerOf(row);
     this.confirmedAt = askedAt;
     this.expiresAt = askedAt + (row.remaining ?? Infinity);
   }
@@ -66,7 +72,7 @@ export class TokenCache {
   }
 
   /** Why the database did not accept a token when it was last asked; undefined where that is not known any more. */
-  refusalOf(key: string): WrongTokenReason | undefined {
+  reasonFor(key: string): WrongTokenReason | undefined {
     return this.unknown.peek(key)?.reason;
   }
 
@@ -89,7 +95,7 @@ export class TokenCache {
       // Not get(), which would count as a use.
       const token = this.known.peek(key);
       const row = found.get(key);
-      const reason = refusalOf(row);
+      const reason = faultOf(row);
       if (row !== undefined && reason === undefined) {
         if (token?.id === row.id) token.confirm(row, askedAt);
         else this.known.set(key, new KnownToken(row, askedAt));
@@ -102,14 +108,57 @@ export class TokenCache {
   }
 }
 
+/** Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log. */
+export class UseRecorder {
+  private timer: NodeJS.Timeout | undefined;
+  private recording: Promise<void> | undefined;
+  private isFailing = false;
+
+  constructor(
+    private readonly cache: TokenCache,
+    private readonly store: Pick<TokenStore, 'isConnected' | 'recordUses'>,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Records uses soon, if that is not to be done already. */
+  schedule(): void {
+    const record = (): void => {
+      this.recording = this.record().then(() => (this.timer = undefined));
+    };
+    this.timer ??= setTimeout(record, this.isFailing ? RECORD_RETRY_MS : RECORD_AFTER_MS).unref();
+  }
+
+  /** Records the last uses, where the store is connected. */
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.recording;
+    if (this.store.isConnected) await this.record();
+  }
+
+  private async record(): Promise<void> {
+    const now = performance.now();
+    // While they are recorded, they may be used again.
+    const uses = this.cache.takeUsed().map((token) => ({ token, usedAt: token.usedAt }));
+    if (uses.length === 0) return;
+    try {
+      await this.store.recordUses(uses.map(({ token, usedAt }) => ({ id: token.id, age: now - usedAt })));
+      for (const { token, usedAt } of uses) token.recordedAt = usedAt;
+      this.isFailing = false;
+    } catch (error) {
+      if (!this.isFailing) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+      this.isFailing = true;
+    }
+  }
+}
+
 /** Why a token with this row is not valid; undefined if it is. */
-function refusalOf(row: TokenRow | undefined): WrongTokenReason | undefined {
+function faultOf(row: TokenRow | undefined): WrongTokenReason | undefined {
   if (row === undefined) return 'unknown';
   if (row.isRevoked) return 'revoked';
   return row.remaining !== null && row.remaining <= 0 ? 'expired' : undefined;
 }
 
-function principalOf({ name, scopes }: TokenRow): Principal {
+function ownerOf({ name, scopes }: TokenRow): Principal {
   // All tokens of a rotation have one name, and one limit.
   return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey: `issued:${name}` });
 }
