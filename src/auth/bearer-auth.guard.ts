@@ -74,30 +74,26 @@ const verify: VerifyFunctionWithRequest = (request, token, done) => {
   else (result as PromiseLike<unknown>).then(decide, done);
 };
 
-/** The strategy of passport-http-bearer with the verifier of an `AuthModule`. */
-@Injectable()
-class HeaderStrategy extends Strategy<VerifyFunctionWithRequest> {
-  constructor(readonly verifier: TokenVerifier) {
-    super(STRATEGY_OPTIONS, verify);
-  }
-}
-
 /** The result for a credential: its principal, undefined if it is not valid, or the error for which the verifier cannot decide. */
 interface AuthResult {
   readonly error?: unknown;
   readonly principal?: Principal | undefined;
 }
 
-/** The strategy for one request, with the methods that passport adds for its result. */
-class BearerAttempt extends HeaderStrategy {
+/** The strategy of passport-http-bearer for one request, with the methods that passport adds for its result. */
+class BearerAttempt extends Strategy<VerifyFunctionWithRequest> {
   private result: AuthResult | undefined;
   private resolve: ((result: AuthResult) => void) | undefined;
 
+  constructor() {
+    super(STRATEGY_OPTIONS, verify);
+  }
+
   /** The result, as soon as there is one. */
-  decide(request: PlatformRequest): AuthResult | Promise<AuthResult> {
+  decide(origin: PlatformRequest, verifier: TokenVerifier): AuthResult | Promise<AuthResult> {
     try {
-      const headers = { authorization: bearerCredential(nodeRequest(request)) };
-      this.authenticate({ headers, origin: request, verifier: this.verifier } as unknown as SeenRequest);
+      const headers = { authorization: bearerCredential(nodeRequest(origin)) };
+      this.authenticate({ headers, origin, verifier } as unknown as SeenRequest);
     } catch (error) {
       this.error(error);
     }
@@ -122,13 +118,17 @@ class BearerAttempt extends HeaderStrategy {
   }
 }
 
+/** What the strategy has of an `AuthModule`. */
+@Injectable()
+export class BearerStrategy {
+  constructor(readonly verifier: TokenVerifier) {}
+}
+
 interface RequestGuard extends CanActivate {
   getRequest(context: ExecutionContext): unknown;
 }
 
-// Both are declared without the types of passport: these would reach the host, which may lack or have others of them.
-export type BearerStrategy = object;
-export const BearerStrategy: new (verifier: TokenVerifier) => BearerStrategy = HeaderStrategy;
+// Declared without the types of passport: these would reach the host, which may lack or have others of them.
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
@@ -142,7 +142,7 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
   // Not `#strategy`: a host's `instanceDecorator` may put a Proxy in place of the guard, which has no such fields.
-  private readonly strategy: HeaderStrategy;
+  private readonly strategy: BearerStrategy;
   private readonly limits: CredentialLimits;
   private last: { handler?: object | undefined; controller?: object | undefined; scopes: readonly string[] } = {
     scopes: [],
@@ -154,16 +154,16 @@ export class BearerAuthGuard extends PassportGuard {
     @Optional() @Inject(CredentialLimits) limits: unknown,
   ) {
     if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
-    // The strategy itself and not a name: the registry of names is one a process, and two stores may run in it.
+    // An object and not a name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
-    this.strategy = strategy as HeaderStrategy;
+    this.strategy = strategy as BearerStrategy;
     this.limits = limits as CredentialLimits;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
-    const result = new BearerAttempt(this.strategy.verifier).decide(request);
+    const result = new BearerAttempt().decide(request, this.strategy.verifier);
     try {
       // Without a promise where there is none: each request would wait for it.
       return result instanceof Promise

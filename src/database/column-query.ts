@@ -1,9 +1,7 @@
-import type pg from 'pg';
-
 /** A parameter of a statement: a text, a list of texts, or nothing. */
 export type QueryValue = string | null | (string | null)[];
 
-/** What pg's types leave out of a connection, and offer to queries of one's own. */
+/** What a connection of pg offers to queries of others; pg's types leave it out. */
 interface Connection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Readonly<Record<string, string>>;
@@ -19,9 +17,9 @@ interface Connection {
 
 /**
  * A statement whose rows have one column of text: pg's own asks the server what each row has, and makes an object of it.
- * Connections call the methods that begin with `handle`.
+ * Connections of pg call `submit`, and the methods that begin with `handle`.
  */
-export class ColumnQuery implements pg.Submittable {
+export class ColumnQuery {
   private readonly rows: string[] = [];
 
   /** @param name under which a connection keeps it; empty for none */
@@ -32,8 +30,7 @@ export class ColumnQuery implements pg.Submittable {
     readonly callback: (error: Error | null, rows: string[]) => void,
   ) {}
 
-  submit(given: pg.Connection): void {
-    const connection = given as unknown as Connection;
+  submit(connection: Connection): void {
     const { name, text, values } = this;
     // One packet instead of four.
     connection.stream.cork();

@@ -13,7 +13,8 @@ import {
   READ_ONLY,
 } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
-import { clientOf, giveUp, ignoreErrors, internalsOf } from './host-list.js';
+import { giveUp, ignoreErrors, internalsOf } from './pg-client.js';
+import { clientOf } from './server-list.js';
 
 /** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -141,7 +142,7 @@ export class ConnectionPool extends pg.Pool {
   queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]> {
     const name = this.nameOf(sql);
     return this.run((client, done) => {
-      client.query(new ColumnQuery(name, sql, values, done));
+      client.query(new ColumnQuery(name, sql, values, done) as object as pg.Submittable);
     });
   }
 

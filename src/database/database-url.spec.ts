@@ -129,7 +129,7 @@ describe(parseDatabaseUrl.name, () => {
   describe('several hosts', () => {
     const hostsOf = (url: string): string =>
       parseDatabaseUrl(url)
-        .hosts.map(({ host, port }) => `${host} ${port}`)
+        .servers.map(({ host, port }) => `${host} ${port}`)
         .join();
 
     it.each([

@@ -6,19 +6,19 @@ import { findNearest } from '../util/did-you-mean.js';
 export const DEFAULT_SCHEMA = 'public';
 
 /** A name, an address or the folder of a Unix socket, and a port. */
-export interface DatabaseHost {
+export interface DatabaseServer {
   readonly host: string;
   readonly port: number;
 }
 
-/** Which of the hosts may be used: libpq's `target_session_attrs`, as far as it is of use to what writes. */
+/** Which of the servers may be used: libpq's `target_session_attrs`, as far as it is of use to what writes. */
 const TARGETS = ['any', 'read-write', 'primary'] as const;
 
 /** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
-  /** For a pg Client or Pool: holds the password and selects the schema. Of several hosts it names the first: see clientOf. */
+  /** For a pg Client or Pool: holds the password and selects the schema. Of several servers it names the first: see clientOf. */
   readonly connectionString: string;
-  readonly hosts: readonly DatabaseHost[];
+  readonly servers: readonly DatabaseServer[];
   readonly target: (typeof TARGETS)[number];
   readonly schema: string;
   /** The role; empty where the URL leaves it to pg. */
@@ -27,7 +27,7 @@ export interface DatabaseUrl {
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
   readonly isPooled: boolean;
-  /** For people: database, hosts, ports and user, never the password. */
+  /** For people: database, servers, ports and user, never the password. */
   readonly description: string;
   /** For people: the schema and its database. */
   readonly place: string;
@@ -69,10 +69,10 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const urls = splitHosts(url);
   const [parsed] = urls;
   const parameters = parsed.searchParams;
-  const hosts = findHosts(urls);
+  const servers = findServers(urls);
   const target = checkTarget(parameters.get('target_session_attrs') ?? 'any');
   const warnings = checkParameters(parameters);
-  if (hosts.length > 1 && !parameters.has('target_session_attrs')) {
+  if (servers.length > 1 && !parameters.has('target_session_attrs')) {
     warnings.push(
       'The URL of the database names several hosts and no target_session_attrs: the first that takes connections is used, even if it ' +
         'is a standby. Add the parameter target_session_attrs=read-write',
@@ -88,8 +88,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
   if (parameters.has('dbname')) parsed.pathname = `/${encodeURIComponent(parameters.get('dbname') ?? '')}`;
   for (const name of [...READ_HERE, ...IGNORED]) parameters.delete(name);
-  const [first] = hosts;
-  if (hosts.length > 1 && first) {
+  const [first] = servers;
+  if (servers.length > 1 && first) {
     parameters.set('host', first.host);
     parameters.set('port', String(first.port));
   }
@@ -98,10 +98,10 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   if (!isPooled) selectSchema(parameters, effectiveSchema);
 
   const database = decode(parsed.pathname.slice(1)) || user;
-  const description = `${database} at ${hosts.map(nameOfHost).join()}${user && ` as ${user}`}`;
+  const description = `${database} at ${servers.map(nameOfServer).join()}${user && ` as ${user}`}`;
   return {
     connectionString: parsed.href,
-    hosts,
+    servers,
     target,
     schema: effectiveSchema,
     user,
@@ -113,7 +113,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   };
 }
 
-export function nameOfHost({ host, port }: DatabaseHost): string {
+export function nameOfServer({ host, port }: DatabaseServer): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
@@ -121,14 +121,14 @@ export function logWarnings({ warnings }: DatabaseUrl): void {
   for (const warning of warnings) new Logger('Database').warn(warning);
 }
 
-/** One URL for each of the hosts, as the URL class knows no lists of them. */
+/** One URL for each of the servers, as the URL class knows no lists of them. */
 function splitHosts(url: string): [URL, ...URL[]] {
-  const [, before = '', hosts = '', after = ''] = AUTHORITY.exec(url) ?? [];
-  return hosts.split(',').map((host) => parseUrl(before + host + after)) as [URL, ...URL[]];
+  const [, before = '', servers = '', after = ''] = AUTHORITY.exec(url) ?? [];
+  return servers.split(',').map((host) => parseUrl(before + host + after)) as [URL, ...URL[]];
 }
 
-/** As libpq does: the parameters count before the rest of the URL, and one port may be for all hosts. */
-function findHosts(urls: [URL, ...URL[]]): DatabaseHost[] {
+/** As libpq does: the parameters count before the rest of the URL, and one port may be for all servers. */
+function findServers(urls: [URL, ...URL[]]): DatabaseServer[] {
   const parameters = urls[0].searchParams;
   const names =
     parameters.get('host')?.split(',') ?? urls.map(({ hostname }) => decode(hostname).replace(/^\[(.+)\]$/, '$1'));

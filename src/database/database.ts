@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlResultSet } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
 import type { Histogram } from '../util/histogram.js';
 import type { QueryValue } from './column-query.js';
 import { ConnectionPool } from './connection-pool.js';
@@ -90,6 +91,8 @@ export class Database implements OnApplicationShutdown {
       if (this.pool instanceof ConnectionPool) return await this.pool.queryColumn(sql, values);
       return (await this.send(sql, values)).rows.map(([value]) => String(value));
     } catch (error) {
+      // For the log, which has the causes of a failure: the server's code, detail and hint.
+      if (error instanceof pg.DatabaseError) error.cause ??= Object.assign({}, error);
       return this.noteShortage(error);
     }
   }

@@ -42,8 +42,11 @@ export async function readJsonObject(
   if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
   const length = Number(headers['content-length']);
   // Most bodies are small and arrive with their headers.
-  if (length < MIN_COUNTED_BYTES && length <= limit && isAllHere(request) && coding === 'identity') {
-    return parseObject((request.read() as Buffer | null) ?? Buffer.alloc(0), names);
+  if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length) && coding === 'identity') {
+    const bytes = request.read() as Buffer;
+    // Else the stream would not end.
+    request.resume();
+    return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
     const object = parseObject(bytes, names);
@@ -52,9 +55,9 @@ export async function readJsonObject(
   return readBytes(request, nodeResponse(reply), { coding, limit, parse });
 }
 
-/** Whether a body has arrived, of a client that did not wait for a permission to send it. */
-function isAllHere({ complete, destroyed, headers }: IncomingMessage): boolean {
-  return complete && !destroyed && headers.expect === undefined;
+/** Whether a body of this length is all there, from a client that did not wait for a permission to send it. */
+function hasArrived({ readableLength, destroyed, headers }: IncomingMessage, length: number): boolean {
+  return length > 0 && readableLength === length && !destroyed && headers.expect === undefined;
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {

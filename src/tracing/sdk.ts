@@ -1,6 +1,5 @@
 import type { LoggerService, OnApplicationShutdown } from '@nestjs/common';
 import {
-  type Context,
   context,
   type ContextManager,
   diag,
@@ -68,7 +67,7 @@ export function startSdk(endpoint: string, route: string, shutdownTimeout: numbe
     ...(process.env.OTEL_SPAN_LINK_COUNT_LIMIT === undefined && { spanLimits: { linkCountLimit: Infinity } }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  provider.register({ contextManager: new SynchronousContext() });
+  provider.register({ contextManager: synchronousContext() });
   reportEvery = REPORT_EVERY_MS;
 
   const timeUp = (): Error => new Error(`${endpoint} did not take them in time`);
@@ -89,39 +88,24 @@ function reasonIn(failure: string): string {
 }
 
 /** The context of code that runs at once. One that is known behind an await takes AsyncLocalStorage, which makes all promises slower. */
-class SynchronousContext implements ContextManager {
-  private current = ROOT_CONTEXT;
-
-  active(): Context {
-    return this.current;
-  }
-
-  with<Args extends unknown[], Result>(
-    context: Context,
-    run: (...args: Args) => Result,
-    self?: ThisParameterType<typeof run>,
-    ...args: Args
-  ): Result {
-    const before = this.current;
-    this.current = context;
-    try {
-      return run.apply(self, args);
-    } finally {
-      this.current = before;
-    }
-  }
-
-  bind<Target>(_context: Context, target: Target): Target {
-    return target;
-  }
-
-  enable(): this {
-    return this;
-  }
-
-  disable(): this {
-    return this;
-  }
+function synchronousContext(): ContextManager {
+  let current = ROOT_CONTEXT;
+  const manager: ContextManager = {
+    active: () => current,
+    with: (context, run, self, ...args) => {
+      const before = current;
+      current = context;
+      try {
+        return run.apply(self, args);
+      } finally {
+        current = before;
+      }
+    },
+    bind: (_context, target) => target,
+    enable: () => manager,
+    disable: () => manager,
+  };
+  return manager;
 }
 
 /** One span for each request, in the trace that its `traceparent` names. */

@@ -9,7 +9,7 @@ import type { IssuedTokensOptions } from '../auth.options.js';
 import type { CredentialLimits } from '../rate-limits.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
-import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS } from './token-cache.js';
+import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS, UseRecorder } from './token-cache.js';
 import { STATEMENT_TIMEOUT_MS, TokenReader } from './token-reader.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
@@ -19,9 +19,6 @@ const CONFIRM_EVERY_MS = 500;
 const LOOKUP_EVERY_MS = 20;
 /** A token is in use for so long after a request with it. */
 const IN_USE_MS = 60_000;
-/** From a request to the record of the use of its token; after a failure to record uses. */
-const RECORD_AFTER_MS = 1000;
-const RECORD_RETRY_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
 
@@ -35,10 +32,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private readonly cache = new TokenCache();
   private readonly lookups = new LookupQueue();
   private readonly timeout: number;
+  private readonly uses: UseRecorder;
   private isStopped = false;
 
-  /** While tokens are in use, or requests wait. */
-  private isRunning = false;
+  /** Until the next statement, while tokens are in use or requests wait. */
   private timer: NodeJS.Timeout | undefined;
   private asking: Promise<void> | undefined;
   /** When the last statement was sent, and when the next ones may be. */
@@ -50,10 +47,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private isFailing = false;
   /** Why, until a statement succeeds. */
   private failure: Error | undefined;
-  /** From the moment on that uses are to be recorded until they are. */
-  private recordTimer: NodeJS.Timeout | undefined;
-  private recording: Promise<void> | undefined;
-  private canRecord = true;
 
   /** Connects with the first token that may have been issued. */
   constructor(
@@ -63,6 +56,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   ) {
     super();
     this.timeout = options.timeout ?? DEFAULT_STORAGE_TIMEOUT;
+    this.uses = new UseRecorder(this.cache, store, this.logger);
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
@@ -72,7 +66,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
       if (!isWellFormedToken(token)) return refuseToken(request, 'malformed');
-      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalOf(key));
+      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.reasonFor(key));
       if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
       return this.lookUp(key, request);
     }
@@ -100,11 +94,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   async onApplicationShutdown(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
-    clearTimeout(this.recordTimer);
     this.lookups.rejectAll(new Error('the application shuts down'));
     const finish = async (): Promise<void> => {
-      await Promise.all([this.asking, this.recording]);
-      if (this.store.isConnected) await this.recordUses();
+      await this.asking;
+      await this.uses.stop();
       await this.store.end();
     };
     const timeUp = (): Error => new Error('the database does not answer');
@@ -126,10 +119,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const result = known
       ? this.lookups.addKnown(key, Math.min(this.timeout, FRESH_MS))
       : this.lookups.addUnknown(key, this.timeout);
-    this.isRunning = true;
     this.schedule();
     try {
-      return (await result) ?? refuseToken(request, this.cache.refusalOf(key));
+      return (await result) ?? refuseToken(request, this.cache.reasonFor(key));
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
@@ -145,16 +137,17 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     clearTimeout(this.timer);
     this.timer = setTimeout(
       () => {
-        this.asking = this.ask().finally(() => {
+        this.asking = this.ask().then((isInUse) => {
           this.asking = undefined;
-          if (this.isRunning) this.schedule();
+          if (isInUse || !this.lookups.isEmpty) this.schedule();
         });
       },
       Math.max(0, at - performance.now()),
     ).unref();
   }
 
-  private async ask(): Promise<void> {
+  /** Returns whether tokens are in use, or may be. */
+  private async ask(): Promise<boolean> {
     const askedAt = (this.askedAt = performance.now());
     const isDue = askedAt >= this.confirmAt;
     const batch = this.lookups.take();
@@ -165,11 +158,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       for (const key of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
     }
     if (keys.size === 0) {
-      if (isDue) {
-        this.isRunning = false;
-        this.isFailing = false;
-      }
-      return;
+      // An outage that ends meanwhile goes without notice.
+      if (isDue) this.isFailing = false;
+      return !isDue;
     }
     try {
       const rows = await this.store.find(Array.from(keys, digestOf));
@@ -181,19 +172,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       for (const [, lookup] of batch) lookup.reject(error as Error);
       this.failed(error as Error);
     }
+    return true;
   }
 
   private succeeded(): void {
     if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again.');
     this.failure = undefined;
     this.isFailing = false;
-    if (this.isStopped) return;
-    this.recordTimer ??= setTimeout(
-      () => {
-        this.recording = this.recordUses().finally(() => (this.recordTimer = undefined));
-      },
-      this.canRecord ? RECORD_AFTER_MS : RECORD_RETRY_MS,
-    ).unref();
+    if (!this.isStopped) this.uses.schedule();
   }
 
   private failed(error: Error): void {
@@ -205,21 +191,5 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.failure = error;
     this.isFailing = true;
     this.lookUpAt = this.confirmAt = performance.now() + CONFIRM_EVERY_MS;
-  }
-
-  /** Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log. */
-  private async recordUses(): Promise<void> {
-    const now = performance.now();
-    // While they are recorded, they may be used again.
-    const uses = this.cache.takeUsed().map((token) => ({ token, usedAt: token.usedAt }));
-    if (uses.length === 0) return;
-    try {
-      await this.store.recordUses(uses.map(({ token, usedAt }) => ({ id: token.id, age: now - usedAt })));
-      for (const { token, usedAt } of uses) token.recordedAt = usedAt;
-      this.canRecord = true;
-    } catch (error) {
-      if (this.canRecord) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
-      this.canRecord = false;
-    }
   }
 }

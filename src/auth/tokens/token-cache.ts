@@ -1,6 +1,8 @@
+import type { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { reasonOf } from '../../util/text.js';
 import type { Principal, WrongTokenReason } from '../token-verifier.js';
-import type { TokenRow } from './token-reader.js';
+import type { TokenReader, TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
 /** Known tokens, and as many unknown ones. */
@@ -16,6 +18,10 @@ export const TRUST_MS = 300_000;
 const UNKNOWN_MS = 1000;
 /** Between two records of a token's use. */
 const RECORD_EVERY_MS = 60_000;
+
+/** From a request to the record of the use of its token; after a failure to record uses. */
+const RECORD_AFTER_MS = 1000;
+const RECORD_RETRY_MS = 60_000;
 
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
@@ -66,7 +72,7 @@ export class TokenCache {
   }
 
   /** Why the database did not accept a token when it was last asked; undefined where that is not known any more. */
-  refusalOf(key: string): WrongTokenReason | undefined {
+  reasonFor(key: string): WrongTokenReason | undefined {
     return this.unknown.peek(key)?.reason;
   }
 
@@ -98,6 +104,49 @@ export class TokenCache {
         this.known.delete(key);
         this.unknown.set(key, { until: askedAt + UNKNOWN_MS, reason: reason ?? 'unknown' });
       }
+    }
+  }
+}
+
+/** Stores when tokens were last used. Nothing depends on it, so a failure is one line in the log. */
+export class UseRecorder {
+  private timer: NodeJS.Timeout | undefined;
+  private recording: Promise<void> | undefined;
+  private isFailing = false;
+
+  constructor(
+    private readonly cache: TokenCache,
+    private readonly store: Pick<TokenReader, 'isConnected' | 'recordUses'>,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Records uses soon, if that is not to be done already. */
+  schedule(): void {
+    const record = (): void => {
+      this.recording = this.record().then(() => (this.timer = undefined));
+    };
+    this.timer ??= setTimeout(record, this.isFailing ? RECORD_RETRY_MS : RECORD_AFTER_MS).unref();
+  }
+
+  /** Records the last uses, where the store is connected. */
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.recording;
+    if (this.store.isConnected) await this.record();
+  }
+
+  private async record(): Promise<void> {
+    const now = performance.now();
+    // While they are recorded, they may be used again.
+    const uses = this.cache.takeUsed().map((token) => ({ token, usedAt: token.usedAt }));
+    if (uses.length === 0) return;
+    try {
+      await this.store.recordUses(uses.map(({ token, usedAt }) => ({ id: token.id, age: now - usedAt })));
+      for (const { token, usedAt } of uses) token.recordedAt = usedAt;
+      this.isFailing = false;
+    } catch (error) {
+      if (!this.isFailing) this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+      this.isFailing = true;
     }
   }
 }

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
-import { clientOf } from '../../database/host-list.js';
+import { clientOf } from '../../database/server-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */

@@ -123,8 +123,8 @@ async function checkTraces(): Promise<Finding> {
 
 function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Finding[] {
   if (databaseUrl === undefined) return [];
-  const { connectionString, hosts, warnings } = parseDatabaseUrl(databaseUrl, databasePassword);
-  const names = [...new Set(hosts.map(({ host }) => host))];
+  const { connectionString, servers, warnings } = parseDatabaseUrl(databaseUrl, databasePassword);
+  const names = [...new Set(servers.map(({ host }) => host))];
   const mode = new URL(connectionString).searchParams.get('sslmode') ?? process.env.PGSSLMODE ?? 'disable';
   const isOpen = mode === 'disable' && !names.every((name) => LOCAL.test(name));
   return [

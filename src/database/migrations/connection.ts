@@ -2,7 +2,8 @@ import pg from 'pg';
 import { reasonOf } from '../../util/text.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
-import { clientOf, giveUp, ignoreErrors, internalsOf } from '../host-list.js';
+import { giveUp, ignoreErrors, internalsOf } from '../pg-client.js';
+import { clientOf } from '../server-list.js';
 import { MigrationError } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseUrl } from '../../../src/database/database-url.js';
-import { clientOf } from '../../../src/database/host-list.js';
+import { clientOf } from '../../../src/database/server-list.js';
 import { overPool } from '../../../src/database/prisma-adapter.js';
 
 const ENGINE = new URL('../../../node_modules/@prisma/schema-engine-wasm/schema_engine_bg.wasm', import.meta.url);

@@ -1,3 +1,4 @@
+import type { INestApplication } from '@nestjs/common';
 import type { AddressInfo } from 'node:net';
 import type { AppOptions } from '../../../src/app/app.module.js';
 import { loadEnvironment } from '../../../src/app/config.js';
@@ -28,10 +29,13 @@ export interface Store {
   stop(): Promise<void>;
 }
 
+/** What is done with the application before it listens. */
+export type Prepare = (app: INestApplication) => void;
+
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
-export async function startStore(variables: Record<string, string> = {}): Promise<Store> {
+export async function startStore(variables: Record<string, string> = {}, prepare?: Prepare): Promise<Store> {
   const database = await createTestDatabase();
-  const store = await startStoreOn(database, variables);
+  const store = await startStoreOn(database, variables, prepare);
   return {
     ...store,
     stop: async () => {
@@ -42,13 +46,18 @@ export async function startStore(variables: Record<string, string> = {}): Promis
 }
 
 /** Starts it on a database that is there already, and that stays. */
-export async function startStoreOn(database: TestDatabase, variables: Record<string, string> = {}): Promise<Store> {
+export async function startStoreOn(
+  database: TestDatabase,
+  variables: Record<string, string> = {},
+  prepare: Prepare = () => undefined,
+): Promise<Store> {
   const environment = loadEnvironment({
     ...serviceVariables(database.url),
     LOG_LEVEL: 'fatal',
     ...variables,
   });
   const app = await createApp(environment as AppOptions);
+  prepare(app);
   await app.listen(environment.port, environment.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
   return {
