@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { ConfigurationError } from '../app/config-error.js';
-import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
+import { TokenAdministrationError } from '../auth/tokens/token-record.js';
 import { MigrationError } from '../database/migrations/migration-status.js';
 import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
 import { escapeControls, reasonOf } from '../util/text.js';
