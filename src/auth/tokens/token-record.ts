@@ -1,3 +1,5 @@
+import { ExplainedError } from '../../util/text.js';
+
 /** An access token without its digest. */
 export interface TokenRecord {
   readonly id: number;
@@ -23,7 +25,7 @@ export interface NewToken {
 export type TokenExpiry = { readonly seconds: number } | { readonly at: Date } | 'never';
 
 /** A change of access tokens is not possible. The message says why, and what is. */
-export class TokenAdministrationError extends Error {
+export class TokenAdministrationError extends ExplainedError {
   override readonly name = 'TokenAdministrationError';
 
   /**
