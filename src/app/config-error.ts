@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { quote } from '../util/text.js';
+import { ExplainedError, quote } from '../util/text.js';
 
 /** The configuration cannot be used. `faults` holds one line for each fault: the variable, what is wrong, what would be right. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends ExplainedError {
   override readonly name = 'ConfigurationError';
 
   constructor(

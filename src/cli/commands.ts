@@ -1,5 +1,6 @@
 import { withoutTokens } from '../auth/tokens/token.js';
 import { escapeControlsInLines } from '../util/text.js';
+import { describeFailure } from './output.js';
 import { call, type Command, UsageError } from './parser.js';
 
 const FAILURE = 1;
@@ -164,10 +165,7 @@ export async function runCommandLine(args: string[]): Promise<number> {
     return 0;
   } catch (error) {
     const misused = error instanceof UsageError;
-    // Output is loaded only here: it loads the database driver.
-    const text = misused
-      ? `plant-store: ${error.message}\n\n${error.usage}`
-      : (await import('./output.js')).describeFailure(error);
+    const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
     return misused ? USAGE_FAULT : FAILURE;

@@ -6,10 +6,9 @@ import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js'
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
 import { withConnection } from '../database/migrations/connection.js';
-import { assertMigrated, MigrationError } from '../database/migrations/migration-status.js';
-import { reasonOf } from '../util/text.js';
+import { assertMigrated } from '../database/migrations/migration-status.js';
 import { useLocalDatabase } from './local-database.js';
-import { endBySignal, isExplained } from './output.js';
+import { endBySignal } from './output.js';
 
 /** For each statement: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -56,13 +55,5 @@ export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): 
 export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): Promise<T> {
   const { url, password, schema, signal, timeout = STATEMENT_TIMEOUT_MS } = address;
   const database = parseDatabaseUrl(url, password, schema);
-  const connected = async (query: Query, client: pg.Client): Promise<T> => {
-    try {
-      return await work({ client, query, database });
-    } catch (error) {
-      if (isExplained(error)) throw error;
-      throw new MigrationError('refused', `${database.place}: ${reasonOf(error)}`, { cause: error });
-    }
-  };
-  return withConnection(database, connected, { timeout, signal });
+  return withConnection(database, (query, client) => work({ client, query, database }), { timeout, signal });
 }

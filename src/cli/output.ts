@@ -1,26 +1,15 @@
 import { constants } from 'node:os';
-import { ConfigurationError } from '../app/config-error.js';
-import { TokenAdministrationError } from '../auth/tokens/token-admin-sql.js';
-import { MigrationError } from '../database/migrations/migration-status.js';
-import { EmbeddedPostgresError } from '../dev-postgres/errors.js';
-import { escapeControls, reasonOf } from '../util/text.js';
+import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
 
 /** There is no result of a command, or a bad one, or it could not be printed. The message says what the command has done, or why. */
-export class OutputError extends Error {
+export class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
-}
-
-const EXPLAINED = [ConfigurationError, EmbeddedPostgresError, MigrationError, TokenAdministrationError, OutputError];
-
-/** Whether the message explains the failure, so that the stack would add nothing. */
-export function isExplained(error: unknown): boolean {
-  return EXPLAINED.some((known) => error instanceof known);
 }
 
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return isExplained(error) ? `plant-store: ${error.message}` : (error.stack ?? error.message);
+  return error instanceof ExplainedError ? `plant-store: ${error.message}` : (error.stack ?? error.message);
 }
 
 /** Writes to standard output. Rejects if that fails, which console.log does not report. */

@@ -4,7 +4,7 @@ import { reasonOf } from '../util/text.js';
 import { findPostgresPackage, PostgresBinaries } from './binaries.js';
 import { prepareDataDirectory, readPassword } from './data-directory.js';
 import { EmbeddedPostgresError, FolderInUseError } from './errors.js';
-import { FolderLock } from './folder-lock.js';
+import { lockFolder } from './folder-lock.js';
 import { ServerHome } from './server-home.js';
 import { isServerOf, Postmaster, readPidFile, type ServerSettings } from './server.js';
 
@@ -35,7 +35,7 @@ export class EmbeddedPostgres {
     readonly url: string,
     private readonly home: ServerHome,
     private postmaster: Promise<Postmaster>,
-    private readonly lock: FolderLock,
+    private readonly lock: AsyncDisposable,
     /** Receives, line by line, what a user should know. */
     public log: (line: string) => void,
     start: () => Promise<Postmaster>,
@@ -51,40 +51,39 @@ export class EmbeddedPostgres {
   /** @throws EmbeddedPostgresError that says what is in the way and what to do. */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const { directory, log = () => undefined, settings } = options;
+    let lock: AsyncDisposable | undefined;
+    let postmaster: Postmaster | undefined;
     try {
       const source = await findPostgresPackage();
       const home = await ServerHome.find(directory);
-      const lock = await FolderLock.acquire(home.folder);
-      if (!(lock instanceof FolderLock)) throw new FolderInUseError(directory, lock.pid);
-      let postmaster: Postmaster | undefined;
-      try {
-        if (home.relocated) {
-          const reason = `PostgreSQL does not run as root, and no other user can work in ${directory}`;
-          log(`${reason}: its data are in ${home.data}.`);
-        }
-        const binaries = await PostgresBinaries.prepare(source, home.user, home.folder);
-        const password = await prepareDataDirectory(home, binaries);
-        postmaster = await Postmaster.start(home, binaries, settings);
-        const { port } = postmaster;
-        await ensureDatabase(serverUrl(password, port, 'postgres'));
-        const restart = (): Promise<Postmaster> => Postmaster.start(home, binaries, { ...settings, port });
-        return new EmbeddedPostgres(serverUrl(password, port), home, Promise.resolve(postmaster), lock, log, restart);
-      } catch (error) {
-        await postmaster?.stop();
-        await lock.release();
-        throw error;
+      const result = await lockFolder(home.folder);
+      if ('pid' in result) throw new FolderInUseError(directory, result.pid);
+      lock = result;
+      if (home.relocated) {
+        const reason = `PostgreSQL does not run as root, and no other user can work in ${directory}`;
+        log(`${reason}: its data are in ${home.data}.`);
       }
-    } catch (error) {
-      if (error instanceof EmbeddedPostgresError) throw error;
-      const message = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(error)}`;
-      throw new EmbeddedPostgresError(message, { cause: error });
+      const binaries = await PostgresBinaries.prepare(source, home.user, home.folder);
+      const password = await prepareDataDirectory(home, binaries);
+      postmaster = await Postmaster.start(home, binaries, settings);
+      const { port } = postmaster;
+      await ensureDatabase(serverUrl(password, port, 'postgres'));
+      const restart = (): Promise<Postmaster> => Postmaster.start(home, binaries, { ...settings, port });
+      return new EmbeddedPostgres(serverUrl(password, port), home, Promise.resolve(postmaster), lock, log, restart);
+    } catch (cause) {
+      await postmaster?.stop();
+      await lock?.[Symbol.asyncDispose]();
+      if (cause instanceof EmbeddedPostgresError) throw cause;
+      throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}`, {
+        cause,
+      });
     }
   }
 
   /** Ends the server, writing everything to the disk, and frees the folder. May be called more than once. */
   stop(): Promise<void> {
     const end = async (): Promise<void> => (await this.postmaster.catch(() => undefined))?.stop();
-    this.stopping ??= end().finally(() => this.lock.release());
+    this.stopping ??= end().finally(() => this.lock[Symbol.asyncDispose]());
     return this.stopping;
   }
 

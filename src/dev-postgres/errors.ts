@@ -1,5 +1,7 @@
+import { ExplainedError } from '../util/text.js';
+
 /** The embedded PostgreSQL could not be started or stopped; the message says where, why, and what to do. */
-export class EmbeddedPostgresError extends Error {
+export class EmbeddedPostgresError extends ExplainedError {
   override readonly name = 'EmbeddedPostgresError';
 }
 

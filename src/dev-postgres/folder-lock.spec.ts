@@ -2,24 +2,24 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FolderLock } from './folder-lock.js';
+import { lockFolder } from './folder-lock.js';
 
-describe(FolderLock.name, () => {
+describe(lockFolder.name, () => {
   let directory: string;
-  const held: FolderLock[] = [];
+  const held: AsyncDisposable[] = [];
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'plant-store-lock-'));
   });
 
   afterEach(async () => {
-    for (const lock of held.splice(0)) await lock.release();
+    for (const lock of held.splice(0)) await lock[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   });
 
   async function acquire(folder = directory): Promise<unknown> {
-    const result = await FolderLock.acquire(folder);
-    if (!(result instanceof FolderLock)) return result;
+    const result = await lockFolder(folder);
+    if ('pid' in result) return result;
     held.push(result);
     return 'held';
   }
@@ -37,7 +37,7 @@ describe(FolderLock.name, () => {
 
   it('should be free after its release', async () => {
     await acquire();
-    await held.pop()?.release();
+    await held.pop()?.[Symbol.asyncDispose]();
 
     expect(await acquire()).toBe('held');
   });

@@ -15,40 +15,29 @@ interface LockOwner {
 }
 
 /**
- * A lock on a folder. The operating system releases it when its process ends, so no pid file can go stale. Linux: a
- * socket in the abstract namespace, which has no file; Windows: a named pipe; elsewhere: a file opened with an exclusive
- * lock. On Linux and Windows it reaches as far as the network namespace or machine: containers that share the folder and
- * not the network do not see each other's.
+ * Locks a folder until the lock is disposed of. The operating system releases it when its process ends, so no pid file can
+ * go stale. Linux: a socket in the abstract namespace, which has no file; Windows: a named pipe; elsewhere: a file opened with
+ * an exclusive lock. On Linux and Windows it reaches as far as the network namespace or machine: containers that share the
+ * folder and not the network do not see each other's.
  */
-export class FolderLock {
-  private constructor(private readonly held: AsyncDisposable) {}
-
-  static async acquire(folder: string): Promise<FolderLock | LockOwner> {
-    if (process.platform !== 'linux' && process.platform !== 'win32') return FolderLock.acquireFile(folder);
-    const name = await socketName(folder);
-    for (;;) {
-      const server = await listen(name);
-      if (server) return new FolderLock(server);
-      const owner = await askOwner(name);
-      if (owner) return owner;
-    }
+export async function lockFolder(folder: string): Promise<AsyncDisposable | LockOwner> {
+  if (process.platform !== 'linux' && process.platform !== 'win32') return lockFile(join(folder, 'postgres.lock'));
+  const name = await socketName(folder);
+  for (;;) {
+    const result = (await listen(name)) ?? (await askOwner(name));
+    if (result) return result;
   }
+}
 
-  async release(): Promise<void> {
-    await this.held[Symbol.asyncDispose]();
-  }
-
-  private static async acquireFile(folder: string): Promise<FolderLock | LockOwner> {
-    const path = join(folder, 'postgres.lock');
-    try {
-      const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600);
-      await file.truncate();
-      await file.write(String(process.pid), 0);
-      return new FolderLock(file);
-    } catch (error) {
-      if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error;
-      return { pid: Number(await readFile(path, 'utf8').catch(() => '')) || undefined };
-    }
+async function lockFile(path: string): Promise<AsyncDisposable | LockOwner> {
+  try {
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o600);
+    await file.truncate();
+    await file.write(String(process.pid), 0);
+    return file;
+  } catch (error) {
+    if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error;
+    return { pid: Number(await readFile(path, 'utf8').catch(() => '')) || undefined };
   }
 }
 

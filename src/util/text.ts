@@ -1,3 +1,6 @@
+/** A failure whose message says what is wrong and what to do, so that the stack would add nothing. */
+export abstract class ExplainedError extends Error {}
+
 /** Why a connection or a statement failed, in one line. */
 export function reasonOf(error: unknown): string {
   const { message, errors = [] } = Object(error) as Partial<AggregateError>;

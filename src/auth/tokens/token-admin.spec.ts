@@ -4,8 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { issueToken } from '../../../test/support/tokens/issued-token.js';
 import { until } from '../../../test/support/until.js';
 import { CREATE_PLANTS } from '../token-verifier.js';
-import { TokenAdministrationError } from './token-admin-sql.js';
 import { TokenAdministration } from './token-admin.js';
+import { TokenAdministrationError } from './token-record.js';
 
 const WAITING = `SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
   WHERE NOT granted`;

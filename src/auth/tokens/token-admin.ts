@@ -1,8 +1,33 @@
-import type pg from 'pg';
-import { escapeControls, quote } from '../../util/text.js';
-import { TokenAdministrationError, TokenAdminSql } from './token-admin-sql.js';
-import type { NewToken, TokenExpiry, TokenRecord } from './token-record.js';
+import pg from 'pg';
+import { escapeControls, quote, reasonOf } from '../../util/text.js';
+import {
+  dateOf,
+  moment,
+  type NewToken,
+  NOW,
+  ROW,
+  TokenAdministrationError,
+  type TokenExpiry,
+  tokenRecord,
+  type TokenRecord,
+  type TokenRecordRow,
+} from './token-record.js';
 import { makeToken, tokenDigest } from './token.js';
+
+/** Any number that no other program is likely to use; this one spells "PLTK". */
+const LOCK_CLASS = 0x504c544b;
+/**
+ * Whatever the role's defaults are: a change must see the one that it has waited for, and be on disk when it is reported. The limit is
+ * shorter than that of the connection, so that the server undoes what comes too late.
+ */
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
+  SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = 8000`;
+
+/** In seconds, as the length of days and months depends on the session's time zone. */
+const after = (time: Date, seconds: number): Date => dateOf(time.getTime() / 1000 + seconds);
+const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${time})`;
+const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
+const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }) => id);
 
 /** One token, or all of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
@@ -15,20 +40,27 @@ interface TokenRotation {
   readonly expiry?: TokenExpiry | undefined;
 }
 
-/** Creates, lists, revokes, rotates and prunes access tokens, on a connection to the database that has the store's tables. */
+/**
+ * Creates, lists, revokes, rotates and prunes access tokens, on a connection to the database that has the store's tables. On a distributed
+ * engine the table is replicated: a statement that changes it may use immutable functions only, so that it takes the moment as a parameter,
+ * and returns ids.
+ */
 export class TokenAdministration {
-  private readonly sql: TokenAdminSql;
+  private readonly table: string;
 
-  constructor(client: pg.ClientBase, schema: string) {
-    this.sql = new TokenAdminSql(client, schema);
+  constructor(
+    private readonly client: pg.ClientBase,
+    private readonly schema: string,
+  ) {
+    this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
   }
 
   /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     const advice = `If it has a new valid one with the name ${name}, nobody has that: rotate or revoke it`;
-    return this.sql.transaction(name, advice, async () => {
+    return this.transaction(name, advice, async (now) => {
       // A rotation leaves several for a while: the newest one lasts.
-      const valid = (await this.sql.named(name)).findLast(isValid);
+      const valid = (await this.named(name)).findLast(isValid);
       if (valid) {
         throw new TokenAdministrationError(
           'duplicate',
@@ -36,17 +68,18 @@ export class TokenAdministration {
             `Rotate it (plant-store token rotate ${name}), revoke it (plant-store token revoke ${name}), or choose another name`,
         );
       }
-      return this.issue(name, scopes, expiry);
+      return this.issue(name, scopes, expiry, now);
     });
   }
 
   /** All tokens, ended ones too, by name and then by id. */
   list(): Promise<TokenRecord[]> {
-    return this.sql.all();
+    return this.select('ORDER BY name COLLATE "C", id');
   }
 
-  hasValid(): Promise<boolean> {
-    return this.sql.anyValid();
+  async hasValid(): Promise<boolean> {
+    const { rows } = await this.client.query(`SELECT FROM ${this.table} WHERE ${validAt(NOW)} LIMIT 1`);
+    return rows.length > 0;
   }
 
   /**
@@ -56,14 +89,15 @@ export class TokenAdministration {
    * @throws TokenAdministrationError where there is no such token at all
    */
   async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
-    const found = 'id' in target ? await this.sql.withId(target.id) : undefined;
+    // As text: what was typed may be larger than any id can be.
+    const [found] = 'id' in target ? await this.select('WHERE id::text = $1', target.id) : [];
     const name = 'id' in target ? found?.name : target.name;
     if (name === undefined) throw unknown(target);
-    return this.sql.transaction(name, 'To revoke again does no harm', async () => {
-      const meant = (await this.sql.named(name)).filter(({ id }) => found === undefined || id === found.id);
+    return this.transaction(name, 'To revoke again does no harm', async (now) => {
+      const meant = (await this.named(name)).filter(({ id }) => found === undefined || id === found.id);
       if (meant.length === 0) throw unknown(target);
-      const revoked = await this.sql.revoke(meant.map(({ id }) => id));
-      return { revoked, ended: meant.filter(({ id }) => revoked.every((record) => record.id !== id)) };
+      const revoked = await this.revokeValid(idsOf(meant), now);
+      return { revoked, ended: meant.filter(({ id }) => !idsOf(revoked).includes(id)) };
     });
   }
 
@@ -73,38 +107,113 @@ export class TokenAdministration {
    * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
    */
   rotate({ name, overlap, expiry }: TokenRotation): Promise<NewToken & { replaced: TokenRecord[] }> {
+    const shown = escapeControls(name);
     const advice =
-      `If it has a new valid one with the name ${escapeControls(name)}, nobody has that, and the old ones have ended or ` +
+      `If it has a new valid one with the name ${shown}, nobody has that, and the old ones have ended or ` +
       'end after the overlap: rotate again, and then revoke the one that nobody has by its id';
-    return this.sql.transaction(name, advice, async () => {
-      const named = await this.sql.named(name);
+    return this.transaction(name, advice, async (now) => {
+      const named = await this.named(name);
       const old = named.filter(isValid);
       const newest = old.at(-1);
-      if (newest === undefined) throw named.length === 0 ? unknown({ name }) : ended(name);
-      const ids = old.map(({ id }) => id);
-      const made = await this.issue(name, newest.scopes, expiry ?? lifeOf(newest));
-      const replaced = await (overlap > 0 ? this.sql.shorten(ids, overlap) : this.sql.revoke(ids));
+      if (newest === undefined) {
+        if (named.length === 0) throw unknown({ name });
+        const found = `no access token with the name ${shown} is valid any more`;
+        throw new TokenAdministrationError('ended', `${found}. Create one: plant-store token create ${shown}`);
+      }
+      const made = await this.issue(name, newest.scopes, expiry ?? lifeOf(newest), now);
+      // They expire after the overlap, or when they would have anyway.
+      const shorten = `UPDATE ${this.table} SET expires_at = LEAST(expires_at, $2) WHERE id = ANY($1::bigint[])`;
+      const replaced =
+        overlap > 0
+          ? await this.change(shorten, idsOf(old), after(now, overlap).toISOString())
+          : await this.revokeValid(idsOf(old), now);
       return { ...made, replaced };
     });
   }
 
-  /** Removes the tokens that expired, or were revoked, so many seconds ago. Returns what they were. */
+  /** Removes the tokens that expired, or were revoked, so many seconds ago: none of them can be valid again. Returns what they were. */
   prune(seconds: number): Promise<TokenRecord[]> {
-    return this.sql.transaction('', 'To prune again does no harm', () => this.sql.prune(seconds));
+    return this.transaction('', 'To prune again does no harm', async (now) => {
+      const ended = 'WHERE LEAST(revoked_at, expires_at) <= $1 ORDER BY id';
+      const records = await this.select(ended, after(now, -seconds).toISOString());
+      await this.client.query(`DELETE FROM ${this.table} WHERE id = ANY($1::bigint[])`, [idsOf(records)]);
+      return records;
+    });
   }
 
-  private async issue(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
+  private async issue(name: string, scopes: readonly string[], expiry: TokenExpiry, now: Date): Promise<NewToken> {
+    const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
+    const expiresAt = seconds === undefined ? at : after(now, seconds);
     const token = makeToken();
-    const record = await this.sql.insert(name, tokenDigest(token), scopes, expiry);
-    if (isValid(record)) return { token, record };
+    const [record] = await this.change(
+      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+      name,
+      tokenDigest(token),
+      scopes,
+      now.toISOString(),
+      expiresAt?.toISOString(),
+    );
+    if (record?.state === 'valid') return { token, record };
     throw new TokenAdministrationError(
       'past',
       'the access token would have expired already: its end must be in the future',
     );
   }
-}
 
-const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
+  /** Returns those that were valid until now. */
+  private revokeValid(ids: readonly number[], now: Date): Promise<TokenRecord[]> {
+    const sql = `UPDATE ${this.table} SET revoked_at = $2 WHERE id = ANY($1::bigint[]) AND ${validAt('$2')}`;
+    return this.change(sql, ids, now.toISOString());
+  }
+
+  private named(name: string): Promise<TokenRecord[]> {
+    return this.select('WHERE name = $1 ORDER BY id', name);
+  }
+
+  /** Returns the rows that the statement has changed, as they are then. */
+  private async change(sql: string, ...values: unknown[]): Promise<TokenRecord[]> {
+    const { rows } = await this.client.query<TokenRecord>(`${sql} RETURNING id::float8 AS id`, values);
+    return this.select('WHERE id = ANY($1::bigint[]) ORDER BY id', idsOf(rows));
+  }
+
+  private async select(clauses: string, ...values: unknown[]): Promise<TokenRecord[]> {
+    const sql = `SELECT ${ROW} FROM ${this.table} ${clauses}`;
+    return (await this.client.query<TokenRecordRow>(sql, values)).rows.map(tokenRecord);
+  }
+
+  /**
+   * Runs changes to the tokens of one name one after the other.
+   *
+   * @param advice a sentence for where the database does not confirm the change
+   * @param work takes the database's time, in whole milliseconds as `Date` has
+   * @throws TokenAdministrationError where the outcome is unknown. After any other error nothing was changed
+   */
+  private async transaction<T>(name: string, advice: string, work: (now: Date) => Promise<T>): Promise<T> {
+    const { client } = this;
+    let result: T;
+    try {
+      await client.query(BEGIN);
+      const lock = 'SELECT pg_catalog.pg_advisory_xact_lock($1::int, pg_catalog.hashtext($2))';
+      await client.query(lock, [LOCK_CLASS, `${this.schema}\n${name}`]);
+      const { rows } = await client.query<{ now: number }>(`SELECT ${moment(NOW)} AS now`);
+      result = await work(dateOf(Number(rows[0]?.now)));
+    } catch (error) {
+      // The connection itself may have failed.
+      await client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+    try {
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // A server that refuses to commit has undone all, and goes on. One that ends the connection may have committed.
+      if (error instanceof pg.DatabaseError && (await client.query('SELECT').catch(() => undefined))) throw error;
+      const found = `whether the change was made is not known, as the database did not confirm it (${reasonOf(error)})`;
+      const message = `${found}. See plant-store token list. ${advice}`;
+      throw new TokenAdministrationError('unconfirmed', message, { cause: error });
+    }
+  }
+}
 
 function lifeOf({ createdAt, expiresAt }: TokenRecord): TokenExpiry {
   return expiresAt === null ? 'never' : { seconds: (expiresAt.getTime() - createdAt.getTime()) / 1000 };
@@ -115,13 +224,5 @@ function unknown(target: TokenTarget): TokenAdministrationError {
   return new TokenAdministrationError(
     'unknown',
     `there is no access token with ${what}. See plant-store token list for those that there are`,
-  );
-}
-
-function ended(name: string): TokenAdministrationError {
-  const shown = escapeControls(name);
-  return new TokenAdministrationError(
-    'ended',
-    `no access token with the name ${shown} is valid any more. Create one: plant-store token create ${shown}`,
   );
 }

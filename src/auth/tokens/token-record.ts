@@ -1,3 +1,5 @@
+import { ExplainedError } from '../../util/text.js';
+
 /** An access token without its digest. */
 export interface TokenRecord {
   readonly id: number;
@@ -21,6 +23,27 @@ export interface NewToken {
 
 /** When a token ends: that many seconds from now by the database's clock, at a moment, or never. */
 export type TokenExpiry = { readonly seconds: number } | { readonly at: Date } | 'never';
+
+/** A change of access tokens is not possible. The message says why, and what is. */
+export class TokenAdministrationError extends ExplainedError {
+  override readonly name = 'TokenAdministrationError';
+
+  /**
+   * @param code
+   * - `duplicate`: there is a valid token of that name
+   * - `unknown`: there is no token of that name or id
+   * - `ended`: there is one, but it has expired or was revoked
+   * - `past`: the token would have expired already
+   * - `unconfirmed`: the database may have made the change, and did not confirm it
+   */
+  constructor(
+    readonly code: 'duplicate' | 'unknown' | 'ended' | 'past' | 'unconfirmed',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
 
 /** Between these, all moments have years of four digits, which every date parser reads. */
 export const FIRST_MOMENT = new Date('0001-01-01T00:00:00.000Z');

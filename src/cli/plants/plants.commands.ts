@@ -129,7 +129,7 @@ export async function exportPlants({ after, schema }: PlantOptions): Promise<voi
       const page = await selectPage(query, table, EXPORT_LIMIT, last).catch((error: unknown) => {
         if (written === 0) throw error;
         const done = `${written} plants were written. To export the rest: plant-store plants export --after=${last}`;
-        throw new Error(`${reasonOf(error)}. ${done}`, { cause: error });
+        throw new Error(`${reasonOf(error)}. ${done}`);
       });
       // The next page is read when this one was written: memory holds one, however many there are.
       if (page.length === 0 || !(await print(page.map(toJson).join('\n')))) return;

@@ -4,7 +4,7 @@ import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { giveUp, ignoreErrors, internalsOf } from '../pg-client.js';
 import { clientOf } from '../server-list.js';
-import { MigrationError } from './migration-status.js';
+import { MigrationError, refusal } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** For the server to close its end: the work is done, and must not wait for a network that is gone. */
@@ -17,7 +17,7 @@ interface Limits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs `work` on a connection of its own. */
+/** Runs `work` on a connection of its own. @throws MigrationError if there is no connection, or the server refuses a statement */
 export async function withConnection<T>(
   database: DatabaseUrl,
   work: (query: Query, client: pg.Client) => Promise<T>,
@@ -37,6 +37,8 @@ export async function withConnection<T>(
   }
   try {
     return await work(async (sql, values) => (await client.query(sql, values)).rows as never, client);
+  } catch (error) {
+    throw refusal(error, database.place);
   } finally {
     const timer = setTimeout(giveUp, CLOSE_TIMEOUT_MS, client);
     await client.end();

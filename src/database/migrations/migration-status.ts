@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { plainName } from '../../util/text.js';
+import { ExplainedError, plainName, rootReasonOf } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
 import { loadCitus } from '../load-citus.js';
 import type { Query } from '../database.js';
@@ -23,7 +23,7 @@ export type MigrationErrorCode =
   'unreachable' | 'refused' | 'pooled' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
 
 /** The database is not, or cannot be brought, to what this build needs. The message says what to do. */
-export class MigrationError extends Error {
+export class MigrationError extends ExplainedError {
   override readonly name = 'MigrationError';
 
   constructor(
@@ -33,6 +33,12 @@ export class MigrationError extends Error {
   ) {
     super(message, options);
   }
+}
+
+/** A failure that explains itself, or else a refusal of the server's. */
+export function refusal(cause: unknown, place: string): ExplainedError {
+  if (cause instanceof ExplainedError) return cause;
+  return new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
 }
 
 /** A migration of this build: its SQL, the SHA-256 of that, and a column that is there once it is applied. */

@@ -20,6 +20,7 @@ import {
   type MigrationPlace,
   type MigrationStatus,
   readHistory,
+  refusal,
   refuseTablesWithoutHistory,
   refuseWorker,
   statusOf,
@@ -51,7 +52,7 @@ export class Migrator {
    */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
-    return this.connected(async (query, client) => {
+    return withConnection(this.database, async (query, client) => {
       await this.refusePooler(client);
       await refuseWorker(query, this);
       this.session = await sessionOf(client);
@@ -79,7 +80,7 @@ export class Migrator {
    * @param shards of plants; twice the nodes that may hold them unless given
    */
   async distribute(shards?: number): Promise<string[]> {
-    return this.connected(async (query, client) => {
+    return withConnection(this.database, async (query, client) => {
       await this.refusePooler(client);
       await refuseWorker(query, this);
       await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
@@ -93,7 +94,9 @@ export class Migrator {
 
   /** Compares the database with this build. */
   async status(): Promise<MigrationStatus> {
-    return this.connected(async (query) => statusOf(await readHistory(query, this.schema), this.migrations));
+    return withConnection(this.database, async (query) =>
+      statusOf(await readHistory(query, this.schema), this.migrations),
+    );
   }
 
   /**
@@ -101,7 +104,7 @@ export class Migrator {
    * where the role lacks one or a crash would lose plants, and warns of what may make creates fail.
    */
   async assertCurrent(rights?: Rights): Promise<void> {
-    await this.connected(async (query, client) => {
+    await withConnection(this.database, async (query, client) => {
       await assertMigrated(query, this, rights, this.migrations);
       // A store needs rights, and only its creates depend on it.
       if (rights === undefined) return;
@@ -113,7 +116,7 @@ export class Migrator {
 
   /** Says which of these rights the role lacks, and how to grant them. */
   findMissingRights(rights: Rights): Promise<string | undefined> {
-    return this.connected((query) => findMissingRights(query, this.schema, rights));
+    return withConnection(this.database, (query) => findMissingRights(query, this.schema, rights));
   }
 
   /** The schema that holds, or shall hold, the tables. */
@@ -178,20 +181,6 @@ export class Migrator {
     ];
     await query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
-
-  private connected<T>(work: (query: Query, client: pg.Client) => Promise<T>): Promise<T> {
-    return refusable(withConnection(this.database, work), this.place);
-  }
-}
-
-/** A failure that is no MigrationError yet is a refusal of the server's. */
-async function refusable<T>(work: Promise<T>, place: string): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (cause instanceof MigrationError) throw cause;
-    throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
-  }
 }
 
 /** For the start of a store, on whichever connection it has. Rejects with a MigrationError where creates would fail or could be lost. */
@@ -203,10 +192,13 @@ export async function assertReadyForCreates(database: Database, options: Databas
   }
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
-  const checked = assertMigrated(query, location, PLANTS_RIGHTS)
-    .then(() => inspectTables(query, location))
-    .then(() => assertNodes(query, location));
-  await refusable(checked, location.place);
+  try {
+    await assertMigrated(query, location, PLANTS_RIGHTS);
+    await inspectTables(query, location);
+    await assertNodes(query, location);
+  } catch (error) {
+    throw refusal(error, location.place);
+  }
 }
 
 /** Where the tables are distributed, the other nodes matter too. */
