@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { loadCitus } from '../database/load-citus.js';
 import { assertReadyForCreates } from '../database/migrations/migrator.js';
+import { reasonOf } from '../util/text.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
@@ -11,9 +12,14 @@ import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.opti
 /** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
 const TRACING_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
+/** From one attempt to learn whether the table is distributed to the next. */
+const RETRY_MS = 60_000;
+
 /** Checks at the start that plants can be created, and attaches to the creates what is in use. What is not is not loaded either. */
 @Injectable()
 export class PlantsStart {
+  private readonly logger = new Logger(PlantsStart.name);
+
   constructor(
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database'>,
     private readonly database: Database,
@@ -24,13 +30,27 @@ export class PlantsStart {
   ) {}
 
   async run(): Promise<void> {
-    const { database, writer, statements, lanes } = this;
+    const { database, writer, statements } = this;
     await assertReadyForCreates(database, this.settings.database);
-    const [citus] = await Promise.all([loadCitus(database.query, database.schema), this.failures.readTriggers()]);
-    await citus?.spread(lanes, database, statements);
+    await Promise.all([this.attachCitus(), this.failures.readTriggers()]);
     const { trace } = Object((globalThis as { [TRACING_REGISTRY]?: unknown })[TRACING_REGISTRY]) as { trace?: unknown };
     // OpenTelemetry's API is an optional peer: where it is missing, nothing is traced.
     const tracing = trace ? await import('../tracing/statement-spans.js').catch(() => undefined) : undefined;
     tracing?.traceStatements(writer, statements);
+  }
+
+  /** No start fails for it: if there is no connection now, readiness says so. Until it is known, creates go the ordinary way. */
+  async attachCitus(): Promise<void> {
+    const { database, statements, lanes } = this;
+    try {
+      const citus = await loadCitus(database.query, database.schema);
+      await citus?.spread(lanes, database, statements);
+    } catch (error) {
+      this.logger.warn(`Whether the table plants is distributed is not known: ${reasonOf(error)}`);
+      const timer = setTimeout(() => void this.attachCitus(), RETRY_MS).unref();
+      lanes.end = () => {
+        clearTimeout(timer);
+      };
+    }
   }
 }
