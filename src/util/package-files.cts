@@ -7,6 +7,9 @@ const ROOT = join(__dirname, '../..');
 /** The package's own package.json, from which its dependencies are resolved. */
 export const PACKAGE_FILE = join(ROOT, 'package.json');
 
+/** Where a start keeps what V8 compiled: a build empties it, and nobody else can write to it, as to a folder for temporary files. */
+export const COMPILE_CACHE = join(ROOT, 'dist/.compile-cache');
+
 /** The version of this package. */
 export function packageVersion(): string {
   return (JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string }).version;
