@@ -23,6 +23,10 @@ COPY docker docker
 COPY --from=build /app/dist dist
 # Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
 RUN node docker/prune.mjs && rm docker/prune.mjs && chmod -R a+rX .
+# What V8 compiles, kept for each start: Node.js looks for that of its own user. The service cannot write there.
+RUN install -d -o node dist/.compile-cache \
+ && su node -s /bin/sh -c 'node dist/main.js openapi' >/dev/null \
+ && chown -R root dist/.compile-cache && chmod -R a+rX dist/.compile-cache
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="plant-store" \
@@ -37,8 +41,6 @@ COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/package.json /app/sbom.json ./
 COPY --from=production /app/docker docker
 COPY --from=production /app/dist dist
-# What V8 compiles is kept for each start; the service itself cannot write there.
-RUN mkdir dist/.compile-cache && plant-store openapi >/dev/null && chmod -R a+rX dist/.compile-cache
 # By number, so that an orchestrator can tell that it is not root.
 USER 1000:1000
 # Fails the build if something that the service loads was pruned.
