@@ -133,7 +133,7 @@ describe(CredentialLimits.name, () => {
 
     function passes(principal: Principal, response: ServerResponse): unknown {
       try {
-        limits.countRequest(principal, response);
+        limits.requests?.count(principal, response);
         return true;
       } catch (error) {
         return error instanceof RateLimitedError ? error.headers : error;
@@ -186,8 +186,8 @@ describe(CredentialLimits.name, () => {
     it('should remember 100,000 principals, and forget the one that was silent longest', () => {
       // Nothing is set on an answer that was sent.
       const answered = (): ServerResponse => ({ headersSent: true }) as ServerResponse;
-      for (const name of ['alice', 'alice', 'bob', 'bob']) limits.countRequest({ ...ALICE, name }, answered());
-      for (let index = 0; index < 99_998; index++) limits.countRequest({ ...ALICE, name: `${index}` }, answered());
+      for (const name of ['alice', 'alice', 'bob', 'bob']) limits.requests?.count({ ...ALICE, name }, answered());
+      for (let index = 0; index < 99_998; index++) limits.requests?.count({ ...ALICE, name: `${index}` }, answered());
       expect(request()).toEqual([{ 'Retry-After': '60' }, '0', '60']);
 
       request({ ...ALICE, name: 'carol' });
@@ -197,7 +197,7 @@ describe(CredentialLimits.name, () => {
 
     it('should say the limit with its window', () => {
       const response = newResponse();
-      limits.countRequest(ALICE, response);
+      limits.requests?.count(ALICE, response);
       expect(response.getHeaders()).toEqual({
         'ratelimit-limit': '2',
         'ratelimit-remaining': '1',
@@ -208,7 +208,7 @@ describe(CredentialLimits.name, () => {
 
     it('should count a request once, however often it is asked', () => {
       const response = newResponse();
-      for (let times = 0; times < 5; times++) limits.countRequest(ALICE, response);
+      for (let times = 0; times < 5; times++) limits.requests?.count(ALICE, response);
       expect(response.getHeader('RateLimit-Remaining')).toBe('1');
     });
 

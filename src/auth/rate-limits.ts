@@ -53,6 +53,40 @@ function secondsUntil({ end }: Window): number {
   return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((end - performance.now()) / 1000)));
 }
 
+/** Counts the requests that are made with each token. */
+class RequestLimit {
+  private readonly windows: WindowCounter;
+  /** A host may have the guard on all of its routes, and on the store's once more. */
+  private readonly counted = new WeakSet<PlatformResponse>();
+
+  constructor(limit: number) {
+    this.windows = new WindowCounter(limit, MAX_PRINCIPALS);
+  }
+
+  /**
+   * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
+   *
+   * @throws RateLimitedError where too many were made with this token
+   */
+  count({ limitKey, name }: Principal, response: PlatformResponse): void {
+    if (this.counted.has(response)) return;
+    this.counted.add(response);
+    const { limit } = this.windows;
+    const window = this.windows.add(limitKey ?? name);
+    const seconds = secondsUntil(window);
+    // Node's own response: both platforms send the headers that are set there.
+    const target = nodeResponse(response);
+    // A host may have answered already, as it would not wait any longer.
+    if (!target.headersSent) {
+      target.setHeader('RateLimit-Limit', String(limit));
+      target.setHeader('RateLimit-Remaining', String(Math.max(0, limit - window.count)));
+      target.setHeader('RateLimit-Reset', String(seconds));
+      target.setHeader('RateLimit-Policy', `${limit};w=${WINDOW_MS / 1000}`);
+    }
+    if (window.count > limit) throw new RateLimitedError(limit, seconds);
+  }
+}
+
 /** Counts wrong tokens by address, and requests by token. */
 @Injectable()
 export class CredentialLimits {
@@ -65,14 +99,13 @@ export class CredentialLimits {
     limited: 0,
   };
   private readonly wrongTokens: WindowCounter | undefined;
-  private readonly requests: WindowCounter | undefined;
-  /** A host may have the guard on all of its routes, and on the store's once more. */
-  private readonly counted = new WeakSet<PlatformResponse>();
+  /** Undefined where requests have no limit. */
+  readonly requests: RequestLimit | undefined;
 
   constructor({ wrongTokenLimit, rateLimit }: AuthSettings) {
     // Only with a limit: a counter reserves its memory.
     this.wrongTokens = wrongTokenLimit > 0 ? new WindowCounter(wrongTokenLimit, MAX_ADDRESSES) : undefined;
-    this.requests = rateLimit > 0 ? new WindowCounter(rateLimit, MAX_PRINCIPALS) : undefined;
+    this.requests = rateLimit > 0 ? new RequestLimit(rateLimit) : undefined;
   }
 
   /** @throws TooManyWrongTokensError where its address has sent too many */
@@ -93,28 +126,5 @@ export class CredentialLimits {
     const { limit } = this.wrongTokens;
     const window = this.wrongTokens.windowOf(clientNetwork(request));
     if (window.count >= limit) throw new UnknownTokenRefusedError(limit, secondsUntil(window));
-  }
-
-  /**
-   * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
-   *
-   * @throws RateLimitedError where too many were made with this token
-   */
-  countRequest({ limitKey, name }: Principal, response: PlatformResponse): void {
-    if (this.requests === undefined || this.counted.has(response)) return;
-    this.counted.add(response);
-    const { limit } = this.requests;
-    const window = this.requests.add(limitKey ?? name);
-    const seconds = secondsUntil(window);
-    // Node's own response: both platforms send the headers that are set there.
-    const target = nodeResponse(response);
-    // A host may have answered already, as it would not wait any longer.
-    if (!target.headersSent) {
-      target.setHeader('RateLimit-Limit', String(limit));
-      target.setHeader('RateLimit-Remaining', String(Math.max(0, limit - window.count)));
-      target.setHeader('RateLimit-Reset', String(seconds));
-      target.setHeader('RateLimit-Policy', `${limit};w=${WINDOW_MS / 1000}`);
-    }
-    if (window.count > limit) throw new RateLimitedError(limit, seconds);
   }
 }

@@ -16,7 +16,9 @@ describe(AcceptFirst.name, () => {
       acceptedAt.push(accepted);
       response.end('answer');
     });
-    const server = createServer(acceptFirst.handle);
+    const server = createServer((request, response) => {
+      acceptFirst.begin(request, response);
+    });
     acceptFirst.watch(server);
     server.on('connection', () => (accepted += 1));
     server.listen(0, '127.0.0.1');

@@ -20,12 +20,12 @@ export class AcceptFirst {
   private held = Promise.resolve();
   private freeUntil = 0;
 
-  constructor(private readonly listener: RequestListener) {}
+  /** What begins a request now: the listener itself, but while connections come in. */
+  begin: RequestListener;
 
-  readonly handle: RequestListener = (request, response) => {
-    if (this.holding) this.waiting.push([request, response]);
-    else this.listener(request, response);
-  };
+  constructor(private readonly listener: RequestListener) {
+    this.begin = listener;
+  }
 
   watch(server: Server): void {
     server.on('connection', () => {
@@ -51,6 +51,9 @@ export class AcceptFirst {
 
   private async hold(quiet: number, limit: number, callback?: () => void): Promise<void> {
     this.holding = true;
+    this.begin = (request, response) => {
+      this.waiting.push([request, response]);
+    };
     const begin = performance.now();
     // What is left of this turn shows nothing: it has accepted already.
     await setImmediate();
@@ -64,6 +67,7 @@ export class AcceptFirst {
     }
     callback?.();
     this.holding = false;
+    this.begin = this.listener;
     const end = performance.now();
     this.freeUntil = Math.max(this.freeUntil, end + FREE_FACTOR * (end - begin));
     for (const [request, response] of this.waiting.splice(0)) {

@@ -56,7 +56,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
           },
     );
     const answered = this.callAll(this.observers.flatMap((observer) => observer.answered?.bind(observer) ?? []));
-    const server = createHttpServer(acceptFirst.handle, this.serverOptions, expressClasses(app, answered));
+    const server = createHttpServer(
+      (request, response) => {
+        acceptFirst.begin(request, response);
+      },
+      this.serverOptions,
+      expressClasses(app, answered),
+    );
     server.maxConnections = this.maxConnections;
     acceptFirst.watch(server);
     this.gracefulClose = new GracefulClose(server, acceptFirst, this.serverOptions);

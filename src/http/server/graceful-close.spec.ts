@@ -18,7 +18,12 @@ describe(GracefulClose.name, () => {
 
   async function listen(listener: RequestListener, times: Partial<CloseTimes> = {}): Promise<void> {
     const acceptFirst = new AcceptFirst(listener);
-    server = createHttpServer(acceptFirst.handle, { errorStatus: 'contract', requestTimeout: 10_000 });
+    server = createHttpServer(
+      (request, response) => {
+        acceptFirst.begin(request, response);
+      },
+      { errorStatus: 'contract', requestTimeout: 10_000 },
+    );
     acceptFirst.watch(server);
     graceful = new GracefulClose(server, acceptFirst, {
       drainDelay: 0,
