@@ -5,13 +5,12 @@ import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
 import { CreateFailures } from './create-failures.js';
 import { InsertConcurrency, type Lane, Lanes } from './lanes.js';
-import { type CreateResult, PendingCreate } from './pending-create.js';
 import type { PlantRecord, StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { hasWaited, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import { MAX_BATCH_PLANTS, WriteQueue } from './write-queue.js';
+import { type CreateResult, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** Connections where their number is not known. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
