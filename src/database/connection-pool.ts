@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
 import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
@@ -33,10 +32,6 @@ type Send<Result> = (client: pg.PoolClient, done: (error: Error | null | undefin
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
   readonly timeout: number;
-  /** Statements that wait for a connection now: all are in use, or one is just being made. */
-  waiting = 0;
-  /** Seconds that each of them waited, in vain too. */
-  readonly waitSeconds = Histogram.ofSeconds();
   private readonly logger = new Logger(ConnectionPool.name);
   private acquired = 0;
   /** Connections that are kept for the next statement: to the pool itself they are in use. */
@@ -98,13 +93,12 @@ export class ConnectionPool extends pg.Pool {
     return name;
   }
 
+  /** A statement calls it if no connection is at hand; metrics are attached around it. */
   override async connect(): Promise<pg.PoolClient> {
     const spare = this.takeSpare();
     if (spare) return spare;
     // Now, and not when the time is up: a connection may just be replaced at that moment.
     const waits = this.isBusy();
-    const since = performance.now();
-    this.waiting += 1;
     const connecting = super.connect();
     try {
       return await withinTime(connecting, this.timeout, () => this.timeUp());
@@ -119,9 +113,6 @@ export class ConnectionPool extends pg.Pool {
       throw waits || this.isBusy()
         ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no database connection could be made', { cause });
-    } finally {
-      this.waiting -= 1;
-      this.waitSeconds.observeSince(since);
     }
   }
 
