@@ -5,7 +5,7 @@ import type { Database } from '../database/database.js';
 import { BatchWriter } from '../plants/batch-writer.js';
 import type { CreateFailures } from '../plants/create-failures.js';
 import { Lanes } from '../plants/lanes.js';
-import type { CreateResult } from '../plants/pending-create.js';
+import type { CreateResult } from '../plants/write-queue.js';
 import { type PlantRecord, type PlantStatements, toRecord } from '../plants/plant-sql.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import type { PlantsModuleSettings } from '../plants/plants.options.js';

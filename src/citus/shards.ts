@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { afterRelease, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
-import { INT64_MAX, INT64_MIN } from '../plants/int64.js';
 import type { Lanes, LanesHealth } from '../plants/lanes.js';
+import { INT64_MAX, INT64_MIN } from '../plants/new-plant.js';
 import type { PlantStatements } from '../plants/plant-sql.js';
 import { isNodeFailure } from '../plants/storage-failure.js';
 import { reasonOf } from '../util/text.js';

@@ -1,7 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { Histogram } from '../util/histogram.js';
 import { withinTime } from '../util/timing.js';
 import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
@@ -13,19 +11,14 @@ import {
   READ_ONLY,
 } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
-import { giveUp, ignoreErrors, internalsOf } from './pg-client.js';
+import { dropIdle, endDead } from './dead-connections.js';
+import { giveUp } from './pg-client.js';
 import { clientOf } from './server-list.js';
 
 /** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
-/** From one inspection of overdue connections to the next. */
-const INSPECT_EVERY_MS = 1000;
-
 /** A connection that no statement needed for so long goes back to the pool, which closes it ten seconds later. */
 const SPARE_MS = 1000;
-
-const FIND_WORKING_SESSIONS = `SELECT pg_catalog.pg_backend_pid() AS own,
-  ARRAY(SELECT pid FROM pg_catalog.pg_stat_activity WHERE pid = ANY($1::int[]) AND state <> 'idle') AS working`;
 
 /** Sends a statement on a connection, and calls back with what it was answered. */
 type Send<Result> = (client: pg.PoolClient, done: (error: Error | null | undefined, result: Result) => void) => void;
@@ -39,14 +32,10 @@ type Send<Result> = (client: pg.PoolClient, done: (error: Error | null | undefin
 export class ConnectionPool extends pg.Pool {
   readonly schema: string;
   readonly timeout: number;
-  /** Statements that wait for a connection now: all are in use, or one is just being made. */
-  waiting = 0;
-  /** Seconds that each of them waited, in vain too. */
-  readonly waitSeconds = Histogram.ofSeconds();
   private readonly logger = new Logger(ConnectionPool.name);
   private acquired = 0;
   /** Connections that are kept for the next statement: to the pool itself they are in use. */
-  private spare: pg.PoolClient[] = [];
+  readonly spare: pg.PoolClient[] = [];
   /** So many of them were not needed since the timer began. */
   private unneeded = 0;
   private spareTimer: NodeJS.Timeout | undefined;
@@ -54,7 +43,7 @@ export class ConnectionPool extends pg.Pool {
   private readonly unsynced = new Set<pg.ClientBase>();
   /** In use by a statement that was not answered within the time limit. Its caller does not wait any more. */
   private readonly overdue = new Set<pg.PoolClient>();
-  private isInspecting = false;
+  private inspection: Promise<void> | undefined;
   /** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. There are few, and no others come. */
   private readonly names: Map<string, string> | undefined;
 
@@ -104,13 +93,12 @@ export class ConnectionPool extends pg.Pool {
     return name;
   }
 
+  /** A statement calls it if no connection is at hand; metrics are attached around it. */
   override async connect(): Promise<pg.PoolClient> {
     const spare = this.takeSpare();
     if (spare) return spare;
     // Now, and not when the time is up: a connection may just be replaced at that moment.
     const waits = this.isBusy();
-    const since = performance.now();
-    this.waiting += 1;
     const connecting = super.connect();
     try {
       return await withinTime(connecting, this.timeout, () => this.timeUp());
@@ -125,9 +113,6 @@ export class ConnectionPool extends pg.Pool {
       throw waits || this.isBusy()
         ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no database connection could be made', { cause });
-    } finally {
-      this.waiting -= 1;
-      this.waitSeconds.observeSince(since);
     }
   }
 
@@ -156,37 +141,27 @@ export class ConnectionPool extends pg.Pool {
   private run<Result>(send: Send<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + this.timeout + GRACE_MS;
+      const start = (client: pg.PoolClient): void => {
+        let released: (() => void) | undefined;
+        const timer = setTimeout(() => {
+          this.overdue.add(client);
+          if (this.ending) giveUp(client);
+          else this.inspection ??= endDead(this, this.overdue).finally(() => (this.inspection = undefined));
+          const error = this.timeUp();
+          error.released = new Promise<void>((done) => (released = done));
+          reject(error);
+        }, deadline - performance.now());
+        send(client, (error, result) => {
+          clearTimeout(timer);
+          const failure = this.giveBack(client, error);
+          if (failure) reject(failure);
+          else resolve(result);
+          released?.();
+        });
+      };
       const spare = this.takeSpare();
-      if (spare) this.send(spare, send, deadline, resolve, reject);
-      else
-        this.connect().then((client) => {
-          this.send(client, send, deadline, resolve, reject);
-        }, reject);
-    });
-  }
-
-  private send<Result>(
-    client: pg.PoolClient,
-    send: Send<Result>,
-    deadline: number,
-    resolve: (result: Result) => void,
-    reject: (error: Error) => void,
-  ): void {
-    let released: (() => void) | undefined;
-    const timer = setTimeout(() => {
-      this.overdue.add(client);
-      if (this.ending) giveUp(client);
-      else void this.inspect();
-      const error = this.timeUp();
-      error.released = new Promise<void>((done) => (released = done));
-      reject(error);
-    }, deadline - performance.now());
-    send(client, (error, result) => {
-      clearTimeout(timer);
-      const failure = this.giveBack(client, error);
-      if (failure) reject(failure);
-      else resolve(result);
-      released?.();
+      if (spare) start(spare);
+      else this.connect().then(start, reject);
     });
   }
 
@@ -198,7 +173,7 @@ export class ConnectionPool extends pg.Pool {
       : undefined;
     // The server may not be the primary any more, and then the others do not lead there either.
     const isReadOnly = error && (error as pg.DatabaseError).code === READ_ONLY;
-    if (isReadOnly) this.dropIdle();
+    if (isReadOnly) dropIdle(this);
     // After any other rejection the connection is as good as before.
     if (error && (isReadOnly || !(error instanceof pg.DatabaseError && isRejection(error)))) client.release(error);
     else if (warning || this.ending || this.waitingCount > 0) client.release(warning);
@@ -240,63 +215,5 @@ export class ConnectionPool extends pg.Pool {
 
   private timeUp(): DatabaseTimeoutError {
     return new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
-  }
-
-  /** Ends overdue connections that are dead, until the others are answered. While the server cannot be asked, none counts as dead. */
-  private async inspect(): Promise<void> {
-    if (this.isInspecting) return;
-    this.isInspecting = true;
-    // They may have died unnoticed, and the inspection must not use one of them.
-    this.dropIdle();
-    let inspector: pg.PoolClient | undefined;
-    while (this.overdue.size > 0) {
-      try {
-        // It keeps its place in the pool meanwhile; where none is free, it is one more.
-        inspector ??= await (
-          this.isBusy() ? new pg.Pool({ ...this.options, max: 1 }).on('connect', ignoreErrors) : this
-        ).connect();
-        if (!(await this.endDead(inspector))) break;
-      } catch {
-        inspector?.release(true);
-        inspector = undefined;
-      }
-      if (this.overdue.size > 0) await sleep(INSPECT_EVERY_MS);
-    }
-    inspector?.release(true);
-    this.isInspecting = false;
-  }
-
-  /**
-   * A connection is dead if the server has no session for it, or an idle one: the statement did not arrive, or its answer was lost.
-   * Returns false behind a pooler: there the sessions have other numbers than the clients know.
-   */
-  private async endDead(inspector: pg.PoolClient): Promise<boolean> {
-    const asked = [...this.overdue];
-    const pids = asked.map((client) => internalsOf(client).processID);
-    const answer = inspector.query<{ own: number; working: number[] }>(FIND_WORKING_SESSIONS, [pids]);
-    const [row] = (await withinTime(answer, this.timeout, () => this.timeUp())).rows;
-    if (row?.own !== internalsOf(inspector).processID) return false;
-    for (const [i, client] of asked.entries()) {
-      if (row.working.includes(pids[i] ?? 0) || !this.overdue.delete(client)) continue;
-      this.logger.warn('A database connection was lost without a sign; another one replaces it');
-      giveUp(client);
-    }
-    return true;
-  }
-
-  private dropIdle(): void {
-    for (const client of this.spare.splice(0)) {
-      giveUp(client);
-      client.release(true);
-    }
-    for (let left = this.idleCount; left > 0; left--) {
-      super.connect().then(
-        (client) => {
-          giveUp(client);
-          client.release(true);
-        },
-        () => undefined,
-      );
-    }
   }
 }

@@ -2,7 +2,6 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlResultSet } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import type { Histogram } from '../util/histogram.js';
 import type { QueryValue } from './column-query.js';
 import { ConnectionPool } from './connection-pool.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
@@ -21,8 +20,7 @@ export interface PoolStatistics {
   readonly options: { readonly max: number };
   readonly totalCount: number;
   readonly inUse: number;
-  readonly waiting: number;
-  readonly waitSeconds: Histogram;
+  connect: () => Promise<unknown>;
 }
 
 const TEXT = { scalarType: 'string', arity: 'scalar' } as const;

@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { notesOf, type RequestObserver } from '../http/request-notes.js';
-import { Histogram } from '../util/histogram.js';
+import { Histogram } from '../plants/plants-statistics.js';
 
 /** What the clients of the public listener asked for and got, since the process started. */
 export class ClientStatistics implements RequestObserver {

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { json, text } from 'node:stream/consumers';
 import { AuthSettings } from '../auth/auth.options.js';
 import { CredentialLimits } from '../auth/rate-limits.js';
-import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { ClientStatistics } from './client-statistics.js';
 import { ManagementServer } from './management-server.js';
@@ -55,6 +55,7 @@ describe(ManagementServer.name, () => {
     const sources = {
       plants: statistics,
       pool: undefined,
+      waits: { now: 0, seconds: Histogram.ofSeconds() },
       wrongTokensBy: new CredentialLimits(new AuthSettings()).wrongTokensBy,
       readiness,
       clients: new ClientStatistics(),

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CredentialLimits } from '../auth/rate-limits.js';
-import { Database } from '../database/database.js';
-import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { Database, type PoolStatistics } from '../database/database.js';
+import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import type { ClientStatistics } from './client-statistics.js';
 import { type ListenerAddress, ManagementServer, type ShownConfiguration } from './management-server.js';
 import { Readiness } from './readiness.js';
@@ -14,6 +14,29 @@ interface Observed {
   auth: DynamicModule;
   clients: ClientStatistics;
   configuration: ShownConfiguration;
+}
+
+/** The waits for a connection, counted around `connect` of the pool; there are none where the pool is not ours. */
+class ConnectionWaits {
+  /** Statements that wait now: all connections are in use, or one is just being made. */
+  now = 0;
+  /** How long each of them waited, in vain too. */
+  readonly seconds = Histogram.ofSeconds();
+
+  constructor(pool: PoolStatistics | undefined) {
+    if (!pool) return;
+    const connect = pool.connect.bind(pool);
+    pool.connect = async () => {
+      const since = performance.now();
+      this.now += 1;
+      try {
+        return await connect();
+      } finally {
+        this.now -= 1;
+        this.seconds.observeSince(since);
+      }
+    };
+  }
 }
 
 /** Answers an operator's questions about a store on a listener of its own, never on the public port. */
@@ -32,7 +55,11 @@ export class ManagementModule {
             plants: PlantsStatistics,
             { pool }: Database,
             { wrongTokensBy }: CredentialLimits,
-          ) => new ManagementServer(address, { plants, pool, wrongTokensBy, readiness, clients }, configuration),
+          ) => {
+            const waits = new ConnectionWaits(pool);
+            const sources = { plants, pool, waits, wrongTokensBy, readiness, clients };
+            return new ManagementServer(address, sources, configuration);
+          },
           inject: [Readiness, PlantsStatistics, Database, CredentialLimits],
         },
       ],

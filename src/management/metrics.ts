@@ -3,8 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { CredentialLimits } from '../auth/rate-limits.js';
 import type { PoolStatistics } from '../database/database.js';
 import { BodyMemory } from '../http/body-bytes.js';
-import type { PlantsStatistics } from '../plants/plants-statistics.js';
-import type { Histogram } from '../util/histogram.js';
+import type { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import type { ClientStatistics } from './client-statistics.js';
@@ -16,6 +15,7 @@ const EVENT_LOOP_PRECISION_MS = 10;
 export interface MetricsSources {
   readonly plants: PlantsStatistics;
   readonly pool: PoolStatistics | undefined;
+  readonly waits: { readonly now: number; readonly seconds: Histogram };
   readonly wrongTokensBy: CredentialLimits['wrongTokensBy'];
   readonly readiness: Pick<Readiness, 'findObstacle' | 'degradation'>;
   readonly clients: ClientStatistics;
@@ -35,7 +35,14 @@ type Values = number | Sample[];
  * loop. Values are read when the metrics are requested: to count them costs a request next to nothing, and prom-client is not
  * needed before.
  */
-export async function observe({ plants, pool, wrongTokensBy, readiness, clients }: MetricsSources): Promise<Registry> {
+export async function observe({
+  plants,
+  pool,
+  waits,
+  wrongTokensBy,
+  readiness,
+  clients,
+}: MetricsSources): Promise<Registry> {
   const registry = new Registry();
   const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
     const get = async (): Promise<object> => {
@@ -89,8 +96,8 @@ export async function observe({ plants, pool, wrongTokensBy, readiness, clients 
     gauge('plant_store_database_connections_max', 'Size of the connection pool.', () => pool.options.max);
     gauge('plant_store_database_connections_open', 'Connections open or being made.', () => pool.totalCount);
     gauge('plant_store_database_connections_in_use', 'Connections in use.', () => pool.inUse);
-    gauge('plant_store_database_connections_waiting', 'Statements that wait for a connection.', () => pool.waiting);
-    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', pool.waitSeconds);
+    gauge('plant_store_database_connections_waiting', 'Statements that wait for a connection.', () => waits.now);
+    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits.seconds);
   }
 
   gauge('plant_store_ready', '1 where /readyz answers 200, else 0.', async () =>

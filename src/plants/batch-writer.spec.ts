@@ -9,7 +9,7 @@ import type { Database } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
-import type { CreateResult } from './pending-create.js';
+import type { CreateResult } from './write-queue.js';
 import { type PlantRecord, type PlantStatements, type StoredPlant, toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';

@@ -5,24 +5,17 @@ import { Database } from '../database/database.js';
 import { GRACE_MS } from '../database/database.options.js';
 import { CreateFailures } from './create-failures.js';
 import { InsertConcurrency, type Lane, Lanes } from './lanes.js';
-import { type CreateResult, PendingCreate } from './pending-create.js';
 import type { PlantRecord, StoredPlant } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
 import { ExistingPlantLookupError } from './plants.errors.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
 import { hasWaited, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import { MAX_BATCH_PLANTS, WriteQueue } from './write-queue.js';
+import { type CreateResult, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
-/** Connections where their number is not known. */
-const MAX_UNKNOWN_CONNECTIONS = 9;
-/** Connections for look-ups, the health check, and statements that are sent again. */
-const OTHER_CONNECTIONS = 1;
 /** Single inserts in a row from which on the next create is taken for one that arrives alone. */
 const MIN_SINGLE_INSERTS = 100;
 /** So many plants of a rejected statement are sent again together, and each by itself only if they are rejected too. */
 const PART_PLANTS = 20;
-/** Statements of parts in flight: each may wait for a lock as long as a create may, and the others are for new creates. */
-const MAX_PART_STATEMENTS = 4;
 /** Before a statement is sent again: the database may be back by then. */
 const REPEAT_MS = 50;
 
@@ -34,8 +27,6 @@ const REPEAT_MS = 50;
 export class BatchWriter {
   private readonly queue: WriteQueue;
   private readonly concurrency: InsertConcurrency;
-  private readonly maxPartStatements: number;
-  private partsInFlight = 0;
   private isScheduled = false;
   /** Statements in a row that had one plant. */
   private singleInserts = 0;
@@ -50,10 +41,7 @@ export class BatchWriter {
     private readonly failures: CreateFailures,
   ) {
     this.queue = new WriteQueue(statistics);
-    const connections = Number.isFinite(database.connections) ? database.connections : MAX_UNKNOWN_CONNECTIONS;
-    const max = Math.max(1, connections - OTHER_CONNECTIONS);
-    this.maxPartStatements = Math.min(MAX_PART_STATEMENTS, Math.ceil(max / 2));
-    this.concurrency = new InsertConcurrency(max, this.schedule);
+    this.concurrency = new InsertConcurrency(database.connections, this.schedule);
     lanes.onChange = this.schedule;
   }
 
@@ -85,7 +73,7 @@ export class BatchWriter {
     for (const lane of this.queue.lanes) {
       const { refusal } = lane;
       if (!refusal && this.concurrency.free(lane) === 0) continue;
-      const batch = this.queue.takeBatch(lane, !refusal && this.partsInFlight >= this.maxPartStatements);
+      const batch = this.queue.takeBatch(lane, !refusal && this.concurrency.partsWait);
       if (batch.length === 0) continue;
       if (refusal) {
         for (const pending of batch) pending.fail(refusal);
@@ -94,13 +82,7 @@ export class BatchWriter {
       const now = performance.now();
       for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      const end = this.concurrency.begin(lane);
-      const isPart = batch[0]?.part !== undefined;
-      if (isPart) this.partsInFlight += 1;
-      void this.write(lane, batch, () => {
-        if (isPart) this.partsInFlight -= 1;
-        end();
-      });
+      void this.write(lane, batch, this.concurrency.begin(lane, batch[0]?.part !== undefined));
     }
   };
 

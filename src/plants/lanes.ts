@@ -1,10 +1,16 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-sql.js';
 
+/** Connections where their number is not known. */
+const MAX_UNKNOWN_CONNECTIONS = 9;
+/** Connections for look-ups, the health check, and statements that are sent again. */
+const OTHER_CONNECTIONS = 1;
 /** While one statement waits for the disk, another is sent; with more of them, fewer plants would share each commit. */
 const MAX_FAST_STATEMENTS = 2;
 /** Statements in flight, slow ones included. */
 const MAX_STATEMENTS = 8;
+/** Statements of parts in flight: each may wait for a lock as long as a create may, and the others are for new creates. */
+const MAX_PART_STATEMENTS = 4;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
 const SLOW_STATEMENT_MS = 100;
 
@@ -89,19 +95,27 @@ export interface LanesHealth {
 
 /** How many statements may be in flight, so that creates gather for the next one meanwhile. */
 export class InsertConcurrency {
+  private readonly max: number;
+  private readonly maxParts: number;
   private inFlight = 0;
+  private parts = 0;
 
-  /**
-   * @param max connections for statements, slow ones included
-   * @param onFree called when another statement may be sent
-   */
+  /** @param onFree called when another statement may be sent */
   constructor(
-    private readonly max: number,
+    connections: number,
     private readonly onFree: () => void,
-  ) {}
+  ) {
+    this.max = Math.max(1, (Number.isFinite(connections) ? connections : MAX_UNKNOWN_CONNECTIONS) - OTHER_CONNECTIONS);
+    this.maxParts = Math.min(MAX_PART_STATEMENTS, Math.ceil(this.max / 2));
+  }
 
   get isIdle(): boolean {
     return this.inFlight === 0;
+  }
+
+  /** Whether no part of a rejected statement may be sent now. */
+  get partsWait(): boolean {
+    return this.parts >= this.maxParts;
   }
 
   /** Statements on this lane that may be sent now. */
@@ -111,11 +125,12 @@ export class InsertConcurrency {
   }
 
   /** Begins a statement, and returns what ends it. */
-  begin(lane: Lane): () => void {
+  begin(lane: Lane, isPart: boolean): () => void {
     const { load } = lane;
     this.inFlight += 1;
     load.inFlight += 1;
     lane.fast += 1;
+    if (isPart) this.parts += 1;
     let isFast = true;
     const release = (): void => {
       if (isFast) lane.fast -= 1;
@@ -127,6 +142,7 @@ export class InsertConcurrency {
       clearTimeout(slow);
       this.inFlight -= 1;
       load.inFlight -= 1;
+      if (isPart) this.parts -= 1;
       release();
     };
   }

@@ -3,7 +3,7 @@ import type { Query } from '../database/database.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { FIELD_NAMES } from './new-plant.js';
-import type { CreateResult } from './pending-create.js';
+import type { CreateResult } from './write-queue.js';
 import { type PlantRecord, PlantStatements } from './plant-sql.js';
 import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { storageError } from './storage-failure.js';

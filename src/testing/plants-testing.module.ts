@@ -13,7 +13,7 @@ import type { NewPlant } from '../plants/new-plant.js';
 import { type PlantRecord, PlantStatements } from '../plants/plant-sql.js';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
-import type { CreateResult } from '../plants/pending-create.js';
+import type { CreateResult } from '../plants/write-queue.js';
 import { WriteQueueFullError } from '../plants/plants.errors.js';
 import { PLANTS_MODULE_OPTIONS, PlantsModule } from '../plants/plants.module.js';
 import {

@@ -1,8 +1,7 @@
 import pg from 'pg';
 import { sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
-import { INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/int64.js';
-import { FIELD_NAMES } from '../../plants/new-plant.js';
+import { FIELD_NAMES, INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/new-plant.js';
 import { columnOf } from '../../plants/plant-sql.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { assertMigrated, assertNoViews } from '../../database/migrations/migration-status.js';
