@@ -168,16 +168,15 @@ function originOf(text: string): string | undefined {
   return origin === 'null' ? text.toLowerCase() : origin;
 }
 
-function originFault(origin: string): string | undefined {
-  if (origin === '*') return 'is "*", which is not offered: should be a list of the origins that may call';
-  if (originOf(origin) !== undefined) return undefined;
-  return `holds ${quote(origin)}, should be origins like https://app.example.com or http://localhost:5173, without a path, separated by commas`;
-}
-
 /** Origins of web pages, separated by commas. */
 export const CorsOrigins = applyDecorators(
   Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
-  Rule((origins) => (origins as string[]).flatMap((origin) => originFault(origin) ?? []).join('; ') || undefined),
+  Rule((origins) => {
+    const wrong = (origins as string[]).filter((origin) => originOf(origin) === undefined);
+    const examples = 'https://app.example.com or http://localhost:5173';
+    const should = `should be origins like ${examples}, without a path, separated by commas; "*" is not offered`;
+    return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${should}` : undefined;
+  }),
 );
 
 /** More than anybody has in a row. Each one too many would let clients choose their address. */
@@ -188,14 +187,9 @@ const SHOULD_BE_PROXIES =
   `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas: if everybody was trusted, clients could choose ` +
   'the address that they are counted by';
 
-function proxiesFault(proxies: number | string[]): string | undefined {
-  if (typeof proxies === 'number') return proxies <= MAX_PROXIES ? undefined : `is "${proxies}", ${SHOULD_BE_PROXIES}`;
-  const wrong = proxies.filter((proxy) => !NETWORK_NAMES.includes(proxy) && !isNetwork(proxy));
-  return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${SHOULD_BE_PROXIES}` : undefined;
-}
-
 /** An address, or a network that is no wider than the private ones 10.0.0.0/8 and fc00::/7: wider ones are nobody's own. */
 function isNetwork(text: string): boolean {
+  if (NETWORK_NAMES.includes(text)) return true;
   const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
   if (!isIP(address)) return false;
@@ -206,6 +200,9 @@ function isNetwork(text: string): boolean {
 
 /** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */
 export const TrustedProxies = applyDecorators(
-  Read((text) => (/^\d{1,3}$/.test(text) ? Number(text) : splitList(text))),
-  Rule((proxies) => proxiesFault(proxies as number | string[])),
+  Read((text) => (/^\d{1,2}$/.test(text) && Number(text) <= MAX_PROXIES ? Number(text) : splitList(text))),
+  Rule((proxies) => {
+    const wrong = typeof proxies === 'number' ? [] : (proxies as string[]).filter((proxy) => !isNetwork(proxy));
+    return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${SHOULD_BE_PROXIES}` : undefined;
+  }),
 );

@@ -10,6 +10,7 @@ import {
   Nested,
   OptionsError,
   Rule,
+  Should,
   WholeNumber,
 } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
@@ -38,14 +39,6 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
     if ((value === undefined && !required) || isHttpUrl(value, { query })) return undefined;
     return `${isString(value) && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
   });
-}
-
-function audienceFault(value: unknown, _options: unknown, found: string): string | undefined {
-  const audiences = Array.isArray(value) ? (value as unknown[]) : [value];
-  if (audiences.length > 0 && audiences.every((one) => isString(one) && one !== '')) return undefined;
-  const isEmpty = value === '' || audiences.length === 0;
-  const mixed = Array.isArray(value) ? 'has something that is no text, or an empty one' : found;
-  return `${isEmpty ? 'is empty' : mixed}, should be what the "aud" of JWTs for this service has, a string or an array of them`;
 }
 
 /** Requests or tokens per minute. */
@@ -99,7 +92,11 @@ class Jwt {
   @HttpUrl({ required: true })
   issuer!: string;
   /** The `aud` of the JWTs, or several, of which a JWT has to have one. */
-  @Rule(audienceFault)
+  @Should(
+    'what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
+    (audience) => [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== ''),
+    true,
+  )
   audience!: string | readonly string[];
   /** URL of the issuer's keys; what its OpenID Connect discovery document names unless given. */
   @HttpUrl({ query: true })

@@ -56,11 +56,7 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(
-      this.verifiers.map(async (verifier) => {
-        await verifier.onApplicationShutdown?.();
-      }),
-    );
+    for (const verifier of this.verifiers) await verifier.onApplicationShutdown?.();
   }
 }
 

@@ -79,20 +79,15 @@ const SHIELD = '\0';
 type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
 type ParsedArguments = ReturnType<typeof parseArgs<Config>>;
 
-function parseArguments(args: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
-  const shielded = args.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
-  const { values, positionals, tokens } = parseStrictly({
-    args: shielded,
-    options,
-    allowPositionals: true,
-    tokens: true,
-  });
+function parseArguments(given: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
+  const args = given.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
+  const { values, positionals, tokens } = parseStrictly({ args, options, allowPositionals: true, tokens: true });
   const bare = (text: unknown): string => String(text).replace(SHIELD, '');
   for (const [name, value] of Object.entries(values)) {
     if (typeof value !== 'boolean') values[name] = Array.isArray(value) ? value.map(bare) : bare(value);
   }
-  const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
-  const repeated = given.find((name, index) => options[name]?.multiple !== true && given.indexOf(name) < index);
+  const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
+  const repeated = names.find((name, index) => options[name]?.multiple !== true && names.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
   return { values, positionals: positionals.map(bare) };
 }

@@ -68,11 +68,8 @@ export class PlantStoreClient {
   /** Waits for so many milliseconds. */
   protected async pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const elapsed = (): Promise<void> =>
-      new Promise((resolve) => {
-        timer = setTimeout(resolve, milliseconds);
-      });
-    await abortable(elapsed, signal).finally(() => {
+    const elapsed = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
+    await abortable(() => elapsed, signal).finally(() => {
       clearTimeout(timer);
     });
   }

@@ -61,16 +61,8 @@ export class PlantStoreError extends RequestError {
  * the only way to learn whether the plant was created. A credential that is refused stays refused.
  */
 function isRetryable(error: ErrorNumber): boolean {
-  switch (ERROR_CATALOGUE[error].retry) {
-    case 'yes':
-    case 'later':
-    case 'unknown':
-    case 'with the same `Idempotency-Key`':
-      return true;
-    case 'no':
-    case 'with a good token':
-      return false;
-  }
+  const { retry } = ERROR_CATALOGUE[error];
+  return retry !== 'no' && retry !== 'with a good token';
 }
 
 /** No answer came, or not all of it, or not in time (`cause` says). Whether the plant was created is unknown. */

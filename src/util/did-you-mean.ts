@@ -16,18 +16,16 @@ export function findNearest(given: string, names: readonly string[]): string | u
 
 /** How many letters have to be added, left out, replaced or swapped with the next: the optimal string alignment distance. */
 function countSlips(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  const slips = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;
   for (let i = 1; i <= from.length; i++) {
-    const row = [i];
+    const row = (rows[i] = [i]);
     for (let j = 1; j <= to.length; j++) {
-      const [left = 0, above = 0, diagonal = 0] = [row[j - 1], last[j], last[j - 1]];
-      const isSame = from[i - 1] === to[j - 1];
-      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      const swapped = isSwapped ? (beforeLast[j - 2] ?? 0) + 1 : Infinity;
-      row.push(Math.min(left + 1, above + 1, diagonal + (isSame ? 0 : 1), swapped));
+      const replaced = slips(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? slips(i - 2, j - 2) + 1 : Infinity;
+      row.push(Math.min(slips(i, j - 1) + 1, slips(i - 1, j) + 1, replaced, swapped));
     }
-    [beforeLast, last] = [last, row];
   }
-  return last[to.length] ?? 0;
+  return slips(from.length, to.length);
 }

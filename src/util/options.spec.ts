@@ -42,7 +42,11 @@ describe(checkAsyncOptions.name, () => {
     [{ useClass: 'Options' }, 'useClass: is a string, should be a class'],
     [
       { useFactory, useClass: Options },
-      'useClass: is given in addition to useFactory, should be left out, or that one',
+      'useFactory: several of useFactory, useClass and useExisting are given, should be one of them',
+    ],
+    [
+      { useClass: Options, useExisting: 'OPTIONS' },
+      'useFactory: several of useFactory, useClass and useExisting are given, should be one of them',
     ],
     [{ useFactory, inject: 'CONFIG' }, 'inject: is a string, should be an array of injection tokens'],
     [{ useFactory, database: {} }, 'database: is not read here, should be returned by the factory'],

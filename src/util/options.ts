@@ -160,27 +160,19 @@ function fill<T extends object>(
   return options;
 }
 
-/** Nest takes the first of several sources, and ignores the others. */
-function InsteadOf(...names: (keyof AsyncOptions)[]): PropertyDecorator {
-  return Rule<AsyncOptions>((source, options) => {
-    const other = names.find((name) => options[name] !== undefined);
-    if (source === undefined || other === undefined) return undefined;
-    return `is given in addition to ${other}, should be left out, or that one`;
-  });
-}
-
 /** What Nest knows of the options of `forRootAsync`. */
 class AsyncOptions {
-  @Rule<AsyncOptions>((useFactory, { useClass, useExisting }, found) =>
-    typeof useFactory === 'function' || (useFactory === undefined && (useClass ?? useExisting) !== undefined)
-      ? undefined
-      : `${found}, should be a function that returns the options`,
-  )
+  @Rule<AsyncOptions>((useFactory, { useClass, useExisting }, found) => {
+    const others = [useClass, useExisting].filter((source) => source !== undefined).length;
+    // Nest takes the first, and ignores the others.
+    if (useFactory === undefined ? others === 2 : others > 0)
+      return 'several of useFactory, useClass and useExisting are given, should be one of them';
+    if (useFactory === undefined ? others === 1 : typeof useFactory === 'function') return undefined;
+    return `${found}, should be a function that returns the options`;
+  })
   useFactory?: unknown;
-  @InsteadOf('useFactory')
   @Should('a class', (value) => typeof value === 'function')
   useClass?: unknown;
-  @InsteadOf('useFactory', 'useClass')
   useExisting?: unknown;
   @Should('an array of injection tokens', Array.isArray)
   inject?: unknown;

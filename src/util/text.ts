@@ -29,10 +29,6 @@ export function rootReasonOf(error: unknown): string {
 /** Control characters, line separators and marks of writing direction: they steer a terminal that shows the text. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-export function hasControls(text: string): boolean {
-  return text.search(CONTROLS) >= 0;
-}
-
 /** Text of one line, with characters that would steer a terminal or a log escaped as in JSON. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

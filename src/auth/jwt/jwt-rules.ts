@@ -1,5 +1,5 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import { hasControls } from '../../util/text.js';
+import { escapeControls } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
 import type { Principal } from '../token-verifier.js';
 
@@ -56,7 +56,7 @@ export function endOf(exp: number): number {
 export function jwtPrincipal({ sub, scope, scp }: JWTPayload): Principal | undefined {
   // Not the name of an issued token, which has no such prefix.
   const name = `jwt:${sub ?? ''}`;
-  const isFit = name.length <= MAX_NAME_LENGTH && name.isWellFormed() && !hasControls(name);
+  const isFit = name.length <= MAX_NAME_LENGTH && name.isWellFormed() && escapeControls(name) === name;
   if (typeof sub !== 'string' || sub === '' || !isFit) return undefined;
   const scopes = new Set([...wordsOf(scope), ...(isTexts(scp) ? scp : wordsOf(scp))]);
   return Object.freeze({

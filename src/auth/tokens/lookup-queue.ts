@@ -8,10 +8,10 @@ const MAX_BATCH = 500;
 const MAX_WAITING = 10_000;
 
 /** Requests that wait for one token. */
-interface Lookup {
-  readonly result: Promise<Principal | undefined>;
-  resolve(principal: Principal | undefined): void;
-  reject(error: Error): void;
+class Lookup {
+  declare readonly resolve: (principal: Principal | undefined) => void;
+  declare readonly reject: (error: Error) => void;
+  readonly result = new Promise<Principal | undefined>((resolve, reject) => Object.assign(this, { resolve, reject }));
 }
 
 class TooManyLookupsError extends Error {
@@ -73,16 +73,8 @@ export class LookupQueue {
 }
 
 function resultOf(lookups: Map<string, Lookup>, key: string, timeout: number): Promise<Principal | undefined> {
-  const lookup = lookups.get(key) ?? newLookup();
+  const lookup = lookups.get(key) ?? new Lookup();
   lookups.set(key, lookup);
   const timeUp = (): Error => new DatabaseTimeoutError(`the access token could not be looked up within ${timeout} ms`);
   return withinTime(lookup.result, timeout, timeUp);
-}
-
-function newLookup(): Lookup {
-  let settle!: Omit<Lookup, 'result'>;
-  const result = new Promise<Principal | undefined>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  return { result, ...settle };
 }

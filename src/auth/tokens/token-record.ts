@@ -46,8 +46,8 @@ export class TokenAdministrationError extends ExplainedError {
 }
 
 /** Between these, all moments have years of four digits, which every date parser reads. */
-export const FIRST_MOMENT = new Date('0001-01-01T00:00:00.000Z');
-export const LAST_MOMENT = new Date('9999-12-31T23:59:59.999Z');
+const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** An access token as the statements of administration return it. */
 export type TokenRecordRow = Omit<TokenRecord, Moment> & Readonly<Record<Moment, number | null>>;
@@ -80,5 +80,5 @@ export function tokenRecord(row: TokenRecordRow): TokenRecord {
 
 /** A moment outside the years 1 to 9999, which a row written by hand may have, becomes the nearest one inside. */
 export function dateOf(seconds: number): Date {
-  return new Date(Math.min(Math.max(Math.round(seconds * 1000), FIRST_MOMENT.getTime()), LAST_MOMENT.getTime()));
+  return new Date(Math.min(Math.max(Math.round(seconds * 1000), FIRST_MOMENT), LAST_MOMENT));
 }

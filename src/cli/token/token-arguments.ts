@@ -1,5 +1,5 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { FIRST_MOMENT, LAST_MOMENT, type TokenExpiry } from '../../auth/tokens/token-record.js';
+import { dateOf, type TokenExpiry } from '../../auth/tokens/token-record.js';
 import { holdsToken, SCOPE } from '../../auth/tokens/token.js';
 import { findNearest } from '../../util/did-you-mean.js';
 import { quoteArgument, UsageError } from '../parser.js';
@@ -42,13 +42,7 @@ export function parseTime(option: string, text: string, examples: string): numbe
 export function parseExpiry(text: string): TokenExpiry {
   if (text === 'never') return 'never';
   const at = parseMoment(text);
-  if (at !== undefined) {
-    if (at < FIRST_MOMENT) throw new UsageError(`--expires is ${quoteArgument(text)}, should be in the future`);
-    if (at > LAST_MOMENT) {
-      throw new UsageError(`--expires is ${quoteArgument(text)}, should be in the year 9999 at the latest, or never`);
-    }
-    return { at };
-  }
+  if (at !== undefined) return { at: dateOf(at.getTime() / 1000) };
   const seconds = durationSeconds('--expires', text);
   if (seconds !== undefined && seconds > 0) return { seconds };
   throw new UsageError(
