@@ -276,11 +276,7 @@ function shownValue(name: string, secret: boolean, text = ''): string {
   }
 }
 
-/**
- * Reads the configuration from environment variables.
- *
- * @throws {ConfigurationError} naming every fault at once; it shows no secret
- */
+/** Reads the configuration. @throws ConfigurationError naming every fault at once; it shows no secret */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment = readEnvironment(variables);
   const faults = environment.settings.flatMap(({ fault }) => fault ?? []);

@@ -19,7 +19,6 @@ export interface Command {
   readonly load?: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
 }
 
-/** The command line is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   /** The usage of the command that was called. */

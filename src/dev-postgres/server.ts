@@ -24,7 +24,6 @@ const SETTINGS: ServerSettings = {
   synchronous_commit: 'on',
 };
 
-/** Settings of PostgreSQL, by name. */
 export type ServerSettings = Readonly<Record<string, string | number>>;
 
 /** The running PostgreSQL server. Its caller holds the lock of the home. */

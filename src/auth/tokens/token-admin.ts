@@ -84,9 +84,7 @@ export class TokenAdministration {
 
   /**
    * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones, perhaps none, and those that had
-   * ended before.
-   *
-   * @throws TokenAdministrationError where there is no such token at all
+   * ended before. @throws TokenAdministrationError where there is no such token at all
    */
   async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
     // As text: what was typed may be larger than any id can be.
@@ -103,7 +101,6 @@ export class TokenAdministration {
 
   /**
    * Makes another token of the same name and scopes. The old ones stay valid for the overlap.
-   *
    * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
    */
   rotate({ name, overlap, expiry }: TokenRotation): Promise<NewToken & { replaced: TokenRecord[] }> {
@@ -183,7 +180,6 @@ export class TokenAdministration {
 
   /**
    * Runs changes to the tokens of one name one after the other.
-   *
    * @param advice a sentence for where the database does not confirm the change
    * @param work takes the database's time, in whole milliseconds as `Date` has
    * @throws TokenAdministrationError where the outcome is unknown. After any other error nothing was changed

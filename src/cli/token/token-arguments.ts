@@ -38,7 +38,6 @@ export function parseTime(option: string, text: string, examples: string): numbe
   throw new UsageError(`${option} is ${quoteArgument(text)}, should be a time such as ${examples}`);
 }
 
-/** Parses the value of `--expires`. */
 export function parseExpiry(text: string): TokenExpiry {
   if (text === 'never') return 'never';
   const at = parseMoment(text);
