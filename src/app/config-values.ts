@@ -78,14 +78,8 @@ export const Trimmed = Read((text) => text.trim());
 /** Texts that commas or white space separate. */
 export const Texts = Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
 
-/** Where the text of a variable was found, and what it is; no text where it is not set. */
-interface VariableSource {
-  /** The variable that was set: the one itself, or its `_FILE`. */
-  name: string;
-  text?: string;
-  /** Why the text could not be read. */
-  fault?: string;
-}
+/** The variable that was set, which may be a `_FILE`; its text, or why that could not be read. Without both it is not set. */
+type VariableSource = Readonly<{ name: string; text?: string; fault?: string }>;
 
 function readSecretFile(name: string, path: string): VariableSource {
   let text: string;

@@ -62,9 +62,8 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (postgres) postgres.log = logger.warn.bind(logger);
   const url = listenUrl(app);
   logger.log(`Listening on ${url}${basePath}/plants`);
-  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default')) {
+  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default'))
     logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
-  }
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));

@@ -70,7 +70,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const [parsed] = urls;
   const parameters = parsed.searchParams;
   const servers = findServers(urls);
-  const target = checkTarget(parameters.get('target_session_attrs') ?? 'any');
+  const target = TARGETS.find((each) => each === (parameters.get('target_session_attrs') ?? 'any'));
+  if (!target) throw new Error(`must have a target_session_attrs out of ${TARGETS.join(', ')}, since the store writes`);
   const warnings = checkParameters(parameters);
   if (servers.length > 1 && !parameters.has('target_session_attrs')) {
     warnings.push(
@@ -140,13 +141,6 @@ function findServers(urls: [URL, ...URL[]]): DatabaseServer[] {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('must have ports from 1 to 65535');
     return { host: host || 'localhost', port };
   });
-}
-
-function checkTarget(target: string): DatabaseUrl['target'] {
-  const known = TARGETS.find((each) => each === target);
-  if (known !== undefined) return known;
-  const reason = ['read-only', 'standby', 'prefer-standby'].includes(target) ? ', since the store writes' : '';
-  throw new Error(`must have a target_session_attrs out of ${TARGETS.join(', ')}${reason}`);
 }
 
 /** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */

@@ -99,12 +99,9 @@ export async function rotateToken({ overlap, expires, schema }: TokenOptions, na
   refuseToken(name);
   if (ID.test(name))
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
-  const rotation = {
-    name,
-    overlap: overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0'),
-    expiry: expires === undefined ? undefined : parseExpiry(expires),
-  };
-  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
+  const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
+  const expiry = expires === undefined ? undefined : parseExpiry(expires);
+  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(name, seconds, expiry));
   await printToken(made, [], replaced.map(describeReplaced));
 }
 
