@@ -6,19 +6,14 @@ import { findNearest } from '../util/did-you-mean.js';
 import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
 import { failureOf, quote } from '../util/text.js';
 
-/** What the table says of a variable, in addition to its property, its default and its rules. */
-interface Row {
+/** What is known of an environment variable; documentation and example files are checked against it. */
+interface VariableDescription {
+  /** Name of the environment variable: DATABASE_URL for databaseUrl. */
+  name: string;
   /** One line of explanation. */
   about: string;
   /** A secret also reads from the file that `<name>_FILE` names, and its value is never shown. */
   secret: boolean;
-  written?: string;
-}
-
-/** What is known of an environment variable; documentation and example files are checked against it. */
-interface VariableDescription extends Row {
-  /** Name of the environment variable: DATABASE_URL for databaseUrl. */
-  name: string;
   /** Property of the environment class that holds its value. */
   property: string;
   /** The value that setting it to its default would take, empty if it has none. */
@@ -26,6 +21,7 @@ interface VariableDescription extends Row {
 }
 
 type VariableName = Pick<VariableDescription, 'name' | 'secret'>;
+type Row = Pick<VariableDescription, 'about' | 'secret'> & { written?: string };
 
 const VARIABLE = Symbol('VARIABLE');
 const READ = Symbol('READ');
@@ -39,7 +35,6 @@ export function Secret(about: string): PropertyDecorator {
   return Reflect.metadata(VARIABLE, { about, secret: true });
 }
 
-/** The variable of a property. */
 export function variableOf(property: string): string {
   return property.replace(/[A-Z]/g, '_$&').toUpperCase();
 }
@@ -83,14 +78,8 @@ export const Trimmed = Read((text) => text.trim());
 /** Texts that commas or white space separate. */
 export const Texts = Read((text) => text.split(/[\s,]+/).filter((one) => one !== ''));
 
-/** Where the text of a variable was found, and what it is; no text where it is not set. */
-interface VariableSource {
-  /** The variable that was set: the one itself, or its `_FILE`. */
-  name: string;
-  text?: string;
-  /** Why the text could not be read. */
-  fault?: string;
-}
+/** The variable that was set, which may be a `_FILE`; its text, or why that could not be read. Without both it is not set. */
+type VariableSource = Readonly<{ name: string; text?: string; fault?: string }>;
 
 function readSecretFile(name: string, path: string): VariableSource {
   let text: string;
@@ -153,7 +142,6 @@ export function isHostName(text: unknown): boolean {
 
 export const PortNumber = WholeNumber(0, 65535);
 
-/** An address or a name to listen on. */
 export const HostAddress = Should(
   'an IP address or a host name, without brackets or port',
   (host) => isIP(host) || isHostName(host),
@@ -168,7 +156,6 @@ function originOf(text: string): string | undefined {
   return origin === 'null' ? text.toLowerCase() : origin;
 }
 
-/** Origins of web pages, separated by commas. */
 export const CorsOrigins = applyDecorators(
   Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
   Rule((origins) => {

@@ -178,16 +178,7 @@ export class Environment {
   @WholeNumber(1, 1_000_000)
   maxConnections = 10_000;
   @Variable('Minimum log level: fatal, error, warn, info, debug or trace.', 'info')
-  @Word({
-    fatal: 'fatal',
-    error: 'error',
-    warn: 'warn',
-    info: 'log',
-    log: 'log',
-    debug: 'debug',
-    trace: 'verbose',
-    verbose: 'verbose',
-  } satisfies Record<string, LogLevel>)
+  @Word({ fatal: 'fatal', error: 'error', warn: 'warn', info: 'log', debug: 'debug', trace: 'verbose' })
   logLevel: LogLevel = 'log';
   @Variable('Format of the log: json, or pretty, which is the default on a terminal.', 'json')
   @Word({ json: 'json', pretty: 'pretty' })
@@ -276,11 +267,7 @@ function shownValue(name: string, secret: boolean, text = ''): string {
   }
 }
 
-/**
- * Reads the configuration from environment variables.
- *
- * @throws {ConfigurationError} naming every fault at once; it shows no secret
- */
+/** Reads the configuration. @throws ConfigurationError naming every fault at once; it shows no secret */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment = readEnvironment(variables);
   const faults = environment.settings.flatMap(({ fault }) => fault ?? []);

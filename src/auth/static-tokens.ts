@@ -41,9 +41,8 @@ export function accessTokensFault(tokens: readonly string[]): string | undefined
 }
 
 function accessTokenFault(token: string): string | undefined {
-  if (!SENDABLE.test(token)) {
+  if (!SENDABLE.test(token))
     return 'cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end';
-  }
   if (token.length < MIN_LENGTH) return `is too short, should have at least ${MIN_LENGTH} characters`;
   if (token.length > MAX_LENGTH) return `is too long, should have at most ${MAX_LENGTH} characters`;
   return undefined;

@@ -35,17 +35,12 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
     super();
   }
 
-  /**
-   * Not `async`: most often the answer is there at once, and a promise for it would take its time.
-   *
-   * @param first position of the first verifier to ask
-   */
+  /** Not `async`: most often the answer is there at once. @param first position of the first verifier to ask */
   verify(token: string, request?: unknown, first = 0): Promise<Principal | undefined> | Principal | undefined {
     for (let index = first; index < this.verifiers.length; index++) {
       const result = this.verifiers[index]?.verify(token, request);
-      if (result instanceof Promise) {
+      if (result instanceof Promise)
         return result.then((principal) => principal ?? this.verify(token, request, index + 1));
-      }
       if (result !== undefined) return result;
     }
     return undefined;

@@ -3,9 +3,6 @@ import { escapeControlsInLines } from '../util/text.js';
 import { describeFailure } from './output.js';
 import { call, type Command, UsageError } from './parser.js';
 
-const FAILURE = 1;
-const USAGE_FAULT = 2;
-
 const describeEnvironment = async (): Promise<string> => (await import('./serve.js')).describeEnvironment();
 const TEXT = { type: 'string' } as const;
 const TEXTS = { ...TEXT, multiple: true } as const;
@@ -168,6 +165,6 @@ export async function runCommandLine(args: string[]): Promise<number> {
     const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
-    return misused ? USAGE_FAULT : FAILURE;
+    return misused ? 2 : 1;
   }
 }

@@ -5,29 +5,21 @@ import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
-import { withConnection } from '../database/migrations/connection.js';
+import { type Limits, withConnection } from '../database/migrations/connection.js';
 import { assertMigrated } from '../database/migrations/migration-status.js';
 import { useLocalDatabase } from './local-database.js';
 import { endBySignal } from './output.js';
 
-/** For each statement: the tables may be locked, or the server may have stopped answering. */
+/** For each statement, unless an address says otherwise, with 0 for any time: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-export interface DatabaseAddress {
+export interface DatabaseAddress extends Limits {
   readonly url: string;
   readonly password?: string | undefined;
   readonly schema?: string | undefined;
-  /** Ends the connection, even while a statement runs. */
-  readonly signal?: AbortSignal;
-  /** Milliseconds that a statement may take; with 0 any time. */
-  readonly timeout?: number | undefined;
 }
 
-export interface OpenDatabase {
-  readonly client: pg.Client;
-  readonly query: Query;
-  readonly database: DatabaseUrl;
-}
+export type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;
 
 type Work<T> = (open: OpenDatabase) => Promise<T>;
 

@@ -9,7 +9,6 @@ import { quoteArgument, UsageError } from './parser.js';
 
 type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string; shards?: string }>;
 
-/** `plant-store migrate`: applies the migrations that the database lacks. It may run many times, and in many places at once. */
 export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Options): Promise<void> {
   if (!/^\d{1,4}$/.test(lockWait))
     throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
@@ -20,7 +19,6 @@ export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Opti
   console.log(`${migrator.place}: ${result}`);
 }
 
-/** `plant-store distribute`: spreads the tables over the nodes of a Citus cluster. It may run many times. */
 export async function distribute({ shards, ...options }: Options): Promise<void> {
   if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
     throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);

@@ -29,9 +29,7 @@ export function write(text: string): Promise<void> {
 
 /**
  * Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. Returns whether there may
- * be a reader for more.
- *
- * @throws OutputError
+ * be a reader for more. @throws OutputError
  */
 export async function print(text: string): Promise<boolean> {
   try {

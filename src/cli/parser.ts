@@ -19,7 +19,6 @@ export interface Command {
   readonly load?: () => Promise<(values: never, ...operands: string[]) => Promise<void>>;
 }
 
-/** The command line is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   /** The usage of the command that was called. */
@@ -83,9 +82,8 @@ function parseArguments(given: readonly string[], options: Options): Omit<Parsed
   const args = given.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
   const { values, positionals, tokens } = parseStrictly({ args, options, allowPositionals: true, tokens: true });
   const bare = (text: unknown): string => String(text).replace(SHIELD, '');
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of Object.entries(values))
     if (typeof value !== 'boolean') values[name] = Array.isArray(value) ? value.map(bare) : bare(value);
-  }
   const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = names.find((name, index) => options[name]?.multiple !== true && names.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);

@@ -62,9 +62,8 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (postgres) postgres.log = logger.warn.bind(logger);
   const url = listenUrl(app);
   logger.log(`Listening on ${url}${basePath}/plants`);
-  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default')) {
+  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default'))
     logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
-  }
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
@@ -104,9 +103,7 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
 
 /**
  * Says how to use the store: a summary for a person, and otherwise only the command with the token that nobody else knows.
- *
  * @param token the one that the service has made for itself
- * @param location the folder of an embedded PostgreSQL
  */
 function printSummary(
   url: string,
@@ -151,11 +148,8 @@ function shutdownSignal(): Promise<string> {
       if (now - first > REPEATED_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
       resolve(reason);
     };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        stop(signal, signal);
-      });
-    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, stop.bind(undefined, signal, signal));
     if (process.env.npm_lifecycle_event === undefined) return;
     // npm signals its shell, which ends without passing the signal on.
     const shell = process.ppid;
@@ -188,7 +182,6 @@ export async function openapi(): Promise<void> {
   await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }
 
-/** The environment variables of the service, one a line, with their defaults. */
 export function describeEnvironment(): string {
   const variables = describeVariables(Environment);
   const rows = variables.map(({ name, default: initial, about }) => ['', name, initial, about]);

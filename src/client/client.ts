@@ -65,7 +65,6 @@ export class PlantStoreClient {
     }
   }
 
-  /** Waits for so many milliseconds. */
   protected async pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const elapsed = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
@@ -82,7 +81,6 @@ export class PlantStoreClient {
     return given;
   }
 
-  /** One attempt. */
   private async send(
     body: string,
     token: string,

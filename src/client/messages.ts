@@ -10,11 +10,7 @@ export type Plant = components['schemas']['Plant'];
 
 const FIELDS = Object.keys(NEW_PLANT_FIELDS) as (keyof NewPlant)[];
 
-/**
- * The plant as JSON, its id digit by digit: `JSON.stringify` takes no bigint.
- *
- * @throws TypeError for an id that is not exactly known
- */
+/** As JSON: `JSON.stringify` takes no bigint. @throws TypeError for an id that is not exactly known */
 export function serializePlant(plant: NewPlant): string {
   const members = FIELDS.flatMap((field) => {
     const json = field === 'id' ? integer(plant.id) : (JSON.stringify(plant[field]) as string | undefined);

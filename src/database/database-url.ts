@@ -70,7 +70,8 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const [parsed] = urls;
   const parameters = parsed.searchParams;
   const servers = findServers(urls);
-  const target = checkTarget(parameters.get('target_session_attrs') ?? 'any');
+  const target = TARGETS.find((each) => each === (parameters.get('target_session_attrs') ?? 'any'));
+  if (!target) throw new Error(`must have a target_session_attrs out of ${TARGETS.join(', ')}, since the store writes`);
   const warnings = checkParameters(parameters);
   if (servers.length > 1 && !parameters.has('target_session_attrs')) {
     warnings.push(
@@ -142,13 +143,6 @@ function findServers(urls: [URL, ...URL[]]): DatabaseServer[] {
   });
 }
 
-function checkTarget(target: string): DatabaseUrl['target'] {
-  const known = TARGETS.find((each) => each === target);
-  if (known !== undefined) return known;
-  const reason = ['read-only', 'standby', 'prefer-standby'].includes(target) ? ', since the store writes' : '';
-  throw new Error(`must have a target_session_attrs out of ${TARGETS.join(', ')}${reason}`);
-}
-
 /** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
 function checkParameters(parameters: URLSearchParams): string[] {
   const names = [...new Set(parameters.keys())];
@@ -189,9 +183,7 @@ function decode(component: string): string {
 
 function onlyPassword(candidates: string[]): string {
   const [first = '', ...others] = new Set(candidates.filter((candidate) => candidate !== ''));
-  if (others.length > 0) {
-    throw new Error('holds a password other than the one given separately: leave one of them out');
-  }
+  if (others.length > 0) throw new Error('holds a password other than the one given separately: leave one of them out');
   return first;
 }
 
@@ -203,9 +195,8 @@ export function namesSchema(url: string): boolean {
 /** Throws where PostgreSQL would refuse the name, cut it short, or take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
-  if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0')) {
+  if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))
     throw new Error(`must name a schema of 1 to ${MAX_IDENTIFIER_BYTES} bytes, or none for ${DEFAULT_SCHEMA}`);
-  }
   // In a search_path it is the schema of the user who is connected, between quotes too.
   if (schema === '$user') throw new Error('must not be $user, which PostgreSQL takes for the name of the user');
   return schema;
@@ -216,9 +207,8 @@ function checkSslMode(parameters: URLSearchParams): void {
   if (mode === null) return;
   if (!SSL_MODES.includes(mode)) throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   // The meaning is the same, without the warning.
-  if (SSL_ALIASES.includes(mode) && parameters.get('uselibpqcompat') !== 'true') {
+  if (SSL_ALIASES.includes(mode) && parameters.get('uselibpqcompat') !== 'true')
     parameters.set('sslmode', 'verify-full');
-  }
 }
 
 /** The server selects the default schema by itself, and connection poolers refuse to pass on `search_path`. */

@@ -96,9 +96,8 @@ export class PostgresBinaries {
    * symbolic links nor, with some package managers, executable files. Several processes may do each step at once.
    */
   private async repair(): Promise<void> {
-    for (const program of [this.initdb, this.postgres, this.pgCtl]) {
+    for (const program of [this.initdb, this.postgres, this.pgCtl])
       if (((await stat(program)).mode & 0o111) !== 0o111) await chmod(program, 0o755);
-    }
     const list = await readFile(join(this.folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
     for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
       const link = join(this.folder, relative('native', target));

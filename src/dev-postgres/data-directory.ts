@@ -14,9 +14,7 @@ const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', 
 
 /** Makes the data directory if there is none yet; returns the password of the user `postgres`. */
 export async function prepareDataDirectory(home: ServerHome, binaries: PostgresBinaries): Promise<string> {
-  for (const entry of await readdir(home.folder)) {
-    if (entry.startsWith(DRAFT)) await discard(join(home.folder, entry));
-  }
+  for (const entry of await readdir(home.folder)) if (entry.startsWith(DRAFT)) await discard(join(home.folder, entry));
   const password = await readPassword(home);
   if (!existsSync(home.data)) return initialise(home, binaries, password ?? (await makePassword(home)));
   if (!existsSync(join(home.data, 'PG_VERSION'))) {

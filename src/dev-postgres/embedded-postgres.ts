@@ -36,7 +36,6 @@ export class EmbeddedPostgres {
     private readonly home: ServerHome,
     private postmaster: Promise<Postmaster>,
     private readonly lock: AsyncDisposable,
-    /** Receives, line by line, what a user should know. */
     public log: (line: string) => void,
     start: () => Promise<Postmaster>,
   ) {

@@ -24,7 +24,6 @@ const SETTINGS: ServerSettings = {
   synchronous_commit: 'on',
 };
 
-/** Settings of PostgreSQL, by name. */
 export type ServerSettings = Readonly<Record<string, string | number>>;
 
 /** The running PostgreSQL server. Its caller holds the lock of the home. */
@@ -44,9 +43,8 @@ export class Postmaster {
   /** @param own instead of ours; with `port` it continues a server that clients know, and its log */
   static async start(home: ServerHome, binaries: PostgresBinaries, own: ServerSettings = {}): Promise<Postmaster> {
     const orphan = await readPidFile(home.data);
-    if (orphan && (await isServerOf(home.data, orphan.pid))) {
+    if (orphan && (await isServerOf(home.data, orphan.pid)))
       await shutDown(orphan.pid, binaries, untilGone(orphan.pid, home.data));
-    }
     if (own.port === undefined) await rename(home.logFile, `${home.logFile}.1`).catch(() => undefined);
     for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
       await disownPidFile(home.data);

@@ -65,7 +65,6 @@ export function WholeNumber(from: number, to: number, what = 'a whole number'): 
 
 export const DAY_MS = 86_400_000;
 
-/** A time to wait. */
 export function Milliseconds(from = 1, to = DAY_MS): PropertyDecorator {
   return WholeNumber(from, to, 'a whole number of milliseconds');
 }

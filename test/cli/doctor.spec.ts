@@ -112,13 +112,13 @@ describe('plant-store doctor', () => {
     const variables = { ...serviceVariables(database.url), PORT: 'many', ACCES_TOKENS: 'x' };
     const { stdout } = await outcomeOfCommandLine('doctor', variables);
     const lines = stdout.split('\n');
-    const at = lines.findIndex((line) => line.startsWith('fault    PORT '));
-    expect(lines[at]).toMatch(/^fault {4}PORT {2,}PORT: is "many", should be a whole number from 0 to 65535$/);
+    const at = lines.findIndex((line) => line.startsWith('fault     PORT '));
+    expect(lines[at]).toMatch(/^fault {5}PORT {3,}PORT: is "many", should be a whole number from 0 to 65535$/);
     expect(lines[at + 1]).toMatch(/^ +→ Correct this variable\.$/);
     expect(stdout).toMatch(
-      /^warning {2}variables +ACCES_TOKENS: is no variable .* should be ACCESS_TOKENS if that is meant$/m,
+      /^warning {3}variables +ACCES_TOKENS: is no variable .* should be ACCESS_TOKENS if that is meant$/m,
     );
-    expect(stdout).toMatch(/^ok {7}LOG_LEVEL +info \(default\)$/m);
+    expect(stdout).toMatch(/^ok {8}LOG_LEVEL +info \(default\)$/m);
   });
 
   it('should list all faults of the configuration at once, and check the rest', async () => {

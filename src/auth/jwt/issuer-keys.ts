@@ -148,16 +148,13 @@ async function discoverJwksUrl(issuer: string, init: Fetch): Promise<string> {
   const url = discoveryUrl(issuer);
   const document = Object(await fetchJson(url, init)) as Record<string, unknown>;
   // Section 4.3: exactly, or the keys would be those of somebody else.
-  if (document.issuer !== issuer) {
+  if (document.issuer !== issuer)
     throw new Error(`${url} names the issuer ${quote(document.issuer)}, should name ${quote(issuer)}, exactly so`);
-  }
   const { jwks_uri: jwksUrl } = document;
-  if (!isHttpUrl(jwksUrl, { query: true })) {
+  if (!isHttpUrl(jwksUrl, { query: true }))
     throw new Error(`${url} has the jwks_uri ${quote(jwksUrl)}, should have an http or https URL`);
-  }
-  if (/^https:/i.test(issuer) && !/^https:/i.test(jwksUrl)) {
+  if (/^https:/i.test(issuer) && !/^https:/i.test(jwksUrl))
     throw new Error(`${url} has the jwks_uri ${quote(jwksUrl)}, should have an https URL, as the issuer's is`);
-  }
   return jwksUrl;
 }
 

@@ -110,9 +110,8 @@ function isForged(error: unknown, { errors }: Jose): boolean {
 function faultOf(error: unknown, { errors }: Jose): string {
   if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWKSNoMatchingKey) return 'it is signed with a key that the issuer does not have';
-  if (error instanceof errors.JWTClaimValidationFailed) {
+  if (error instanceof errors.JWTClaimValidationFailed)
     return `${error.claim} is ${error.reason === 'missing' ? 'missing' : 'not as it should be'}`;
-  }
   // Messages of jose may repeat some of the token. Other errors are of keys that can't be used.
   return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }

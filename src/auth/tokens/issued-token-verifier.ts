@@ -185,9 +185,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private failed(error: Error): void {
     this.lookups.rejectAll(error);
     if (this.isStopped) return;
-    if (this.failure === undefined) {
+    if (this.failure === undefined)
       this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${ADVICE}`);
-    }
     this.failure = error;
     this.isFailing = true;
     this.lookUpAt = this.confirmAt = performance.now() + CONFIRM_EVERY_MS;

@@ -67,7 +67,7 @@ describe(LookupQueue.name, () => {
     const first = timed.ask(makeToken());
     await timed.wait(30);
     const others = Array.from({ length: 9999 }, () => timed.ask(makeToken()));
-    expect(await timed.verdict(makeToken())).toMatchObject({ name: 'TooManyLookupsError' });
+    expect(await timed.verdict(makeToken())).toMatchObject({ message: expect.stringMatching(/^too many requests/) });
     expect(timed.verifier.verify(timed.token)).toEqual(GARDENER);
     answer();
     await timed.wait(1000);
@@ -83,7 +83,7 @@ describe(LookupQueue.name, () => {
       for (let request = 0; request < 6000; request++) timed.ask(makeToken());
       await timed.wait(10);
     }
-    expect(await timed.verdict(makeToken(), 0)).toMatchObject({ name: 'TooManyLookupsError' });
+    expect(await timed.verdict(makeToken(), 0)).toMatchObject({ message: expect.stringMatching(/^too many requests/) });
   });
 
   it('should take a token that was known first, and never refuse it for others', async () => {
@@ -94,7 +94,7 @@ describe(LookupQueue.name, () => {
     timed.ask(makeToken());
     await timed.wait(30);
     Array.from({ length: 9999 }, () => timed.ask(makeToken()));
-    expect(await timed.verdict(makeToken(), 0)).toMatchObject({ name: 'TooManyLookupsError' });
+    expect(await timed.verdict(makeToken(), 0)).toMatchObject({ message: expect.stringMatching(/^too many requests/) });
     const known = timed.ask(timed.token);
     answer();
     await timed.wait(30);

@@ -14,10 +14,6 @@ class Lookup {
   readonly result = new Promise<Principal | undefined>((resolve, reject) => Object.assign(this, { resolve, reject }));
 }
 
-class TooManyLookupsError extends Error {
-  override readonly name = 'TooManyLookupsError';
-}
-
 /** Requests that wait until their tokens are looked up. */
 export class LookupQueue {
   private readonly known = new Map<string, Lookup>();
@@ -36,7 +32,7 @@ export class LookupQueue {
   async addUnknown(key: string, timeout: number): Promise<Principal | undefined> {
     // A token stays when the requests for it have given up.
     if (Math.max(this.waiting, this.unknown.size) >= MAX_WAITING)
-      throw new TooManyLookupsError('too many requests with unknown access tokens wait for the database already');
+      throw new Error('too many requests with unknown access tokens wait for the database already');
     this.waiting += 1;
     try {
       return await resultOf(this.unknown, key, timeout);

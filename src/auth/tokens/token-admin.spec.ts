@@ -74,7 +74,7 @@ describe(`${TokenAdministration.name}, where several do something at once`, () =
 
   it('should rotate one after the other, each what the one before has made', async () => {
     await issueToken(database);
-    const results = await atOnce(...all.map((tokens) => () => tokens.rotate({ name: 'gardener', overlap: 0 })));
+    const results = await atOnce(...all.map((tokens) => () => tokens.rotate('gardener', 0)));
 
     const replaced = results.flatMap((result) => (result.status === 'fulfilled' ? result.value.replaced : []));
     expect(replaced.map(({ id }) => id).sort()).toEqual([1, 2, 3, 4]);
@@ -87,7 +87,7 @@ describe(`${TokenAdministration.name}, where several do something at once`, () =
   ] as const)('should leave none valid after %s and %s', async (...names) => {
     await issueToken(database);
     const changes = {
-      rotate: (): Promise<unknown> => one.rotate({ name: 'gardener', overlap: 3600 }),
+      rotate: (): Promise<unknown> => one.rotate('gardener', 3600),
       revoke: (): Promise<unknown> => other.revoke({ name: 'gardener' }),
     };
     const results = await atOnce(...names.map((name) => changes[name]));

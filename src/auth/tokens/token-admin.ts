@@ -32,14 +32,6 @@ const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }
 /** One token, or all of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
 
-interface TokenRotation {
-  readonly name: string;
-  /** Seconds for which the old ones stay valid, at most; with 0 they are revoked. */
-  readonly overlap: number;
-  /** As long from now as the life of the old one was, unless given. */
-  readonly expiry?: TokenExpiry | undefined;
-}
-
 /**
  * Creates, lists, revokes, rotates and prunes access tokens, on a connection to the database that has the store's tables. On a distributed
  * engine the table is replicated: a statement that changes it may use immutable functions only, so that it takes the moment as a parameter,
@@ -84,9 +76,7 @@ export class TokenAdministration {
 
   /**
    * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones, perhaps none, and those that had
-   * ended before.
-   *
-   * @throws TokenAdministrationError where there is no such token at all
+   * ended before. @throws TokenAdministrationError where there is no such token at all
    */
   async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
     // As text: what was typed may be larger than any id can be.
@@ -102,11 +92,11 @@ export class TokenAdministration {
   }
 
   /**
-   * Makes another token of the same name and scopes. The old ones stay valid for the overlap.
-   *
+   * Makes another token of the same name and scopes, and of as long a life as the old one unless given.
+   * @param overlap seconds for which the old ones stay valid, at most; with 0 they are revoked
    * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
    */
-  rotate({ name, overlap, expiry }: TokenRotation): Promise<NewToken & { replaced: TokenRecord[] }> {
+  rotate(name: string, overlap: number, expiry?: TokenExpiry): Promise<NewToken & { replaced: TokenRecord[] }> {
     const shown = escapeControls(name);
     const advice =
       `If it has a new valid one with the name ${shown}, nobody has that, and the old ones have ended or ` +
@@ -183,7 +173,6 @@ export class TokenAdministration {
 
   /**
    * Runs changes to the tokens of one name one after the other.
-   *
    * @param advice a sentence for where the database does not confirm the change
    * @param work takes the database's time, in whole milliseconds as `Date` has
    * @throws TokenAdministrationError where the outcome is unknown. After any other error nothing was changed

@@ -71,7 +71,6 @@ export class TokenReader {
     return this.pool.idleCount > 0;
   }
 
-  /** Returns the tokens with these digests. */
   async find(digests: readonly Buffer[]): Promise<TokenRow[]> {
     // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
     // transaction, which may have waited for a lock.
@@ -95,7 +94,6 @@ export class TokenReader {
    * refuses them. The settings are local to the transaction.
    *
    * No look-up waits for it: it has a new connection, which then replaces the other one. So look-ups notice a change of the primary.
-   *
    * @param uses the last one of each token, `age` milliseconds ago
    */
   async recordUses(uses: readonly { id: number; age: number }[]): Promise<void> {

@@ -65,14 +65,12 @@ export function digestOf(key: string): Buffer {
 /** Why this cannot be the name of an access token, without repeating it; undefined where it can. */
 export function tokenNameFault(name: string): string | undefined {
   if (holdsToken(name)) return 'must not look like an access token: a name is not secret, and a token is';
-  if (!NAME.test(name)) {
+  if (!NAME.test(name))
     return 'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -';
-  }
   if (DIGITS.test(name)) return 'must not be made of digits alone, as the ids of access tokens are';
   const lower = name.toLowerCase();
-  if (RESERVED_NAMES.includes(lower) || lower.startsWith('jwt:')) {
+  if (RESERVED_NAMES.includes(lower) || lower.startsWith('jwt:'))
     return `must not be ${RESERVED_NAMES.join(', ')}, nor begin with jwt: these mean something else`;
-  }
   return undefined;
 }
 

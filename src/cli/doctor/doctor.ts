@@ -7,9 +7,9 @@ import { connectionLimit } from '../../app/create-app.js';
 import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { escapeControls, escapeControlsInLines, reasonOf } from '../../util/text.js';
+import { escapeControlsInLines, reasonOf } from '../../util/text.js';
 import { LOCAL_DIRECTORY, useLocalDatabase } from '../local-database.js';
-import { OutputError, print } from '../output.js';
+import { OutputError, print, table } from '../output.js';
 import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 
 const INFO_TIMEOUT_MS = 1000;
@@ -48,17 +48,14 @@ export async function doctor({ json }: { json?: boolean }): Promise<void> {
       findings.push(finding(check, reasonOf(error), true, AS_IT_SAYS));
     }
   }
-  const text = json === true ? JSON.stringify(findings, undefined, 2) : table(findings);
+  const text = json === true ? JSON.stringify(findings, undefined, 2) : table(findings.flatMap(rowsOf));
   await print(withoutTokens(escapeControlsInLines(text)));
   const faults = findings.filter(({ state }) => state === 'fault').length;
   if (faults > 0) throw new OutputError(`the doctor has found ${faults} fault${faults > 1 ? 's' : ''}`);
 }
 
-function table(findings: readonly Finding[]): string {
-  const width = Math.max(...findings.map(({ check }) => check.length));
-  const lineOf = ({ check, state, found, advice }: Finding): string =>
-    `${state.padEnd(7)}  ${check.padEnd(width)}  ${escapeControls(found)}${advice && `\n${' '.repeat(width + 11)}→ ${advice}`}`;
-  return findings.map(lineOf).join('\n');
+function rowsOf({ check, state, found, advice }: Finding): string[][] {
+  return [[state, check, found], ...(advice === '' ? [] : [['', '', `→ ${advice}`]])];
 }
 
 async function checkPorts(environment: Environment): Promise<Finding[]> {
@@ -76,10 +73,7 @@ async function checkPorts(environment: Environment): Promise<Finding[]> {
   return Promise.all([check('', host, port), check('MANAGEMENT_', managementHost, managementPort)]);
 }
 
-interface RunningService {
-  readonly version?: unknown;
-  readonly configuration?: Readonly<Record<string, { readonly value: unknown }>>;
-}
+type RunningService = Readonly<{ version?: unknown; configuration?: Record<string, { readonly value: unknown }> }>;
 
 /** What `/info` says, if a plant store is running with this management listener. */
 async function findRunning(host: string, port: number): Promise<RunningService | undefined> {

@@ -71,15 +71,8 @@ function selectPage(query: Query, table: string, limit: number, after?: string):
   );
 }
 
-interface PlantOptions {
-  readonly schema?: string;
-  readonly limit?: string;
-  readonly after?: string;
-  readonly json?: boolean;
-  readonly estimate?: boolean;
-}
+type PlantOptions = Readonly<{ schema?: string; limit?: string; after?: string; json?: boolean; estimate?: boolean }>;
 
-/** `plant-store plants list`: some plants, in the order of their ids. */
 export async function listPlants({ limit = DEFAULT_LIMIT, after, json, schema }: PlantOptions): Promise<void> {
   if (!/^[1-9]\d*$/.test(limit) || Number(limit) > MAX_LIMIT)
     throw new UsageError(`--limit is ${quoteArgument(limit)}, should be a number from 1 to ${MAX_LIMIT}`);
@@ -94,7 +87,6 @@ export async function listPlants({ limit = DEFAULT_LIMIT, after, json, schema }:
   if (more.length > 0) console.error(`There are more plants: plant-store plants list --after=${plants.at(-1)?.id}`);
 }
 
-/** `plant-store plants get`: one plant. */
 export async function getPlant({ schema }: PlantOptions, text: string): Promise<void> {
   const id = parseId('ID', text);
   const [plant] = await readPlants(schema, (query, table) =>
@@ -104,7 +96,6 @@ export async function getPlant({ schema }: PlantOptions, text: string): Promise<
   await print(toJson(plant));
 }
 
-/** `plant-store plants count`: how many plants there are, or about how many. */
 export async function countPlants({ estimate = false, schema }: PlantOptions): Promise<void> {
   const count = (query: Query, table: string): Promise<{ count: string }[]> =>
     estimate
@@ -118,7 +109,6 @@ export async function countPlants({ estimate = false, schema }: PlantOptions): P
   await print(String(row?.count));
 }
 
-/** `plant-store plants export`: all plants of one moment, a line of JSON for each. */
 export async function exportPlants({ after, schema }: PlantOptions): Promise<void> {
   let last = after === undefined ? undefined : parseId('--after', after);
   let written = 0;

@@ -38,11 +38,10 @@ export function parseTime(option: string, text: string, examples: string): numbe
   throw new UsageError(`${option} is ${quoteArgument(text)}, should be a time such as ${examples}`);
 }
 
-/** Parses the value of `--expires`. */
 export function parseExpiry(text: string): TokenExpiry {
   if (text === 'never') return 'never';
   const at = parseMoment(text);
-  if (at !== undefined) return { at: dateOf(at.getTime() / 1000) };
+  if (at !== undefined) return { at };
   const seconds = durationSeconds('--expires', text);
   if (seconds !== undefined && seconds > 0) return { seconds };
   throw new UsageError(
@@ -53,16 +52,11 @@ export function parseExpiry(text: string): TokenExpiry {
 
 /** A token can still be used on the day that a date names. Without a time zone it is in UTC, like all that is printed. */
 function parseMoment(text: string): Date | undefined {
-  const [, day, time = '23:59:59.999', zone = 'Z'] = DATE.exec(text) ?? [];
-  if (day === undefined || !isDay(day)) return undefined;
-  const at = new Date(`${day}T${time}${zone}`);
-  return Number.isNaN(at.getTime()) ? undefined : at;
-}
-
-/** Date takes the 30th of February for the 2nd of March. */
-function isDay(day: string): boolean {
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  const [, day = '', time = '23:59:59.999', zone = 'Z'] = DATE.exec(text) ?? [];
+  const at = Date.parse(`${day}T${time}${zone}`);
+  // Date takes the 30th of February for the 2nd of March.
+  const exists = !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+  return exists ? dateOf(at / 1000) : undefined;
 }
 
 /** Parses the values of `--scope`; each may hold several scopes. */

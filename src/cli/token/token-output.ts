@@ -5,11 +5,8 @@ import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
 /**
- * Prints the token, alone, to standard output, and its description to standard error.
- *
- * @param remarks for the owner of the token
+ * Prints the token, alone, to standard output, and its description to standard error. @throws OutputError
  * @param replaced what happened to the tokens that it replaces
- * @throws OutputError
  */
 export async function printToken(
   made: NewToken,
@@ -46,16 +43,14 @@ function describeUnprinted({ record: { id, name } }: NewToken, replaced: readonl
 
 function scopeRemarks(scopes: readonly string[]): string[] {
   const unknown = scopes.filter((scope) => scope !== CREATE_PLANTS);
-  if (unknown.length === scopes.length) {
-    return [`The store knows the scope ${CREATE_PLANTS} alone: this token cannot create plants.`];
-  }
-  if (unknown.length === 0) return [];
-  return [`The store knows the scope ${CREATE_PLANTS} alone, and ignores ${unknown.join(' ')}.`];
+  if (unknown.length === 0 && scopes.length > 0) return [];
+  const effect =
+    unknown.length < scopes.length ? `, and ignores ${unknown.join(' ')}` : ': this token cannot create plants';
+  return [`The store knows the scope ${CREATE_PLANTS} alone${effect}.`];
 }
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
-/** A table for people; times are in UTC. */
 export function tokenTable(records: readonly TokenRecord[]): string {
   return table([HEADER, ...records.map(cellsOf)]);
 }

@@ -31,7 +31,6 @@ function withTokens<T>(schema: string | undefined, work: (tokens: TokenAdministr
   return withServiceDatabase(schema, onTokens(work));
 }
 
-/** `plant-store token create`: makes a token and prints it. */
 export async function createToken(
   { name: option, expires, scope, schema }: TokenOptions,
   operand?: string,
@@ -50,21 +49,17 @@ export async function createToken(
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
-/** `plant-store token list`: all tokens, but never the tokens themselves. */
 export async function listTokens({ json, schema }: TokenOptions): Promise<void> {
   const records = await withTokens(schema, (tokens) => tokens.list());
   // JSON.stringify leaves some control characters as they are. Escaped, they mean the same in JSON.
   await print(json === true ? escapeControlsInLines(JSON.stringify(records, LISTED_FIELDS, 2)) : tokenTable(records));
-  if (records.length === 0) {
-    console.error('There are no access tokens yet. Create one: plant-store token create NAME');
-  }
+  if (records.length === 0) console.error('There are no access tokens yet. Create one: plant-store token create NAME');
   for (const { id, name, expiresAt } of endingSoon(records)) {
     const line = `The access token ${name} with the id ${id} ends soon, at ${utc(expiresAt)}, and has no successor.`;
     console.error(escapeControls(`${line} Make one: plant-store token rotate ${name}`));
   }
 }
 
-/** `plant-store token revoke`: ends tokens at once. */
 export async function revokeTokens({ schema }: TokenOptions, nameOrId: string): Promise<void> {
   refuseToken(nameOrId);
   const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
@@ -93,7 +88,6 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
   return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
 }
 
-/** `plant-store token prune`: removes tokens that ended long ago. */
 export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, schema }: TokenOptions): Promise<void> {
   const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
   const pruned = await withTokens(schema, (tokens) => tokens.prune(seconds));
@@ -101,17 +95,13 @@ export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, sch
   else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
 }
 
-/** `plant-store token rotate`: makes a token that replaces another, which ends after an overlap. */
 export async function rotateToken({ overlap, expires, schema }: TokenOptions, name: string): Promise<void> {
   refuseToken(name);
   if (ID.test(name))
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
-  const rotation = {
-    name,
-    overlap: overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0'),
-    expiry: expires === undefined ? undefined : parseExpiry(expires),
-  };
-  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(rotation));
+  const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
+  const expiry = expires === undefined ? undefined : parseExpiry(expires);
+  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(name, seconds, expiry));
   await printToken(made, [], replaced.map(describeReplaced));
 }
 

@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** For the server to close its end: the work is done, and must not wait for a network that is gone. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-interface Limits {
+export interface Limits {
   /** Milliseconds that a statement may take; any time unless given. */
   readonly timeout?: number | undefined;
   /** Gives the connection up at once. */
@@ -55,9 +55,8 @@ export async function sharesSessions(database: DatabaseUrl, client: pg.Client, l
   // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
   if (internalsOf(client).processID === session) return false;
   const compare = async (_query: Query, other: pg.Client): Promise<boolean> => {
-    for (let count = 0; count < COMPARISONS; count++) {
+    for (let count = 0; count < COMPARISONS; count++)
       if ((await sessionOf(other)) === session || (await sessionOf(client)) !== session) return true;
-    }
     return false;
   };
   return withConnection(database, compare, limits);

@@ -56,7 +56,6 @@ export async function makeHistory(query: Query, schema: string): Promise<void> {
 
 /**
  * Applies a migration and records it as Prisma does, in the transaction of the session.
- *
  * @param isBegun whether the history has it as begun and not finished: what the table has then decides whether it is to run
  */
 export async function runMigration(session: MigrationSession, migration: Migration, isBegun: boolean): Promise<void> {

@@ -76,7 +76,6 @@ export class Migrator {
   /**
    * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing where they are
    * distributed already.
-   *
    * @param shards of plants; twice the nodes that may hold them unless given
    */
   async distribute(shards?: number): Promise<string[]> {
