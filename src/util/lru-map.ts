@@ -1,11 +1,8 @@
-/**
- * A Map that forgets what was not used for longest, beyond a size: that of its entries together. `get` and `set` use an entry, and
- * all else does not.
- */
+/** A Map that forgets what was not used (by `get` or `set`) for longest, as soon as its entries together are larger than `maxSize`. */
 export class LruMap<Key, Value> extends Map<Key, Value> {
   private total = 0;
 
-  /** @param sizeOf the size of an entry, always the same for one value */
+  /** @param sizeOf the size of a value, which does not change */
   constructor(
     private readonly maxSize: number,
     private readonly sizeOf: (value: Value) => number = () => 1,
@@ -20,6 +17,7 @@ export class LruMap<Key, Value> extends Map<Key, Value> {
     return value;
   }
 
+  /** Does not count as a use. */
   peek(key: Key): Value | undefined {
     return super.get(key);
   }
