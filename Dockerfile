@@ -13,13 +13,11 @@ ARG COMMIT
 RUN npm run build && chmod +x dist/main.js
 
 FROM base AS production
-# Optional ones are left out too: Prisma's command line and TypeScript are such to npm, as optional peers of the client.
-RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --omit=dev --omit=optional
-# Of optional peers only what sends traces; what it depends on is all in this folder.
-COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
-# npm counts development dependencies as missing while package.json names them.
-RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY docker docker
+# Of the package's own optional peers those that the service uses. Other optional ones are left out: Prisma's command line and
+# TypeScript are such to npm, as peers of the client.
+RUN --mount=type=cache,target=/root/.npm node docker/service-manifest.mjs && rm docker/service-manifest.mjs \
+ && npm ci --ignore-scripts --omit=dev --omit=optional && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY --from=build /app/dist dist
 # Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
 RUN node docker/prune.mjs && rm docker/prune.mjs && chmod -R a+rX .

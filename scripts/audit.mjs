@@ -1,11 +1,22 @@
 // Asks the registry for known vulnerabilities of the packages that production runs. One that is high or critical is a failure.
 import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--omit=optional', '--json'], {
+const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+// Production has another package.json: docker/service-manifest.mjs.
+const folder = mkdtempSync(join(tmpdir(), 'audit-'));
+for (const file of ['package.json', 'package-lock.json']) cpSync(fromRoot(file), join(folder, file));
+spawnSync(process.execPath, [fromRoot('docker/service-manifest.mjs')], { cwd: folder });
+const { stdout } = spawnSync('npm', ['audit', '--package-lock-only', '--omit=dev', '--omit=optional', '--json'], {
+  cwd: folder,
   encoding: 'utf8',
   timeout: 60_000,
   shell: process.platform === 'win32',
 });
+rmSync(folder, { recursive: true });
 const { metadata, vulnerabilities = {}, message = 'no answer' } = reportOf(stdout);
 
 // npm exits with 1 in both cases: only a report has metadata.

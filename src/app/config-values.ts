@@ -1,10 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { isFQDN, isIP } from 'class-validator';
 import { readFileSync } from 'node:fs';
-import { compile } from 'proxy-addr';
 import { findNearest } from '../util/did-you-mean.js';
 import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
-import { failureOf, quote } from '../util/text.js';
+import { quote } from '../util/text.js';
 
 /** What is known of an environment variable; documentation and example files are checked against it. */
 interface VariableDescription {
@@ -180,9 +179,10 @@ function isNetwork(text: string): boolean {
   const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
   if (!isIP(address)) return false;
+  if (length === undefined) return true;
   const isMapped = address.toLowerCase().startsWith('::ffff:');
-  if (Number(length) < (isMapped ? 96 + 8 : isIP(address, 4) ? 8 : 7)) return false;
-  return failureOf(() => compile(text)) === undefined;
+  const [min, max] = isMapped ? [96 + 8, 128] : isIP(address, 4) ? [8, 32] : [7, 128];
+  return Number(length) >= min && Number(length) <= max;
 }
 
 /** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */

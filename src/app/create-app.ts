@@ -10,16 +10,12 @@ import { createOpenApiDocument } from '../http/openapi.js';
 import { PlantStoreAdapter } from '../http/server/express-adapter.js';
 import { serveSwaggerUi } from '../http/swagger-ui.js';
 import { ClientStatistics } from '../management/client-statistics.js';
-import {
-  MAX_MANAGEMENT_CONNECTIONS,
-  ManagementListenError,
-  ManagementServer,
-} from '../management/management-server.js';
+import { ManagementListenError, ManagementServer } from '../management/management-server.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { AccessLog } from './access-log.js';
 import { AppModule, type AppOptions } from './app.module.js';
 import { ConfigurationError, findListenError, listenError } from './config-error.js';
-import type { Environment } from './config.js';
+import { connectionLimit } from './prerequisites.js';
 import { ServiceLogger } from './service-logger.js';
 import { prepareTracing, traceCreates } from './tracing.js';
 
@@ -66,27 +62,6 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
   if (options.docs) serveSwaggerUi(app, createOpenApiDocument(app, options));
   return app;
-}
-
-/** Descriptors that the process needs besides connections: standard streams, listeners, files, look-ups of names. */
-const OWN_DESCRIPTORS = 64;
-
-/** How many client connections may be open, so that the database and the management listener always have descriptors left. */
-export function connectionLimit({ maxConnections, databasePoolSize }: Environment): {
-  limit: number;
-  warning?: string;
-} {
-  // Connections to a database that does not answer are replaced while it still keeps them; and two are for access tokens.
-  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 2);
-  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
-  const descriptors = Number(userLimits?.open_files?.soft);
-  // No number where there is no limit, as on Windows.
-  if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return { limit: maxConnections };
-  const limit = Math.max(1, descriptors - reserved);
-  const warning =
-    `MAX_CONNECTIONS is lowered from ${maxConnections} to ${limit}: the process may open ${descriptors} descriptors (ulimit -n), and ` +
-    `needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`;
-  return { limit, warning };
 }
 
 /** Lets pages of these origins call the service. An OPTIONS request that is no preflight stays a method like any other. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import { LruMap } from '../util/lru-map.js';
 import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
 import { AuthSettings } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
@@ -23,13 +23,13 @@ interface Window {
 
 /** Counts by a key, with a limit for each. Of too many keys, the least recent is forgotten. */
 class WindowCounter {
-  private readonly windows: LRUCache<string, Window>;
+  private readonly windows: LruMap<string, Window>;
 
   constructor(
     readonly limit: number,
     maxKeys: number,
   ) {
-    this.windows = new LRUCache({ max: maxKeys });
+    this.windows = new LruMap(maxKeys);
   }
 
   /** The window of a key, of which nothing is kept until something is counted in it. */
@@ -103,7 +103,6 @@ export class CredentialLimits {
   readonly requests: RequestLimit | undefined;
 
   constructor({ wrongTokenLimit, rateLimit }: AuthSettings) {
-    // Only with a limit: a counter reserves its memory.
     this.wrongTokens = wrongTokenLimit > 0 ? new WindowCounter(wrongTokenLimit, MAX_ADDRESSES) : undefined;
     this.requests = rateLimit > 0 ? new RequestLimit(rateLimit) : undefined;
   }

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { styleText } from 'node:util';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
+import { assertInstalled } from '../app/prerequisites.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
@@ -26,6 +27,7 @@ const CREATE_TOKEN_ADVICE =
 /** `plant-store serve`: runs until a signal, and then answers the requests in flight. */
 export async function serve(): Promise<void> {
   const environment = loadEnvironment(process.env);
+  assertInstalled(environment);
   const stopped = shutdownSignal();
   // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -174,11 +176,13 @@ async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promi
 
 /** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
 export async function openapi(): Promise<void> {
-  const { createApp } = await import('../app/create-app.js');
-  const { createOpenApiDocument } = await import('../http/openapi.js');
   const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
   const databaseUrl = environment.databaseUrl ?? 'postgresql://localhost/plants';
-  const app = await createApp(Object.assign(environment, { databaseUrl, docs: false }));
+  const options = Object.assign(environment, { databaseUrl, docs: false });
+  assertInstalled(options);
+  const { createApp } = await import('../app/create-app.js');
+  const { createOpenApiDocument } = await import('../http/openapi.js');
+  const app = await createApp(options);
   await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }
 

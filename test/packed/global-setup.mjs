@@ -9,6 +9,12 @@ import globalTeardown from './global-teardown.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = fileURLToPath(new URL('host', import.meta.url));
+const MANAGERS = fileURLToPath(new URL('managers', import.meta.url));
+/** Other package managers than npm, which runs them. */
+const MANAGER_COMMANDS = {
+  'yarn-pnp': 'npx --yes --prefer-offline @yarnpkg/cli-dist@4.18.1',
+  pnpm: 'npx --yes --prefer-offline pnpm@10.34.9',
+};
 const LIMIT_MS = 300_000;
 
 /** Jest's globalSetup: the packed store in copies of the examples and in the hosts, as anybody would install it. */
@@ -22,6 +28,7 @@ export default async function globalSetup() {
       ...['monorepo', 'commonjs-host'].map((example) => [join(folder, 'examples', example), copyExample]),
       ...['nest-11', 'nest-12-cjs', 'nest-12-esm'].map((layout) => [join(folder, 'layouts', layout), copyHost]),
     ];
+    for (const manager of Object.keys(MANAGER_COMMANDS)) waiting.push([join(folder, 'managers', manager), copyManager]);
     // More at a time would take as long, and their writes make each other slow.
     await all([1, 2].map(() => installEach(waiting)));
   } catch (error) {
@@ -35,15 +42,26 @@ async function installEach(waiting) {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const [folder, copy] = next;
     await copy(folder);
-    await run(folder, 'npm install --prefer-offline --no-audit --no-fund --loglevel error');
-    await run(folder, 'npm run --silent build');
+    const manager = MANAGER_COMMANDS[basename(folder)];
+    const install = 'npm install --prefer-offline --no-audit --no-fund --loglevel error';
+    await run(folder, manager ? `${manager} install` : install);
+    await run(folder, manager ? `${manager} run build` : 'npm run --silent build');
   }
 }
 
 async function copyExample(folder) {
-  // Whatever was installed and built in the checkout stays there.
-  const filter = (source) => !['node_modules', 'dist'].includes(basename(source));
-  await cp(join(ROOT, 'examples', basename(folder)), folder, { recursive: true, filter });
+  await cp(join(ROOT, 'examples', basename(folder)), folder, { recursive: true, filter: isSource });
+}
+
+/** Whatever was installed and built in the checkout stays there. */
+function isSource(path) {
+  return !['node_modules', 'dist'].includes(basename(path));
+}
+
+/** The smallest host, with files of its own for this package manager. */
+async function copyManager(folder) {
+  await cp(join(ROOT, 'examples/commonjs-host'), folder, { recursive: true, filter: isSource });
+  await cp(join(MANAGERS, basename(folder)), folder, { recursive: true });
 }
 
 /** The files that `nest new` makes in each layout, those of this layout, and the source of the host. */

@@ -14,6 +14,11 @@ export function inLayout(layout: Layout, path = ''): string {
   return join(workspace(), 'layouts', layout, path);
 }
 
+/** A file or folder of a host that this package manager has installed. */
+export function inManager(manager: 'yarn-pnp' | 'pnpm', path = ''): string {
+  return join(workspace(), 'managers', manager, path);
+}
+
 function workspace(): string {
   const folder = process.env.PACKED_WORKSPACE;
   if (!folder) throw new Error('PACKED_WORKSPACE is not set: run these suites with `npm run test:packed`.');

@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import { LRUCache } from 'lru-cache';
+import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
@@ -19,6 +19,8 @@ interface Remembered {
   readonly until: number;
   /** The keys of the issuer when it was verified: it counts only as long as these are in use. */
   readonly keys: string;
+  /** Of the JWT. */
+  readonly length: number;
 }
 
 /** Accepts JWTs of one issuer. */
@@ -26,7 +28,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
   /** Not by the token itself: a dump of the memory should hold as few as possible. */
-  private readonly remembered = new LRUCache<string, Remembered>({ maxSize: MAX_REMEMBERED_LENGTH });
+  private readonly remembered = new LruMap<string, Remembered>(MAX_REMEMBERED_LENGTH, ({ length }) => length);
 
   constructor(
     private readonly options: JwtOptions,
@@ -69,8 +71,8 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
       if (principal === undefined) return 'sub cannot be stored or logged';
       // Where they have changed meanwhile, its key may be gone.
       if (keys !== undefined && keys === this.keys.current) {
-        const remembered = { principal, until: endOf(Number(claims.exp)), keys };
-        this.remembered.set(tokenKey(token), remembered, { size: token.length });
+        const until = endOf(Number(claims.exp));
+        this.remembered.set(tokenKey(token), { principal, until, keys, length: token.length });
       }
       return principal;
     } catch (error) {

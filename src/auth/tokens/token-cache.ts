@@ -1,5 +1,5 @@
 import type { Logger } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
 import type { Principal, WrongTokenReason } from '../token-verifier.js';
 import type { TokenReader, TokenRow } from './token-reader.js';
@@ -57,9 +57,9 @@ export class KnownToken {
 
 /** The result of the last look-up of each token. Only tokens of the database are known, so guesses replace none of them. */
 export class TokenCache {
-  private readonly known = new LRUCache<string, KnownToken>({ max: MAX_TOKENS });
+  private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
   /** Until when each is refused, and why. */
-  private readonly unknown = new LRUCache<string, { until: number; reason: WrongTokenReason }>({ max: MAX_TOKENS });
+  private readonly unknown = new LruMap<string, { until: number; reason: WrongTokenReason }>(MAX_TOKENS);
   /** Tokens that were known and have ended, whose last use matters most. */
   private ended: KnownToken[] = [];
 

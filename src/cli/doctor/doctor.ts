@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findListenError } from '../../app/config-error.js';
 import { type Environment, readEnvironment } from '../../app/config.js';
-import { connectionLimit } from '../../app/create-app.js';
+import { connectionLimit } from '../../app/prerequisites.js';
 import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';

@@ -19,6 +19,7 @@ export interface PackageManifest {
   exports: Record<string, string | Conditions>;
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional?: boolean }>;
   engines: { node: string };
 }
 

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installedPackages } from '../documents/installed-packages.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -58,7 +60,17 @@ export class PackedHost implements AsyncDisposable {
     succeed('tar', ['-xzf', this.tarball, '-C', this.folder]);
     await mkdir(join(this.folder, 'node_modules'));
     await rename(join(this.folder, 'package'), this.packageFolder);
-    for (const path of await installedForHosts()) {
+    await this.link(await installedPackages('host'));
+  }
+
+  /** Adds the optional peers that the service uses. */
+  async installForService(): Promise<void> {
+    await this.link(await installedPackages('service'));
+  }
+
+  private async link(packages: readonly string[]): Promise<void> {
+    for (const path of packages.filter((path) => path.lastIndexOf('node_modules/') === 0)) {
+      if (existsSync(join(this.folder, path))) continue;
       await mkdir(dirname(join(this.folder, path)), { recursive: true });
       await symlink(join(ROOT, path), join(this.folder, path), 'junction');
     }
@@ -72,17 +84,6 @@ export async function filesIn(folder: string): Promise<string[]> {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .sort();
-}
-
-/** What npm installs beside this package: dependencies and required peers, theirs as well. */
-async function installedForHosts(): Promise<string[]> {
-  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: true; devOptional?: true; optional?: true }>;
-  };
-  return Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional, optional }]) => path !== '' && !dev && !devOptional && !optional)
-    .map(([path]) => path)
-    .filter((path) => path.lastIndexOf('node_modules/') === 0);
 }
 
 function succeed(command: string, args: string[]): void {
