@@ -26,8 +26,11 @@ function integer(id: unknown): string {
   throw new TypeError(`id is ${found}. It must be a bigint, such as 9007199254740993n.`);
 }
 
-/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. */
+/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError where there is no `crypto` */
 export function newIdempotencyKey(): string {
+  const { getRandomValues } = Object((globalThis as { crypto?: unknown }).crypto) as Partial<typeof crypto>;
+  if (!getRandomValues)
+    throw new TypeError('idempotencyKey must be given for each create: there is no crypto here to make one.');
   // `crypto.randomUUID` is missing in pages that do not come by https.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

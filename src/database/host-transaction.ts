@@ -4,12 +4,17 @@ import type { Query } from './database.js';
 
 /** An open transaction of the application's, recognised by what it has: the packages may be of any version, and any copy. */
 export type HostTransaction =
-  /** A client of `pg` after BEGIN. A pool has a `totalCount`; DataSource and EntityManager of TypeORM have `getRepository`. */
-  | { query(...parameters: never[]): unknown; readonly totalCount?: never; readonly getRepository?: never }
+  /**
+   * A client of `pg` after BEGIN, or for other libraries `{ query(sql, values) }`. A pool has a `totalCount`; Sequelize and others that
+   * open transactions have `transaction()`, and so have DataSource and EntityManager of TypeORM.
+   */
+  | { query(...parameters: never[]): unknown; readonly totalCount?: never; readonly transaction?: never }
   /** A `QueryRunner` of TypeORM. */
   | { query(...parameters: never[]): unknown; readonly isTransactionActive: boolean }
   /** What the callback of Prisma's `$transaction()` gets. Prisma's client itself has a `$connect`. */
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
+
+const OWN_QUERY = '{ query(sql, values) } that runs in your transaction';
 
 type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
@@ -34,7 +39,7 @@ function faultOf(transaction: unknown): string | undefined {
   if (typeof given.query !== 'function') {
     const found =
       transaction === undefined ? 'is undefined' : 'then' in given ? 'is a promise' : describeFound(transaction);
-    return `${found}, should be a client of pg after BEGIN, a transaction client of Prisma or a QueryRunner of TypeORM, or be left out`;
+    return `${found}, should be a client of pg after BEGIN, a transaction client of Prisma, a QueryRunner of TypeORM, ${OWN_QUERY}, or be left out`;
   }
   if (given.isTransactionActive === true) return undefined;
   if (given.isTransactionActive === false) {
@@ -43,8 +48,15 @@ function faultOf(transaction: unknown): string | undefined {
   if ('getRepository' in given || 'manager' in given) {
     return 'is a DataSource, EntityManager or Repository, should be the QueryRunner: manager.queryRunner in a transaction';
   }
-  if ('totalCount' in given) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
+  if (isPool(given)) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
+  if (typeof given.transaction === 'function') return `opens transactions and is none itself, should be ${OWN_QUERY}`;
   // Older versions of pg do not know: undefined.
   if (!(['I', null] as unknown[]).includes(given.getTransactionStatus?.())) return undefined;
   return "is a client of pg without a transaction, should be one after await client.query('BEGIN')";
+}
+
+/** A client has `connect()` too: with parameters of its own, or with `release()` for the pool that gave it. */
+function isPool(given: object): boolean {
+  const isConnecting = 'connect' in given && !('connectionParameters' in given || 'release' in given);
+  return 'totalCount' in given || isConnecting;
 }

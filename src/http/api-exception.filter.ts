@@ -1,4 +1,12 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  ConsoleLogger,
+  type ExceptionFilter,
+  HttpException,
+  Inject,
+  Logger,
+} from '@nestjs/common';
 import { inspect } from 'node:util';
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
@@ -8,6 +16,9 @@ import { sendError } from './answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
 import { requestIdOf } from './request-notes.js';
 import { discardBody } from './connection-close.js';
+
+/** Nest 11 would make an entry of its own of the fields. */
+const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
 @Catch()
@@ -27,7 +38,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
       const { message, error, cause } = failure;
       const principal = received[PRINCIPAL]?.name;
       const fields = { error, requestId: requestIdOf(reply), ...(principal !== undefined && { principal }) };
-      this.logger.error(message, fields, describe(cause));
+      if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));
+      else this.logger.error(`${message} ${inspect(fields, { breakLength: Infinity })}`, describe(cause));
     }
     if (response.headersSent) {
       response.destroy();

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { inspect } from 'node:util';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { describeFound } from '../util/options.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
@@ -105,7 +106,7 @@ export class PlantsService implements OnModuleInit {
     try {
       await this.settings.onCreated?.(plant);
     } catch (error) {
-      this.logger.error('onCreated of the options failed', error instanceof Error ? error.stack : error);
+      this.logger.error('onCreated of the options failed', error instanceof Error ? error.stack : inspect(error));
     }
   }
 }

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { DatabaseTimeoutError, DatabaseUnreachableError } from '../database/database.errors.js';
 import { Database, type Query } from '../database/database.js';
+import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter } from '../plants/batch-writer.js';
 import { CreateFailures } from '../plants/create-failures.js';
 import type { NewPlant } from '../plants/new-plant.js';
@@ -106,6 +107,16 @@ class WriterInMemory
   }
 }
 
+/** Only `failNext` makes it fail: what a test asks for is no line in its log. */
+@Injectable()
+class RepositoryInMemory extends PlantsRepository {
+  override create(plant: PlantRecord): Promise<boolean> {
+    return super.create(plant).catch((failure: unknown) => {
+      throw Object.assign(failure as ApiError, { isLogged: false });
+    });
+  }
+}
+
 /** Lets every request pass. `PlantsModule` cannot tell it from other guards, and so does not warn of an open route. */
 class OpenGuard implements CanActivate {
   canActivate(): boolean {
@@ -140,7 +151,7 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
     PlantsService,
     { provide: PlantsHealth, useFactory: (): Pick<PlantsHealth, 'check'> => ({ check: () => Promise.resolve() }) },
     CreateFailures,
-    PlantsRepository,
+    { provide: PlantsRepository, useClass: RepositoryInMemory },
     PlantsStatistics,
     { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsWithoutDatabase, inject: [PLANTS_MODULE_OPTIONS] },
   ],

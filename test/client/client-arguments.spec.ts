@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   type CreateOptions,
   type NewPlant,
@@ -30,6 +30,27 @@ describe('what cannot be sent', () => {
     async (key) => {
       const message = expect.stringContaining('idempotencyKey must have 1 to 255 characters');
       expect(await create(ROSE, key)).toMatchObject({ name: 'TypeError', message });
+    },
+  );
+
+  it.each([undefined, {}])(
+    'should be refused without a key where the runtime has no crypto to make one: %p',
+    async (crypto) => {
+      const fetch = jest.fn<() => Promise<Response>>();
+      const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, fetch, retries: 0 });
+      const { crypto: original } = globalThis;
+      Object.defineProperty(globalThis, 'crypto', { value: crypto, configurable: true, writable: true });
+      try {
+        expect(await rejectionOf(client.create(ROSE))).toMatchObject({
+          name: 'TypeError',
+          message: expect.stringMatching(/^idempotencyKey must be given for each create/),
+        });
+        expect(fetch).not.toHaveBeenCalled();
+        await rejectionOf(client.create(ROSE, { idempotencyKey: 'a-key' }));
+        expect(fetch).toHaveBeenCalledTimes(1);
+      } finally {
+        Object.defineProperty(globalThis, 'crypto', { value: original, configurable: true, writable: true });
+      }
     },
   );
 

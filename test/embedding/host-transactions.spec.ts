@@ -287,6 +287,7 @@ describe('a plant in a transaction of the host', () => {
     let pool: pg.Pool;
     let prisma: PrismaService;
     let source: DataSource;
+    const open = (): Promise<unknown> => Promise.resolve([]);
 
     beforeAll(async () => {
       pool = new pg.Pool({ connectionString: database.url });
@@ -306,11 +307,28 @@ describe('a plant in a transaction of the host', () => {
       ['a DataSource', () => source, 'should be the QueryRunner: manager.queryRunner in a transaction'],
       ['an EntityManager', () => source.manager, 'should be the QueryRunner'],
       ['an idle QueryRunner', () => source.createQueryRunner(), 'after await queryRunner.startTransaction()'],
+      ['a pool of another library', () => ({ connect: open, query: open }), 'is a pool, should be the client that'],
+      ['an instance of Sequelize', () => ({ query: open, transaction: open }), 'opens transactions and is none itself'],
+      [
+        'an instance of Sequelize',
+        () => ({ query: open, transaction: open }),
+        '{ query(sql, values) } that runs in your',
+      ],
+      [
+        "Drizzle's, Kysely's",
+        () => ({ query: {}, transaction: open }),
+        'is an object, should be a client of pg after BEGIN',
+      ],
+      [
+        "Knex's, postgres.js's",
+        () => open,
+        'a QueryRunner of TypeORM, { query(sql, values) } that runs in your transaction',
+      ],
       ['a client of pg before it connects', () => new pg.Client(database.url), "after await client.query('BEGIN')"],
     ])('should be refused through %s', async (_, given, message) => {
       const failure = await refusal(1n, { transaction: given() as HostTransaction });
       expect(failure).toBeInstanceOf(TypeError);
-      expect((failure as Error).message).toMatch(/^transaction: is /);
+      expect((failure as Error).message).toMatch(/^transaction: (?:is|opens) /);
       expect((failure as Error).message).toContain(message);
       expect(await stored()).toEqual([]);
     });
@@ -334,7 +352,9 @@ describe('a plant in a transaction of the host', () => {
       transactions.push(source);
       // @ts-expect-error an EntityManager may be in no transaction
       transactions.push(source.manager);
-      expect(transactions).toHaveLength(4);
+      // @ts-expect-error what opens transactions is none, as Sequelize
+      transactions.push({ query: open, transaction: open });
+      expect(transactions).toHaveLength(5);
     });
 
     it('should go through an object of the host with query()', async () => {

@@ -31,6 +31,11 @@ export default async function globalSetup() {
     for (const manager of Object.keys(MANAGER_COMMANDS)) waiting.push([join(folder, 'managers', manager), copyManager]);
     // More at a time would take as long, and their writes make each other slow.
     await all([1, 2].map(() => installEach(waiting)));
+    // In a folder of this host: what it imports of Nest and the store is the host's.
+    const companions = join(folder, 'layouts/nest-12-esm/companions');
+    await cp(join(HOST, 'companions'), companions, { recursive: true });
+    await run(companions, 'npm ci --prefer-offline --no-audit --no-fund --loglevel error');
+    await run(companions, 'npm run --silent build');
   } catch (error) {
     // Jest runs no teardown where the setup fails.
     await globalTeardown();

@@ -53,4 +53,33 @@ describe('a host on Nest 11, in CommonJS, with Jest', () => {
     },
     COMMAND_LIMIT_MS,
   );
+
+  it(
+    'should log one entry for one failure, with its number and request id',
+    async () => {
+      const database = await createTestDatabase();
+      try {
+        const variables = { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PLATFORM: 'express', BODY: 'exempt' };
+        await using host = new PlantStoreProcess([], {
+          script: inLayout('nest-11', 'dist/main.js'),
+          variables: { ...variables, PORT: '0', NO_COLOR: '1' },
+        });
+        await host.listening();
+        await database.query('ALTER TABLE plants RENAME TO lost_plants');
+        const { post } = connectTo(host.port, '/api/v1');
+
+        const answer = await post('{"id": 1, "name": "Rose"}', { 'X-Request-Id': 'r-1' });
+        expect(answer).toMatchObject({ status: 400 });
+        await host.printed(/caused by|\n {4}at /);
+        expect(host.output.match(/ ERROR .*/g)).toEqual([
+          expect.stringMatching(
+            /^ ERROR \[ApiExceptionFilter\] .*\{ error: 50000, requestId: 'r-1', principal: 'static' \}$/,
+          ),
+        ]);
+      } finally {
+        await database.drop();
+      }
+    },
+    COMMAND_LIMIT_MS,
+  );
 });

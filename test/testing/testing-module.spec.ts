@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type INestApplication, Injectable, Module, VersioningType } from '@nestjs/common';
+import { type INestApplication, Injectable, Logger, Module, VersioningType } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { NestFactory, RouterModule } from '@nestjs/core';
@@ -131,12 +131,14 @@ describe(PlantsTestingModule.name, () => {
       [50300, '1'],
       [50301, '1'],
       [50400, undefined],
-    ] as const)('should fail once with %i, as the store does, and store nothing', async (error, retryAfter) => {
+    ] as const)('should fail once with %i, as the store does, and store and log nothing', async (error, retryAfter) => {
+      const logged = jest.spyOn(Logger.prototype, 'error');
       nursery.memory.failNext(error);
       const { status, headers, body } = await post(app);
       expect([status, headers['retry-after'], body]).toMatchObject([400, retryAfter, { error }]);
       expect(body.message).toMatch(error === 50400 ? /unknown/ : /Nothing was written/);
       expect(nursery.memory.plants).toEqual([]);
+      expect(logged).not.toHaveBeenCalled();
       expect(await post(app)).toMatchObject({ status: 200 });
     });
 
