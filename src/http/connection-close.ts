@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../errors/api-error.js';
+import { isHttp2 } from './platform.js';
 
 const LINGER_MS = 5000;
 /** More than this is not discarded: the connection is reset. */
@@ -57,6 +59,14 @@ const MAX_DRAIN_CHUNKS = 1000;
  */
 export function discardBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
+  if (isHttp2(request)) {
+    // Its stream is closed alone, with all that still arrives for it: the connection has others.
+    const { stream } = response as ServerResponse & Pick<Http2ServerResponse, 'stream'>;
+    stream.once('finish', () => {
+      stream.close();
+    });
+    return;
+  }
   const { socket } = request;
   // A client that still waits for permission may send the body or not: only a new connection shows where its next request begins.
   const undecided = awaitingContinue.has(request) && !response.writableEnded;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 
 /** Where a request keeps who makes it. Not `user`, which the guards of a host may set to anything. */
 export const PRINCIPAL = Symbol('plant-store:principal');
@@ -31,6 +32,11 @@ export function nodeRequest(request: PlatformRequest): IncomingMessage {
 
 export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
+}
+
+/** Whether this came by HTTP/2, where Node has the same classes, as far as it goes, for one stream of many on a connection. */
+export function isHttp2(request: IncomingMessage): request is IncomingMessage & Pick<Http2ServerRequest, 'stream'> {
+  return request.httpVersionMajor === 2;
 }
 
 /** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */

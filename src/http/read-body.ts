@@ -14,7 +14,14 @@ import {
   parseExactJson,
 } from './exact-json.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
-import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
+import {
+  headerValues,
+  isHttp2,
+  nodeRequest,
+  nodeResponse,
+  type PlatformRequest,
+  type PlatformResponse,
+} from './platform.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -49,6 +56,8 @@ export async function readJsonObject(
     return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
+    // An adapter of a platform without servers may give the body alone, and an empty stream.
+    if (bytes.length === 0) return parsedBefore(received, limit, names) ?? parseObject(bytes, names);
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
   };
@@ -60,7 +69,9 @@ function hasArrived({ readableLength, destroyed, headers }: IncomingMessage, len
   return length > 0 && readableLength === length && !destroyed && headers.expect === undefined;
 }
 
-function announcesBody({ headers }: IncomingMessage): boolean {
+function announcesBody(request: IncomingMessage): boolean {
+  if (isHttp2(request)) return !request.stream.endAfterHeaders;
+  const { headers } = request;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
@@ -113,18 +124,29 @@ const ALREADY_READ =
 
 function alreadyRead(
   request: IncomingMessage,
-  { body, rawBody }: PlatformRequest,
+  received: PlatformRequest,
   limit: number,
   names: readonly string[],
 ): JsonObject {
-  if (!request.readableDidRead) throw new MissingBodyError('The body is empty');
+  const object = parsedBefore(received, limit, names);
+  if (object) return object;
+  throw request.readableDidRead ? new Error(ALREADY_READ) : new MissingBodyError('The body is empty');
+}
+
+/** What the application, or the platform that it runs on, has made of the body; undefined if that is nothing. */
+function parsedBefore(
+  { body, rawBody }: PlatformRequest,
+  limit: number,
+  names: readonly string[],
+): JsonObject | undefined {
   // A parser for every media type leaves the bytes as the body.
-  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
-  if (bytes !== undefined) {
+  const kept = [rawBody, body].find((value) => Buffer.isBuffer(value) || (typeof value === 'string' && value !== ''));
+  if (kept !== undefined) {
+    const bytes = typeof kept === 'string' ? Buffer.from(kept) : (kept as Buffer);
     if (bytes.length > limit) throw new BodyTooLargeError(limit);
     return parseObject(bytes, names);
   }
-  if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
+  if (typeof body !== 'object' || body === null) return undefined;
   if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');
   return exactObject(body);
 }

@@ -119,12 +119,13 @@ export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServ
 }
 
 const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));
-const prepared = new WeakSet<Fastify>();
+/** What is left to do for each application when all of its routes are there. */
+const later = new WeakMap<object, (() => void)[]>();
 
 /** The part of Fastify in use. */
 interface Fastify {
   readonly supportedMethods: readonly string[];
-  addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
+  addHttpMethod(method: string): unknown;
   addHook(
     name: 'onRoute',
     hook: (route: Record<'method' | 'url' | 'routePath' | 'handler' | 'config' | 'constraints', unknown>) => void,
@@ -135,15 +136,30 @@ interface Fastify {
 
 /** Nest makes the route of POST, with its guards, filters and version; the other methods are one more route with the same handler. */
 function routeOtherMethods(fastify: Fastify): void {
-  if (prepared.has(fastify)) return;
-  prepared.add(fastify);
-  for (const method of OTHER_METHODS) {
-    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: true });
-  }
+  if (later.has(fastify)) return;
+  const rest: (() => void)[] = [];
+  later.set(fastify, rest);
   fastify.addHook('onRoute', ({ method, url, routePath, handler, config, constraints }) => {
     if (method !== 'POST' || !readsOwnBody(config)) return;
-    // A route of the host that came first keeps its method, as on Express.
-    const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
-    fastify.route({ method: free, url: routePath, handler, config, constraints });
+    const route = (methods: readonly string[]): void => {
+      // A route of the host that came first keeps its method, as on Express.
+      const free = methods.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
+      if (free.length > 0) fastify.route({ method: free, url: routePath, handler, config, constraints });
+    };
+    const isKnown = (other: string): boolean => fastify.supportedMethods.includes(other);
+    route(OTHER_METHODS.filter(isKnown));
+    rest.push(() => {
+      // Without a body: else Fastify would answer 415 where the host answers 404 to such a method.
+      for (const other of OTHER_METHODS) if (!isKnown(other)) fastify.addHttpMethod(other);
+      route(OTHER_METHODS);
+    });
   });
+}
+
+/**
+ * Adds the methods that Fastify does not know. To be called when the host has made all of its routes: those for every method shall
+ * not take these too.
+ */
+export function refuseLaterMethods(adapter: HttpServer | undefined): void {
+  for (const work of later.get(Object(adapter?.getInstance()) as object)?.splice(0) ?? []) work();
 }

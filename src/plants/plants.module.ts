@@ -3,10 +3,12 @@ import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
+  type HttpServer,
   Inject,
   Logger,
   Module,
   type NestModule,
+  type OnModuleInit,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
@@ -17,7 +19,7 @@ import { Lanes } from './lanes.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
+import { plantsControllerAt, type PlantsRoute, refuseLaterMethods, refuseOtherMethods } from './plants.controller.js';
 import {
   checkAsyncPlantsOptions,
   extrasOf,
@@ -119,7 +121,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   // The database for the metrics of this package's own application; its class is not public.
   exports: [PlantsService, PlantsHealth, PlantsStatistics, Database],
 })
-export class PlantsModule extends PlantsModuleBase implements NestModule {
+export class PlantsModule extends PlantsModuleBase implements NestModule, OnModuleInit {
   constructor(
     @Inject(PLANTS_ROUTE) private readonly route: PlantsRoute,
     private readonly platform: HttpAdapterHost,
@@ -146,5 +148,10 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
     if (guards === 'global' && !hasGlobalGuard(this.application)) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
     refuseOtherMethods(this.route, this.platform.httpAdapter);
+  }
+
+  /** The first hook after the routes are registered. An application without HTTP has no adapter. */
+  onModuleInit(): void {
+    refuseLaterMethods(this.platform.httpAdapter as HttpServer | undefined);
   }
 }

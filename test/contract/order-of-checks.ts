@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead, type RequestHeaders } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
@@ -62,7 +61,7 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
     });
 
     it('should not end the connection for the body that follows', async () => {
-      using connection = await RawConnection.open(target().port);
+      using connection = await target().connect();
       const plant = '{"id": 1, "name": "Rose"}';
       connection.send(postHead(target().basePath, plant, { Authorization }));
       expectRefusal(await connection.response(), error, target().errorStatus);
@@ -85,7 +84,7 @@ export function describeOrderInBrokenRequests(target: () => ContractTarget): voi
   it.each(CREDENTIALS)(
     'should refuse a request with %s for that where its chunks are broken too',
     async (_, Authorization, error) => {
-      using connection = await RawConnection.open(target().port);
+      using connection = await target().connect();
       connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);
       expectRefusal(await connection.response(), error, target().errorStatus);
       expect(await connection.response()).toBeUndefined();

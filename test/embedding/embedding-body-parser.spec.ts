@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { PlantsModule } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { callWithoutServer } from '../support/http/without-server.js';
 
 describe('the store in an application that keeps the raw body', () => {
   let database: TestDatabase;
@@ -49,5 +51,30 @@ describe('the store in an application that keeps the raw body', () => {
     expect(await post('plants', '{"id": 1, "id": 1, "name": "Rose"}')).toMatchObject([400, { error: 40002 }]);
     expect(await post('plants', `{"id": 1, "name": "${'x'.repeat(1000)}"}`)).toMatchObject([400, { error: 41300 }]);
     expect(await ids()).toEqual(['-9007199254740993', '9007199254740993']);
+  });
+
+  const JSON_TYPE = { 'content-type': 'application/json' };
+
+  it.each([
+    ['bytes', Buffer.from('{"id": 9007199254740993, "name": "Rose"}'), '9007199254740993'],
+    ['a text', '{"id": 9007199254740993, "name": "Rose"}', '9007199254740993'],
+    ['values', { id: 7, name: 'Rose' }, '7'],
+  ])('should take the body from a platform without a server that gives %s', async (_what, body, id) => {
+    await start();
+    const call = callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, JSON_TYPE, body);
+    expect(await call).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+    expect(await ids()).toEqual([id]);
+  });
+
+  it.each([
+    ['a number that may have been rounded', { id: 2 ** 53, name: 'Rose' }, 40003],
+    ['an array', [1], 40001],
+    ['nothing', undefined, 40001],
+    ['an empty text', '', 40001],
+  ])('should refuse %s from there', async (_what, body, error) => {
+    await start();
+    const answer = await callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, JSON_TYPE, body);
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([400, { error, message: expect.any(String) }]);
+    expect(await ids()).toEqual([]);
   });
 });

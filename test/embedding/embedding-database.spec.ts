@@ -142,3 +142,35 @@ describe('two stores on one pool', () => {
     await database.drop();
   });
 });
+
+describe('a store that has nothing to do', () => {
+  it('should send no statement on the pool of the application, for as long as an hour', async () => {
+    const database = await createTestDatabase();
+    const pool = new pg.Pool({ connectionString: database.url, max: 3, idleTimeoutMillis: 0 });
+    let statements = 0;
+    pool.on('connect', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      client.query = ((...args: unknown[]) => {
+        statements += 1;
+        return query(...args);
+      }) as typeof client.query;
+    });
+    // The clock of the timers alone: the connections go on.
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
+    try {
+      const guest = await Guest.start({ pool });
+      await guest.expectCreated(1);
+      const sent = statements;
+      expect(sent).toBeGreaterThan(1);
+      await jest.advanceTimersByTimeAsync(3_600_000);
+      expect(statements).toBe(sent);
+      await guest.expectCreated(2);
+      expect(statements).toBeGreaterThan(sent);
+      await guest.stop();
+    } finally {
+      jest.useRealTimers();
+    }
+    await endPool(pool);
+    await database.drop();
+  });
+});

@@ -8,7 +8,7 @@ import type { StartedTarget } from '../../contract/running-target.js';
 import { configureHost } from '../../packed/host/src/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { TOKEN } from '../http/request.js';
-import { connectTo } from '../service/store.js';
+import { connectTo, type Protocol } from '../service/store.js';
 import { adapterOf } from './adapter.js';
 import type { Platform } from './platforms.js';
 
@@ -16,12 +16,14 @@ export interface HostOptions {
   platform: Platform;
   /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
   body: BodyReading | 'none';
+  /** HTTP/1.1 unless given. */
+  protocol?: Protocol;
   /** Nest's option: replaces each instance that Nest creates. */
   instanceDecorator?: (instance: unknown) => unknown;
 }
 
 /** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
-export async function startHost({ platform, body, instanceDecorator }: HostOptions): Promise<StartedTarget> {
+export async function startHost({ platform, body, protocol, instanceDecorator }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 
   @Module({
@@ -35,7 +37,7 @@ export async function startHost({ platform, body, instanceDecorator }: HostOptio
   })
   class HostModule {}
 
-  const adapter = adapterOf(platform);
+  const adapter = adapterOf(platform, protocol);
   const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
     logger: false,
     abortOnError: false,
@@ -50,7 +52,7 @@ export async function startHost({ platform, body, instanceDecorator }: HostOptio
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
   return {
-    ...connectTo(port, '/api/v1'),
+    ...connectTo(port, '/api/v1', protocol),
     errorStatus: 'contract',
     database,
     stop: async () => {

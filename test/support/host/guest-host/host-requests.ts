@@ -52,6 +52,9 @@ const UNKNOWN = [
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
+/** Some of which Fastify does not know, unless it is told. */
+const RARE_METHODS = ['TRACE', 'PROPFIND', 'PROPPATCH', 'MKCOL', 'LOCK', 'SEARCH', 'QUERY'];
+
 const PREFLIGHT = {
   Origin: 'https://pages.example',
   'Access-Control-Request-Method': 'PUT',
@@ -113,8 +116,11 @@ const REQUESTS: [string, Bytes][] = [
   request(`OPTIONS ${V1}/orders`, PREFLIGHT),
   request(`OPTIONS ${V1}/unknown`, PREFLIGHT),
   request('OPTIONS *'),
-  request('TRACE /api/v1/orders'),
-  request('PROPFIND /api/v1/orders'),
+  ...RARE_METHODS.flatMap((method) => [
+    request(`${method} ${V1}/orders`),
+    request(`${method} ${V1}/orders/by-any-method`),
+    request(`${method} ${V1}/unknown`, { 'Content-Type': 'application/xml' }, '<propfind/>'),
+  ]),
   ['two in a row', [request('GET /api/v2/greetings', { Connection: 'keep-alive' })[1], request('GET /')[1]].flat()],
   ['not HTTP', ['GARBAGE\r\n\r\n']],
   ['no host', [`GET ${V1}/orders HTTP/1.1\r\nConnection: close\r\n\r\n`]],

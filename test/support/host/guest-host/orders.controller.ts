@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, Logger, Param, ParseIntPipe, Post, Query, Redirect } from '@nestjs/common';
+import { All, Body, Controller, Get, Header, Logger, Param, ParseIntPipe, Post, Query, Redirect } from '@nestjs/common';
 import { HostStorage } from './host-storage.js';
 import { NewOrder } from './new-order.dto.js';
 
@@ -33,6 +33,11 @@ export class OrdersController {
   @Redirect('/api/v1/orders', 308)
   redirect(): void {
     return;
+  }
+
+  @All('by-any-method')
+  findByAnyMethod(): object {
+    return { orders: [] };
   }
 
   @Get(':id')
