@@ -9,6 +9,7 @@ import globalTeardown from './global-teardown.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = fileURLToPath(new URL('host', import.meta.url));
+const BUNDLERS = fileURLToPath(new URL('bundlers', import.meta.url));
 const MANAGERS = fileURLToPath(new URL('managers', import.meta.url));
 /** Other package managers than npm, which runs them. */
 const MANAGER_COMMANDS = {
@@ -34,7 +35,10 @@ export default async function globalSetup() {
     // In a folder of this host: what it imports of Nest and the store is the host's.
     const companions = join(folder, 'layouts/nest-12-esm/companions');
     await cp(join(HOST, 'companions'), companions, { recursive: true });
-    await run(companions, 'npm ci --prefer-offline --no-audit --no-fund --loglevel error');
+    const bundlers = join(folder, 'examples/commonjs-host/bundlers');
+    await cp(BUNDLERS, bundlers, { recursive: true });
+    const install = 'npm ci --prefer-offline --no-audit --no-fund --loglevel error';
+    await all([companions, bundlers].map((added) => run(added, install)));
     await run(companions, 'npm run --silent build');
   } catch (error) {
     // Jest runs no teardown where the setup fails.

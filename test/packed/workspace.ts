@@ -19,6 +19,11 @@ export function inManager(manager: 'yarn-pnp' | 'pnpm', path = ''): string {
   return join(workspace(), 'managers', manager, path);
 }
 
+/** A file or folder of what a bundler has made of the smallest host; nothing else is near it. */
+export function inBundle(bundle: 'cjs' | 'esm' | 'webpack', path = ''): string {
+  return join(workspace(), 'bundles', bundle, path);
+}
+
 function workspace(): string {
   const folder = process.env.PACKED_WORKSPACE;
   if (!folder) throw new Error('PACKED_WORKSPACE is not set: run these suites with `npm run test:packed`.');
