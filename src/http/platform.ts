@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 
 /** Where a request keeps who makes it. Not `user`, which the guards of a host may set to anything. */
 export const PRINCIPAL = Symbol('plant-store:principal');
@@ -31,6 +32,11 @@ export function nodeRequest(request: PlatformRequest): IncomingMessage {
 
 export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
+}
+
+/** The stream of a request over HTTP/2; undefined over HTTP/1. Its connection belongs to other requests too, and Node refuses to change it. */
+export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undefined {
+  return (request as { stream?: ServerHttp2Stream }).stream;
 }
 
 /** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */

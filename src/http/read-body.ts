@@ -14,7 +14,14 @@ import {
   parseExactJson,
 } from './exact-json.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
-import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
+import {
+  headerValues,
+  http2Stream,
+  nodeRequest,
+  nodeResponse,
+  type PlatformRequest,
+  type PlatformResponse,
+} from './platform.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -60,8 +67,10 @@ function hasArrived({ readableLength, destroyed, headers }: IncomingMessage, len
   return length > 0 && readableLength === length && !destroyed && headers.expect === undefined;
 }
 
-function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+function announcesBody(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (length !== undefined) return Number(length) > 0;
+  return coding !== undefined || http2Stream(request)?.endAfterHeaders === false;
 }
 
 /** The time that Node takes to parse a media type grows with the square of its length. */
