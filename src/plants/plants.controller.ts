@@ -137,13 +137,25 @@ interface Fastify {
 function routeOtherMethods(fastify: Fastify): void {
   if (prepared.has(fastify)) return;
   prepared.add(fastify);
-  for (const method of OTHER_METHODS) {
-    if (!fastify.supportedMethods.includes(method)) fastify.addHttpMethod(method, { hasBody: true });
-  }
   fastify.addHook('onRoute', ({ method, url, routePath, handler, config, constraints }) => {
     if (method !== 'POST' || !readsOwnBody(config)) return;
     // A route of the host that came first keeps its method, as on Express.
     const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
+    const added = OTHER_METHODS.filter((other) => !fastify.supportedMethods.includes(other));
+    for (const other of added) fastify.addHttpMethod(other, { hasBody: true });
     fastify.route({ method: free, url: routePath, handler, config, constraints });
+    forgetMethods(fastify, added);
   });
+}
+
+/**
+ * Routes keep their methods. Those of the host, and what it answers where there is none, are to be as they were: Fastify would read the
+ * body of each request with a method that it knows, and give the method to all that is for all methods. It has no call for this.
+ */
+function forgetMethods(fastify: object, methods: string[]): void {
+  const key = Object.getOwnPropertySymbols(fastify).find(
+    ({ description }) => description === 'fastify.acceptedHTTPMethods',
+  );
+  const known = (fastify as Record<symbol, Record<string, Set<string>>>)[key ?? Symbol.iterator] ?? {};
+  for (const method of methods) for (const kind of Object.values(known)) kind.delete(method);
 }

@@ -115,6 +115,7 @@ const REQUESTS: [string, Bytes][] = [
   request('OPTIONS *'),
   request('TRACE /api/v1/orders'),
   request('PROPFIND /api/v1/orders'),
+  request('PROPFIND /unknown', { 'Content-Type': 'application/xml' }, '<propfind/>'),
   ['two in a row', [request('GET /api/v2/greetings', { Connection: 'keep-alive' })[1], request('GET /')[1]].flat()],
   ['not HTTP', ['GARBAGE\r\n\r\n']],
   ['no host', [`GET ${V1}/orders HTTP/1.1\r\nConnection: close\r\n\r\n`]],
