@@ -46,7 +46,9 @@ export async function readJsonObject(
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
+  if (request.readableDidRead || request.readableEnded || keptBytes(request, received)) {
+    return alreadyRead(request, received, limit, names);
+  }
   const length = Number(headers['content-length']);
   // Most bodies are small and arrive with their headers.
   if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length) && coding === 'identity') {
@@ -120,18 +122,32 @@ function parseMediaType(type: string): MIMEType | undefined {
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
 
+/**
+ * The bytes of a body that was read before. A parser for every media type leaves them as the body, and serverless adapters do, some as
+ * text: it is exact if nothing was decoded but UTF-8.
+ */
+function keptBytes({ headers }: IncomingMessage, { body, rawBody }: PlatformRequest): Buffer | undefined {
+  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
+  if (bytes !== undefined || typeof body !== 'string') return bytes;
+  const text = Buffer.from(body);
+  return text.length > 0 && text.length === Number(headers['content-length']) ? text : undefined;
+}
+
 function alreadyRead(
   request: IncomingMessage,
-  { body, rawBody }: PlatformRequest,
+  received: PlatformRequest,
   limit: number,
   names: readonly string[],
 ): JsonObject {
-  if (!request.readableDidRead) throw new MissingBodyError('The body is empty');
-  // A parser for every media type leaves the bytes as the body.
-  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
+  const bytes = keptBytes(request, received);
   if (bytes !== undefined) {
     if (bytes.length > limit) throw new BodyTooLargeError(limit);
     return parseObject(bytes, names);
+  }
+  const { body } = received;
+  // Some parsers leave an empty object where there was no body.
+  if (!request.readableDidRead && Object.keys(Object(body) as object).length === 0) {
+    throw new MissingBodyError('The body is empty');
   }
   if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
   if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');

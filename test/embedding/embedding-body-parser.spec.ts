@@ -51,3 +51,33 @@ describe('the store in an application that keeps the raw body', () => {
     expect(await ids()).toEqual(['-9007199254740993', '9007199254740993']);
   });
 });
+
+describe('the store in an application behind something that reads bodies first', () => {
+  it.each<[string, (bytes: Buffer) => unknown]>([
+    ['its bytes', (bytes) => bytes],
+    ['its text', String],
+    ['its object', (bytes) => JSON.parse(String(bytes)) as unknown],
+  ])('should use a body that is left as %s', async (kept, keep) => {
+    const database = await createTestDatabase();
+    @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' })] })
+    class HostModule {}
+    const app = await NestFactory.create<NestExpressApplication>(HostModule, { bodyParser: false, logger: false });
+    app.use(async (request: Request & AsyncIterable<Buffer>, _: unknown, next: () => void) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      Object.assign(request, { body: keep(Buffer.concat(chunks)) });
+      next();
+    });
+    await app.listen(0, '127.0.0.1');
+    const post = async (id: string): Promise<unknown> => {
+      const headers = { 'Content-Type': 'application/json' };
+      const init = { method: 'POST', headers, body: `{"id": ${id}, "name": "Rose"}` };
+      return (await fetch(`${await app.getUrl()}/plants`, init)).json();
+    };
+    expect(await post('1')).toEqual({ name: 'Rose' });
+    const rounded = { error: 40003, message: expect.stringContaining('rawBody: true') as unknown };
+    expect(await post('9007199254740993')).toEqual(kept === 'its object' ? rounded : { name: 'Rose' });
+    await app.close();
+    await database.drop();
+  });
+});
