@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type DatabaseOptions, Migrator } from '../../src/index.js';
 import { endPool } from '../support/database/end-pool.js';
+import { sentDuring } from '../support/database/sent-statements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
@@ -138,6 +139,33 @@ describe('two stores on one pool', () => {
     await guest.stop();
     expect(await database.query('SELECT name FROM public.plants')).toEqual([{ name: 'Rose' }]);
     expect(await database.query('SELECT name FROM trees.plants')).toEqual([{ name: 'Oak' }]);
+    await endPool(pool);
+    await database.drop();
+  });
+});
+
+describe('a store on a pool of the host, with nothing to do', () => {
+  beforeEach(() => {
+    // Of the timers alone, which go on by themselves as well.
+    jest.useFakeTimers({
+      advanceTimers: true,
+      doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
+    });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('should send no statement in an hour', async () => {
+    const database = await createTestDatabase();
+    const pool = new pg.Pool({ connectionString: database.url });
+    const guest = await Guest.start({ pool });
+    expect(await sentDuring(() => guest.expectCreated(1))).not.toEqual([]);
+    const connections = pool.totalCount;
+    expect(await sentDuring(() => jest.advanceTimersByTimeAsync(60 * 60 * 1000))).toEqual([]);
+    // The hour did pass: the pool has closed what was idle.
+    expect([connections > 0, pool.totalCount]).toEqual([true, 0]);
+    await guest.stop();
     await endPool(pool);
     await database.drop();
   });
