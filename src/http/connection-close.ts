@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../errors/api-error.js';
-import { isHttp2 } from './platform.js';
+import { http2Stream } from './platform.js';
 
 const LINGER_MS = 5000;
 /** More than this is not discarded: the connection is reset. */
@@ -59,12 +59,9 @@ const MAX_DRAIN_CHUNKS = 1000;
  */
 export function discardBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
-  if (isHttp2(request)) {
-    // Its stream is closed alone, with all that still arrives for it: the connection has others.
-    const { stream } = response as ServerResponse & Pick<Http2ServerResponse, 'stream'>;
-    stream.once('finish', () => {
-      stream.close();
-    });
+  const stream = http2Stream(request);
+  if (stream) {
+    lingerOnStream(request, stream);
     return;
   }
   const { socket } = request;
@@ -84,6 +81,23 @@ export function discardBody(request: IncomingMessage, response: ServerResponse):
     lingerOnClose(socket);
     whenSent(response, () => {
       socket.destroySoon();
+    });
+  });
+}
+
+/** Over HTTP/2 a stream closes alone. While the end of the answer is on its way, that would take the answer back from some clients. */
+function lingerOnStream(request: IncomingMessage, stream: ServerHttp2Stream): void {
+  let left = MAX_LINGER_BYTES;
+  request.on('data', (bytes: Buffer) => {
+    left -= bytes.length;
+    if (left < 0) stream.close();
+  });
+  stream.once('finish', () => {
+    const timer = setTimeout(() => {
+      stream.close();
+    }, LINGER_MS);
+    stream.once('close', () => {
+      clearTimeout(timer);
     });
   });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 
 /** Where a request keeps who makes it. Not `user`, which the guards of a host may set to anything. */
 export const PRINCIPAL = Symbol('plant-store:principal');
@@ -34,14 +34,16 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
 }
 
-/** Whether this came by HTTP/2, where Node has the same classes, as far as it goes, for one stream of many on a connection. */
-export function isHttp2(request: IncomingMessage): request is IncomingMessage & Pick<Http2ServerRequest, 'stream'> {
-  return request.httpVersionMajor === 2;
+/** The stream of a request over HTTP/2; undefined over HTTP/1. Its connection belongs to other requests too, and Node refuses to change it. */
+export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undefined {
+  return (request as { stream?: ServerHttp2Stream }).stream;
 }
 
 /** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */
 export function headerValues(request: IncomingMessage, lowerCaseName: string): string[] {
   const { rawHeaders } = request;
+  // Of a serverless adapter, which has them in no other form.
+  if (rawHeaders.length === 0) return [request.headers[lowerCaseName] ?? []].flat();
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i];

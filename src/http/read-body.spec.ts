@@ -48,6 +48,39 @@ describe(readJsonObject.name, () => {
     expect(Object.keys(await object)).toEqual(['id', 'name']);
   });
 
+  describe('a body that a serverless adapter gives, with a stream that has nothing', () => {
+    async function readKept(body: unknown, length = PLANT.length): ReturnType<typeof readJsonObject> {
+      const request = Object.assign(requestOf(length), { body });
+      request.push(null);
+      const ended = once(request, 'end');
+      request.resume();
+      await ended;
+      return read(request);
+    }
+
+    it.each([
+      ['its bytes', Buffer.from('{"id":9007199254740993,"name":"Rose"}')],
+      ['its text', '{"id":9007199254740993,"name":"Rose"}'],
+    ])('should be read from %s', async (_, body) => {
+      expect(await readKept(body, body.length)).toMatchObject({ id: { source: '9007199254740993', isExact: true } });
+    });
+
+    it.each([
+      [Number.MAX_SAFE_INTEGER, true],
+      [2 ** 53, false],
+    ])('should be taken as an object, and its number %d be exact: %p', async (id, isExact) => {
+      expect(await readKept({ id, name: 'Rose' })).toMatchObject({ id: { isExact }, name: 'Rose' });
+    });
+
+    it.each([undefined, null, {}, ''])('should be missing where it is %j', async (body) => {
+      await expect(readKept(body)).rejects.toMatchObject({ error: 40001 });
+    });
+
+    it('should be refused with what to set where it is a text that was decoded', async () => {
+      await expect(readKept(PLANT, 2 * PLANT.length)).rejects.toThrow('`rawBody: true`');
+    });
+  });
+
   it('should say what to do where another one has read the body', async () => {
     const request = requestOf(PLANT.length);
     request.push(PLANT);

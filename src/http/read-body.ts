@@ -16,7 +16,7 @@ import {
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
 import {
   headerValues,
-  isHttp2,
+  http2Stream,
   nodeRequest,
   nodeResponse,
   type PlatformRequest,
@@ -46,7 +46,9 @@ export async function readJsonObject(
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
+  if (request.readableDidRead || request.readableEnded || keptBytes(request, received)) {
+    return alreadyRead(request, received, limit, names);
+  }
   const length = Number(headers['content-length']);
   // Most bodies are small and arrive with their headers.
   if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length) && coding === 'identity') {
@@ -56,8 +58,10 @@ export async function readJsonObject(
     return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
-    // An adapter of a platform without servers may give the body alone, and an empty stream.
-    if (bytes.length === 0) return parsedBefore(received, limit, names) ?? parseObject(bytes, names);
+    // A serverless adapter may give the body as an object alone, and an empty stream.
+    const { body } = received;
+    if (bytes.length === 0 && typeof body === 'object' && body !== null)
+      return alreadyRead(request, received, limit, names);
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
   };
@@ -70,9 +74,9 @@ function hasArrived({ readableLength, destroyed, headers }: IncomingMessage, len
 }
 
 function announcesBody(request: IncomingMessage): boolean {
-  if (isHttp2(request)) return !request.stream.endAfterHeaders;
-  const { headers } = request;
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (length !== undefined) return Number(length) > 0;
+  return coding !== undefined || http2Stream(request)?.endAfterHeaders === false;
 }
 
 /** The time that Node takes to parse a media type grows with the square of its length. */
@@ -122,31 +126,34 @@ function parseMediaType(type: string): MIMEType | undefined {
 const ALREADY_READ =
   'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
 
+/**
+ * The bytes of a body that was read before. A parser for every media type leaves them as the body, and serverless adapters do, some as
+ * text: it is exact if nothing was decoded but UTF-8.
+ */
+function keptBytes({ headers }: IncomingMessage, { body, rawBody }: PlatformRequest): Buffer | undefined {
+  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
+  if (bytes !== undefined || typeof body !== 'string') return bytes;
+  const text = Buffer.from(body);
+  return text.length > 0 && text.length === Number(headers['content-length']) ? text : undefined;
+}
+
 function alreadyRead(
   request: IncomingMessage,
   received: PlatformRequest,
   limit: number,
   names: readonly string[],
 ): JsonObject {
-  const object = parsedBefore(received, limit, names);
-  if (object) return object;
-  throw request.readableDidRead ? new Error(ALREADY_READ) : new MissingBodyError('The body is empty');
-}
-
-/** What the application, or the platform that it runs on, has made of the body; undefined if that is nothing. */
-function parsedBefore(
-  { body, rawBody }: PlatformRequest,
-  limit: number,
-  names: readonly string[],
-): JsonObject | undefined {
-  // A parser for every media type leaves the bytes as the body.
-  const kept = [rawBody, body].find((value) => Buffer.isBuffer(value) || (typeof value === 'string' && value !== ''));
-  if (kept !== undefined) {
-    const bytes = typeof kept === 'string' ? Buffer.from(kept) : (kept as Buffer);
+  const bytes = keptBytes(request, received);
+  if (bytes !== undefined) {
     if (bytes.length > limit) throw new BodyTooLargeError(limit);
     return parseObject(bytes, names);
   }
-  if (typeof body !== 'object' || body === null) return undefined;
+  const { body } = received;
+  // Some parsers leave an empty object where there was no body.
+  if (!request.readableDidRead && Object.keys(Object(body) as object).length === 0) {
+    throw new MissingBodyError('The body is empty');
+  }
+  if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
   if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');
   return exactObject(body);
 }

@@ -119,13 +119,12 @@ export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServ
 }
 
 const OTHER_METHODS = Object.keys(RequestMethod).filter((name) => !/^(?:\d+|ALL|POST)$/.test(name));
-/** What is left to do for each application when all of its routes are there. */
-const later = new WeakMap<object, (() => void)[]>();
+const prepared = new WeakSet<Fastify>();
 
 /** The part of Fastify in use. */
 interface Fastify {
   readonly supportedMethods: readonly string[];
-  addHttpMethod(method: string): unknown;
+  addHttpMethod(method: string, options: { hasBody: boolean }): unknown;
   addHook(
     name: 'onRoute',
     hook: (route: Record<'method' | 'url' | 'routePath' | 'handler' | 'config' | 'constraints', unknown>) => void,
@@ -136,30 +135,27 @@ interface Fastify {
 
 /** Nest makes the route of POST, with its guards, filters and version; the other methods are one more route with the same handler. */
 function routeOtherMethods(fastify: Fastify): void {
-  if (later.has(fastify)) return;
-  const rest: (() => void)[] = [];
-  later.set(fastify, rest);
+  if (prepared.has(fastify)) return;
+  prepared.add(fastify);
   fastify.addHook('onRoute', ({ method, url, routePath, handler, config, constraints }) => {
     if (method !== 'POST' || !readsOwnBody(config)) return;
-    const route = (methods: readonly string[]): void => {
-      // A route of the host that came first keeps its method, as on Express.
-      const free = methods.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
-      if (free.length > 0) fastify.route({ method: free, url: routePath, handler, config, constraints });
-    };
-    const isKnown = (other: string): boolean => fastify.supportedMethods.includes(other);
-    route(OTHER_METHODS.filter(isKnown));
-    rest.push(() => {
-      // Without a body: else Fastify would answer 415 where the host answers 404 to such a method.
-      for (const other of OTHER_METHODS) if (!isKnown(other)) fastify.addHttpMethod(other);
-      route(OTHER_METHODS);
-    });
+    // A route of the host that came first keeps its method, as on Express.
+    const free = OTHER_METHODS.filter((other) => !fastify.hasRoute({ method: other, url, constraints }));
+    const added = OTHER_METHODS.filter((other) => !fastify.supportedMethods.includes(other));
+    for (const other of added) fastify.addHttpMethod(other, { hasBody: true });
+    fastify.route({ method: free, url: routePath, handler, config, constraints });
+    forgetMethods(fastify, added);
   });
 }
 
 /**
- * Adds the methods that Fastify does not know. To be called when the host has made all of its routes: those for every method shall
- * not take these too.
+ * Routes keep their methods. Those of the host, and what it answers where there is none, are to be as they were: Fastify would read the
+ * body of each request with a method that it knows, and give the method to all that is for all methods. It has no call for this.
  */
-export function refuseLaterMethods(adapter: HttpServer | undefined): void {
-  for (const work of later.get(Object(adapter?.getInstance()) as object)?.splice(0) ?? []) work();
+function forgetMethods(fastify: object, methods: string[]): void {
+  const key = Object.getOwnPropertySymbols(fastify).find(
+    ({ description }) => description === 'fastify.acceptedHTTPMethods',
+  );
+  const known = (fastify as Record<symbol, Record<string, Set<string>>>)[key ?? Symbol.iterator] ?? {};
+  for (const method of methods) for (const kind of Object.values(known)) kind.delete(method);
 }

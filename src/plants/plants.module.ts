@@ -3,12 +3,10 @@ import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
-  type HttpServer,
   Inject,
   Logger,
   Module,
   type NestModule,
-  type OnModuleInit,
   Optional,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
@@ -22,7 +20,7 @@ import { Lanes } from './lanes.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { plantsControllerAt, type PlantsRoute, refuseLaterMethods, refuseOtherMethods } from './plants.controller.js';
+import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
 import {
   checkAsyncPlantsOptions,
   extrasOf,
@@ -143,7 +141,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   // The database for the metrics of this package's own application; its class is not public.
   exports: [PlantsService, PlantsHealth, PlantsStatistics, Database],
 })
-export class PlantsModule extends PlantsModuleBase implements NestModule, OnModuleInit {
+export class PlantsModule extends PlantsModuleBase implements NestModule {
   private readonly platform: HttpAdapterHost;
   private readonly application: ApplicationConfig;
 
@@ -177,10 +175,5 @@ export class PlantsModule extends PlantsModuleBase implements NestModule, OnModu
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
     if (guards === 'global' && !hasGlobalGuard(this.application)) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
     refuseOtherMethods(this.route, this.platform.httpAdapter);
-  }
-
-  /** The first hook after the routes are registered. An application without HTTP has no adapter. */
-  onModuleInit(): void {
-    refuseLaterMethods(this.platform.httpAdapter as HttpServer | undefined);
   }
 }

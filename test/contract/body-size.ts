@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
@@ -73,7 +74,7 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
     });
 
     it('should be refused before it is sent where its length says enough', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, '', { 'Content-Length': String(1024 * MEBIBYTE) }));
       expectRefusal(await connection.response(), 41300, target().errorStatus);
       await connection.closed();
@@ -83,7 +84,7 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
       ['Content-Length', { 'Content-Length': String(20 * MEBIBYTE) }],
       ['chunked coding', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' }],
     ])('should be refused in spite of 20 MiB on their way with %s', async (_, headers) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, '', headers));
       const mebibyte = Buffer.alloc(MEBIBYTE, ' ');
       for (let sent = 0; sent < 20; sent++) {
@@ -95,7 +96,7 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
     });
 
     it('should not end the connection where it is small enough to be thrown away', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       const large = Buffer.alloc(limit + MEBIBYTE, ' ');
       connection.send(postHead(target().basePath, large), large);
       expectRefusal(await connection.response(), 41300, target().errorStatus);

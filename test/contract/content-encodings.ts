@@ -52,7 +52,8 @@ function flipped(bytes: Buffer, position: number): Buffer {
   return copy;
 }
 
-export function describeContentEncodings(target: () => ContractTarget): void {
+/** @param canRepeat whether the client can send one of these header fields twice */
+export function describeContentEncodings(target: () => ContractTarget, canRepeat = true): void {
   beforeEach(() => removePlants(target()));
 
   async function expectUnreadable(coding: string, body: Buffer): Promise<void> {
@@ -112,7 +113,7 @@ export function describeContentEncodings(target: () => ContractTarget): void {
       expect(message).toMatch(/\bgzip, br, deflate\b/);
     });
 
-    it('should not be repeated', async () => {
+    (canRepeat ? it : it.skip)('should not be repeated', async () => {
       const response = await target().post(gzipSync(PLANT), { 'Content-Encoding': ['gzip', 'gzip'] });
       await expectNothingWritten(target(), response, 41500);
     });

@@ -25,18 +25,29 @@ export type BodyReading = (typeof BODY_READINGS)[number];
 /** The methods that Nest can route on every platform, as far as Node knows them. */
 const OTHER_METHODS = METHODS.filter((method) => method in RequestMethod && !['POST', 'HEAD'].includes(method));
 
+/** What differs in a host. */
+interface GuestContract {
+  /** Whether the router of the host knows this spelling of the path. */
+  isRouted?: (path: string) => boolean;
+  /** Whether the client can send any header field twice. */
+  canRepeat?: boolean;
+}
+
+/** HTTP/2 has no scheme and host in its paths, and the client of Node.js sends most header fields once. */
+export const OVER_HTTP2: GuestContract = { isRouted: (path) => !/^https?:/i.test(path), canRepeat: false };
+
 /** What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say. */
 export function describeGuestContract(
   target: () => ContractTarget,
   reading: BodyReading,
   platform: Platform,
-  isRouted?: (path: string) => boolean,
+  { isRouted, canRepeat }: GuestContract = {},
 ): void {
   // Fastify's own parser refuses keys by which a prototype could be reached.
   const isRead = (body: string): boolean =>
     reading === 'exempt' || platform === 'express' || !/_proto__|"constructor": \{/.test(body);
 
-  describeCredentials(target);
+  describeCredentials(target, canRepeat);
   describeIdempotency(target);
   describeOtherMethods(target, OTHER_METHODS);
   describeThePath(target, isRouted);
@@ -55,7 +66,7 @@ export function describeGuestContract(
   describeBodyJson(target);
   describeBodyBytes(target);
   describeBodySize(target, 1_048_576);
-  describeMediaTypes(target);
-  describeContentEncodings(target);
+  describeMediaTypes(target, canRepeat);
+  describeContentEncodings(target, canRepeat);
   describeOrderOfChecks(target);
 }

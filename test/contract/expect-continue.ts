@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead, type RequestHeaders } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
@@ -23,7 +24,7 @@ export function describeExpectContinue(target: () => ContractTarget): void {
 
   describe('Expect: 100-continue', () => {
     it.each(['100-continue', '100-Continue'])('should be answered before the body is sent: %s', async (expectation) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT, { Expect: expectation }));
       expect(await connection.response()).toEqual({ status: 100, headers: {}, body: '' });
       connection.send(PLANT);
@@ -33,14 +34,14 @@ export function describeExpectContinue(target: () => ContractTarget): void {
     });
 
     it('should be answered where the body does not wait', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT, { Expect: '100-continue' }), PLANT);
       expect(await connection.response()).toMatchObject({ status: 100 });
       expectCreated(await connection.response(), { name: 'Rose' });
     });
 
     it('should be answered for a body that is refused for what it holds', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, '[]', { Expect: '100-continue' }));
       expect(await connection.response()).toMatchObject({ status: 100 });
       connection.send('[]');
@@ -50,7 +51,7 @@ export function describeExpectContinue(target: () => ContractTarget): void {
     });
 
     it.each(REFUSED)('should be refused at once for %s', async (_, headers, error) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT, { Expect: '100-continue', ...headers }));
       const response = await connection.response();
       await expectNothingWritten(target(), response, error);
@@ -67,7 +68,7 @@ export function describeExpectContinue(target: () => ContractTarget): void {
 
   describe('any other Expect', () => {
     it.each(['200-ok', '100-continued', 'x', ''])('should be refused: %j', async (expectation) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT, { Expect: expectation }), PLANT);
       const response = await connection.response();
       const message = await expectNothingWritten(target(), response, 40010);

@@ -42,7 +42,8 @@ const UNSUPPORTED_TYPES = [
 
 const UNSUPPORTED_CHARSETS = ['latin1', 'iso-8859-1', 'utf-16', 'UTF-16LE', 'utf-32', 'windows-1252', '"utf-7"'];
 
-export function describeMediaTypes(target: () => ContractTarget): void {
+/** @param canRepeat whether the client can send one of these header fields twice */
+export function describeMediaTypes(target: () => ContractTarget, canRepeat = true): void {
   beforeEach(() => removePlants(target()));
 
   describe('the Content-Type', () => {
@@ -57,7 +58,7 @@ export function describeMediaTypes(target: () => ContractTarget): void {
       expect(message).toMatch(/must be application\/json/);
     });
 
-    it('should not be repeated', async () => {
+    (canRepeat ? it : it.skip)('should not be repeated', async () => {
       const response = await target().post(PLANT, { 'Content-Type': ['application/json', 'text/plain'] });
       await expectNothingWritten(target(), response, 41500);
     });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { METHODS } from 'node:http';
+import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead, requestHead } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
@@ -32,7 +33,7 @@ export function describeOtherMethods(target: () => ContractTarget, methods: read
       ['with a credential', {}, 40500],
       ['without one', { Authorization: undefined }, 40100],
     ])('should not be HEAD, whose answer has no body, %s', async (_, headers, error) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(requestHead(requestLine(target(), 'HEAD'), headers));
       const response = await connection.response({ head: true });
       expect(response?.status).toBe(target().errorStatus === 'contract' ? 400 : Math.trunc(error / 100));
@@ -60,7 +61,7 @@ export function describeMethods(target: () => ContractTarget): void {
     it.each(['post', 'Post', 'POSTX', 'CREATE', 'P', 'P\u00d6ST'])(
       'should not be unknown to HTTP: %s',
       async (method) => {
-        using connection = await target().connect();
+        using connection = await RawConnection.open(target().port);
         connection.send(requestHead(requestLine(target(), method), BODY), PLANT);
         await expectNothingWritten(target(), await connection.response(), 40010);
         expect(await connection.response()).toBeUndefined();
@@ -72,7 +73,7 @@ export function describeMethods(target: () => ContractTarget): void {
     const connect = requestHead('CONNECT other.example:443 HTTP/1.1', { Host: 'other.example:443' });
 
     it('should be refused, and the connection closed', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(connect, 'what would be tunnelled');
       const response = await connection.response();
       expectRefusal(response, 40500, target().errorStatus);
@@ -81,7 +82,7 @@ export function describeMethods(target: () => ContractTarget): void {
     });
 
     it('should be refused behind the answers to the requests before it', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT) + PLANT + connect);
       expectCreated(await connection.response(), { name: 'Rose' });
       expectRefusal(await connection.response(), 40500, target().errorStatus);
@@ -89,7 +90,7 @@ export function describeMethods(target: () => ContractTarget): void {
     });
 
     it('should do no harm where the client breaks the connection', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(connect);
       connection.socket.resetAndDestroy();
       expectCreated(await target().post(PLANT), { name: 'Rose' });

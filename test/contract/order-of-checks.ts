@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
+import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead, type RequestHeaders } from '../support/http/request.js';
 import type { ContractTarget } from './contract-target.js';
@@ -61,7 +62,7 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
     });
 
     it('should not end the connection for the body that follows', async () => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       const plant = '{"id": 1, "name": "Rose"}';
       connection.send(postHead(target().basePath, plant, { Authorization }));
       expectRefusal(await connection.response(), error, target().errorStatus);
@@ -84,7 +85,7 @@ export function describeOrderInBrokenRequests(target: () => ContractTarget): voi
   it.each(CREDENTIALS)(
     'should refuse a request with %s for that where its chunks are broken too',
     async (_, Authorization, error) => {
-      using connection = await target().connect();
+      using connection = await RawConnection.open(target().port);
       connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);
       expectRefusal(await connection.response(), error, target().errorStatus);
       expect(await connection.response()).toBeUndefined();

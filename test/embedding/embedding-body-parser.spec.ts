@@ -22,12 +22,12 @@ describe('the store in an application that keeps the raw body', () => {
     await database.drop();
   });
 
-  async function start(): Promise<void> {
+  async function start(reading: object = { rawBody: true }): Promise<void> {
     @Module({
       imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', bodyLimit: 1000 })],
     })
     class HostModule {}
-    app = await NestFactory.create<NestExpressApplication>(HostModule, { rawBody: true, logger: false });
+    app = await NestFactory.create<NestExpressApplication>(HostModule, { ...reading, logger: false });
     await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   }
@@ -53,16 +53,19 @@ describe('the store in an application that keeps the raw body', () => {
     expect(await ids()).toEqual(['-9007199254740993', '9007199254740993']);
   });
 
-  const JSON_TYPE = { 'content-type': 'application/json' };
+  function callWith(body: unknown): ReturnType<typeof callWithoutServer> {
+    const sent = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : ((body ?? '') as string);
+    const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) };
+    return callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, headers, body);
+  }
 
   it.each([
     ['bytes', Buffer.from('{"id": 9007199254740993, "name": "Rose"}'), '9007199254740993'],
     ['a text', '{"id": 9007199254740993, "name": "Rose"}', '9007199254740993'],
     ['values', { id: 7, name: 'Rose' }, '7'],
   ])('should take the body from a platform without a server that gives %s', async (_what, body, id) => {
-    await start();
-    const call = callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, JSON_TYPE, body);
-    expect(await call).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+    await start({ bodyParser: false });
+    expect(await callWith(body)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
     expect(await ids()).toEqual([id]);
   });
 
@@ -72,9 +75,39 @@ describe('the store in an application that keeps the raw body', () => {
     ['nothing', undefined, 40001],
     ['an empty text', '', 40001],
   ])('should refuse %s from there', async (_what, body, error) => {
-    await start();
-    const answer = await callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, JSON_TYPE, body);
+    await start({ bodyParser: false });
+    const answer = await callWith(body);
     expect([answer.status, JSON.parse(answer.body)]).toEqual([400, { error, message: expect.any(String) }]);
     expect(await ids()).toEqual([]);
+  });
+});
+
+describe('the store in an application behind something that reads bodies first', () => {
+  it.each<[string, (bytes: Buffer) => unknown]>([
+    ['its bytes', (bytes) => bytes],
+    ['its text', String],
+    ['its object', (bytes) => JSON.parse(String(bytes)) as unknown],
+  ])('should use a body that is left as %s', async (kept, keep) => {
+    const database = await createTestDatabase();
+    @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' })] })
+    class HostModule {}
+    const app = await NestFactory.create<NestExpressApplication>(HostModule, { bodyParser: false, logger: false });
+    app.use(async (request: Request & AsyncIterable<Buffer>, _: unknown, next: () => void) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      Object.assign(request, { body: keep(Buffer.concat(chunks)) });
+      next();
+    });
+    await app.listen(0, '127.0.0.1');
+    const post = async (id: string): Promise<unknown> => {
+      const headers = { 'Content-Type': 'application/json' };
+      const init = { method: 'POST', headers, body: `{"id": ${id}, "name": "Rose"}` };
+      return (await fetch(`${await app.getUrl()}/plants`, init)).json();
+    };
+    expect(await post('1')).toEqual({ name: 'Rose' });
+    const rounded = { error: 40003, message: expect.stringContaining('rawBody: true') as unknown };
+    expect(await post('9007199254740993')).toEqual(kept === 'its object' ? rounded : { name: 'Rose' });
+    await app.close();
+    await database.drop();
   });
 });

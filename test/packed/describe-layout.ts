@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { readFile } from 'node:fs/promises';
-import { BODY_READINGS, describeGuestContract } from '../contract/describe-guest-contract.js';
+import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-guest-contract.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { exchange } from '../support/host/guest-host/exchange.js';
@@ -43,9 +43,20 @@ export function describeLayout(layout: Layout, platforms: readonly Platform[]): 
     describe.each(BODY_READINGS)('with bodies %s', (body) => {
       const host = { program, basePath: '/api/v1', variables: { PLATFORM: platform, BODY: body } };
       describeWithHost(host, (target) => {
-        describeGuestContract(target, body, platform, isRouted);
+        describeGuestContract(target, body, platform, { isRouted });
         if (body === 'exempt') describeGuest(layout, program, platform, target);
       });
+    });
+  });
+}
+
+/** The packed store in the host of a layout on Fastify that speaks HTTP/2. */
+export function describeOverHttp2(layout: Layout): void {
+  describe('POST /plants of the packed store over HTTP/2', () => {
+    const variables = { PLATFORM: 'fastify', BODY: 'exempt', PROTOCOL: 'h2c' };
+    const host = { program: inLayout(layout, 'dist/main.js'), basePath: '/api/v1', variables, isHttp2: true };
+    describeWithHost(host, (target) => {
+      describeGuestContract(target, 'exempt', 'fastify', OVER_HTTP2);
     });
   });
 }

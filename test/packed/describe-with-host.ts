@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ContractTarget } from '../contract/contract-target.js';
 import { openTestConnection, type TestConnection } from '../support/database/test-connection.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { Http2Bridge } from '../support/http/http2-bridge.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
@@ -19,6 +20,8 @@ export interface HostOptions {
   variables?: Record<string, string>;
   /** Makes the tables in the schema `plants`; without it they are in `public` already. */
   migrate?: (databaseUrl: string) => Promise<void>;
+  /** Whether it speaks HTTP/2 alone. */
+  isHttp2?: boolean;
 }
 
 /**
@@ -28,12 +31,13 @@ export interface HostOptions {
  * @param describeTests declares these tests
  */
 export function describeWithHost(
-  { program, basePath, variables, migrate }: HostOptions,
+  { program, basePath, variables, migrate, isHttp2 = false }: HostOptions,
   describeTests: (target: () => HostTarget) => void,
 ): void {
   let database: TestDatabase | undefined;
   let host: PlantStoreProcess | undefined;
   let connection: TestConnection | undefined;
+  let bridge: Http2Bridge | undefined;
   let target: HostTarget;
 
   beforeAll(async () => {
@@ -45,8 +49,9 @@ export function describeWithHost(
     });
     await host.listening();
     connection = await openTestConnection(database.url);
+    if (isHttp2) bridge = await Http2Bridge.start(`http://127.0.0.1:${host.port}`);
     target = {
-      ...connectTo(host.port, basePath),
+      ...connectTo(bridge?.port ?? host.port, basePath),
       errorStatus: 'contract',
       database: connection,
       databaseUrl: database.url,
@@ -54,6 +59,7 @@ export function describeWithHost(
   }, COMMAND_LIMIT_MS);
   afterAll(async () => {
     await connection?.end();
+    await bridge?.stop();
     await host?.[Symbol.asyncDispose]();
     await database?.drop();
   });

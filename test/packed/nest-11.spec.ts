@@ -4,12 +4,13 @@ import { PLATFORMS } from '../support/host/platforms.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
-import { describeLayout, documentedCode, runOwnTests } from './describe-layout.js';
+import { describeLayout, describeOverHttp2, documentedCode, runOwnTests } from './describe-layout.js';
 import { COMMAND_LIMIT_MS } from './run-command.js';
 import { inLayout } from './workspace.js';
 
 describe('a host on Nest 11, in CommonJS, with Jest', () => {
   describeLayout('nest-11', PLATFORMS);
+  describeOverHttp2('nest-11');
 
   it(
     'should import migrations and JWTs in its tests with the script of the documentation',

@@ -1,14 +1,16 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-guest-contract.js';
 import type { StartedTarget } from '../../contract/running-target.js';
 import { configureHost } from '../../packed/host/src/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
+import { Http2Bridge } from '../http/http2-bridge.js';
 import { TOKEN } from '../http/request.js';
-import { connectTo, type Protocol } from '../service/store.js';
+import { connectTo } from '../service/store.js';
 import { adapterOf } from './adapter.js';
 import type { Platform } from './platforms.js';
 
@@ -16,14 +18,14 @@ export interface HostOptions {
   platform: Platform;
   /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
   body: BodyReading | 'none';
-  /** HTTP/1.1 unless given. */
-  protocol?: Protocol;
   /** Nest's option: replaces each instance that Nest creates. */
   instanceDecorator?: (instance: unknown) => unknown;
+  /** Options of Fastify for HTTP/2, which the target then speaks. */
+  http2?: object;
 }
 
 /** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
-export async function startHost({ platform, body, protocol, instanceDecorator }: HostOptions): Promise<StartedTarget> {
+export async function startHost({ platform, body, instanceDecorator, http2 }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 
   @Module({
@@ -37,7 +39,7 @@ export async function startHost({ platform, body, protocol, instanceDecorator }:
   })
   class HostModule {}
 
-  const adapter = adapterOf(platform, protocol);
+  const adapter = http2 ? new FastifyAdapter(http2) : adapterOf(platform);
   const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
     logger: false,
     abortOnError: false,
@@ -51,11 +53,13 @@ export async function startHost({ platform, body, protocol, instanceDecorator }:
   configureHost(app);
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
+  const bridge = http2 && (await Http2Bridge.start(await app.getUrl()));
   return {
-    ...connectTo(port, '/api/v1', protocol),
+    ...connectTo(bridge?.port ?? port, '/api/v1'),
     errorStatus: 'contract',
     database,
     stop: async () => {
+      await bridge?.stop();
       await app.close();
       await database.drop();
     },

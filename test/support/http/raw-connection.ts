@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 
 export interface RawResponse {
   status: number;
@@ -27,11 +26,9 @@ export class RawConnection implements Disposable {
     socket.on('end', end).on('close', end).on('error', end);
   }
 
-  /** @param secure by TLS; any certificate will do */
-  static async open(port: number, secure = false): Promise<RawConnection> {
-    const to = { port, host: '127.0.0.1', noDelay: true };
-    const socket = secure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
-    await once(socket, secure ? 'secureConnect' : 'connect');
+  static async open(port: number): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    await once(socket, 'connect');
     return new RawConnection(socket);
   }
 

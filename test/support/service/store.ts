@@ -7,7 +7,6 @@ import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsStatistics } from '../../../src/index.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
-import { asHttp2, exchangeOverHttp2 } from '../http/http2-exchange.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 import { serviceVariables } from './service-variables.js';
@@ -22,8 +21,6 @@ export interface Store {
   readonly basePath: string;
   readonly database: TestDatabase;
   readonly statistics: PlantsStatistics;
-  /** A connection for the bytes of HTTP/1.1. */
-  connect(): Promise<RawConnection>;
   /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
   raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
   /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
@@ -73,20 +70,10 @@ export async function startStoreOn(
   };
 }
 
-/** HTTP/1.1; HTTP/2 without encryption; or with it, and HTTP/1.1 for what HTTP/2 cannot say. */
-export type Protocol = 'http' | 'h2c' | 'h2';
-
 /** Ways to speak to the application that listens on a port, for requests one by one. */
-export function connectTo(
-  port: number,
-  basePath: string,
-  protocol: Protocol = 'http',
-): Pick<Store, 'port' | 'basePath' | 'connect' | 'raw' | 'post'> {
-  const connect = (): Promise<RawConnection> => RawConnection.open(port, protocol === 'h2');
+export function connectTo(port: number, basePath: string): Pick<Store, 'port' | 'basePath' | 'raw' | 'post'> {
   const raw = async (...parts: (string | Buffer)[]): Promise<RawResponse> => {
-    const request = protocol === 'http' ? undefined : asHttp2(parts);
-    if (request) return exchangeOverHttp2(`${protocol === 'h2c' ? 'http' : 'https'}://127.0.0.1:${port}`, request);
-    const connection = await connect();
+    const connection = await RawConnection.open(port);
     try {
       connection.send(...parts);
       const response = await connection.response();
@@ -96,5 +83,5 @@ export function connectTo(
       connection.close();
     }
   };
-  return { port, basePath, connect, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
+  return { port, basePath, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
 }
