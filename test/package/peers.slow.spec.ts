@@ -58,10 +58,10 @@ describe('What a host has installed', () => {
     afterAll(() => rm(app, { recursive: true }));
 
     it.each([
-      ['PlantsModule', STORE, 'mjs'],
-      ['PlantsModule', STORE, 'cjs'],
-      ['AuthModule', AUTH, 'mjs'],
-    ])('should be named by the start of %s, with their places: %s, main.%s', async (_, module, kind) => {
+      ['PlantsModule', 'mjs', STORE],
+      ['PlantsModule', 'cjs', STORE],
+      ['AuthModule', 'mjs', AUTH],
+    ])('should be named by the start of %s, with their places: main.%s', async (_, kind, module) => {
       const names = ['{ NestFactory }', '{ AuthModule, PlantsModule }'];
       const from = ['@nestjs/core', 'plant-store'];
       const load = names.map((name, index) =>
