@@ -1,3 +1,4 @@
+import './util/peers.cjs';
 export { AuthModule } from './auth/auth.module.js';
 export { AuthModuleOptionsError } from './auth/auth.options.js';
 export type { AuthModuleOptions, IssuedTokensOptions, JwtOptions } from './auth/auth.options.js';

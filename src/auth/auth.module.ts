@@ -1,4 +1,6 @@
-import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
+import { ConfigurableModuleBuilder, type DynamicModule, Module, Optional } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { assertOneNest } from '../util/peers.cjs';
 import { type AuthModuleOptions, AuthSettings, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -41,6 +43,12 @@ export function verifierOf(
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],
 })
 export class AuthModule extends ConfigurableModuleClass {
+  /** Errors of another copy would be unknown to the application's filters. */
+  constructor(@Optional() platform?: HttpAdapterHost) {
+    super();
+    assertOneNest(platform);
+  }
+
   /** Bearer tokens as these options have them. */
   static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.

@@ -10,10 +10,9 @@ import {
   Optional,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
+import { assertOneNest } from '../util/peers.cjs';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
@@ -73,25 +72,6 @@ function hasGlobalGuard(application: ApplicationConfig): boolean {
   );
 }
 
-/** Which two copies of Nest there are, as far as the application's entry tells. */
-function describeCopies(): string {
-  const find = (name: string, from: string): string | undefined => {
-    try {
-      return createRequire(from).resolve(name);
-    } catch {
-      return undefined;
-    }
-  };
-  const entry = process.argv[1] ?? join(process.cwd(), 'index.js');
-  const store = find('plant-store', entry);
-  const copies = [find('@nestjs/core', entry), store && find('@nestjs/core', store)];
-  const [ofApplication = 'one of its own', ofStore = 'another'] = copies;
-  return (
-    `Two copies of @nestjs/core are installed: the application has ${ofApplication}, the store ${ofStore}. Nest knows the classes of one only. ` +
-    'Give both the same version, in one place: see `npm ls @nestjs/core`, and `npm dedupe` or `overrides` of package.json'
-  );
-}
-
 function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
   const extras = extrasOf(given);
   const controller = plantsControllerAt(extras);
@@ -142,19 +122,13 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
   exports: [PlantsService, PlantsHealth, PlantsStatistics, Database],
 })
 export class PlantsModule extends PlantsModuleBase implements NestModule {
-  private readonly platform: HttpAdapterHost;
-  private readonly application: ApplicationConfig;
-
-  // Nest has both in every application. Optional, so that one with another copy of it gets a message about that.
   constructor(
     @Inject(PLANTS_ROUTE) private readonly route: PlantsRoute,
-    @Optional() platform?: HttpAdapterHost,
-    @Optional() application?: ApplicationConfig,
+    @Optional() private readonly platform: HttpAdapterHost,
+    @Optional() private readonly application: ApplicationConfig,
   ) {
     super();
-    if (!platform || !application) throw new Error(describeCopies());
-    this.platform = platform;
-    this.application = application;
+    assertOneNest(platform);
   }
 
   /** The store with these options. */

@@ -3,7 +3,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 // CommonJS by its name too, where the tests run all other sources as ES modules: both kinds can ask such a file where it is.
-const ROOT = join(__dirname, '../..');
+const filename = module.filename as string | undefined;
+
+/** Whether a bundler has made this a part of another file: that has the packages, and nothing of the store is on the disk. */
+export const IS_BUNDLED = filename === undefined;
+const ROOT = filename === undefined ? '' : join(filename, '../../..');
 
 /** The package's own package.json, from which its dependencies are resolved. */
 export const PACKAGE_FILE = join(ROOT, 'package.json');
@@ -22,5 +26,15 @@ export function findPackage(name: string, from = PACKAGE_FILE): string | undefin
 
 /** The version of this package. */
 export function packageVersion(): string {
-  return (JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string }).version;
+  return manifestOf(ROOT).version;
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly peerDependencies?: Record<string, string>;
+  readonly peerDependenciesMeta?: Record<string, { optional: boolean }>;
+}
+
+export function manifestOf(folder = ROOT): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }

@@ -35,7 +35,8 @@ describe('src', () => {
   it('should find its own files in one place only', async () => {
     const using: string[] = [];
     for (const file of (await ownGraph()).keys()) {
-      if (/import\.meta|__dirname|__filename/.test(await readFile(join(SOURCES, file), 'utf8'))) using.push(file);
+      if (/import\.meta|__dirname|__filename|module\.filename/.test(await readFile(join(SOURCES, file), 'utf8')))
+        using.push(file);
     }
     expect(using).toEqual(['util/package-files.cts']);
   });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Platform } from '../support/host/platforms.js';
 
 export type Example = 'monorepo' | 'commonjs-host';
 /** The hosts that `nest new` makes. */
@@ -19,9 +20,9 @@ export function inManager(manager: 'yarn-pnp' | 'pnpm', path = ''): string {
   return join(workspace(), 'managers', manager, path);
 }
 
-/** A file or folder of what a bundler has made of the smallest host; nothing else is near it. */
-export function inBundle(bundle: 'cjs' | 'esm' | 'webpack', path = ''): string {
-  return join(workspace(), 'bundles', bundle, path);
+/** A file or folder of what bundlers have made of the smallest host, or of one on Fastify; nothing else is near it. */
+export function inBundle(platform: Platform, path: string): string {
+  return join(workspace(), 'bundles', platform, path);
 }
 
 function workspace(): string {

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter } from '@nestjs/platform-express';
 import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, Migrator, PlantsModule } from 'plant-store';
 
 const { DATABASE_URL, ACCESS_TOKEN, PORT = '3000' } = process.env;
@@ -20,8 +19,7 @@ class HostModule {}
 
 async function main(): Promise<void> {
   await new Migrator(database).migrate();
-  // The adapter is given, so that bundlers find it.
-  const app = await NestFactory.create(HostModule, new ExpressAdapter());
+  const app = await NestFactory.create(HostModule);
   exemptPlantsFromBodyParser(app);
   app.enableShutdownHooks([], { useProcessExit: true });
   await app.listen(PORT);

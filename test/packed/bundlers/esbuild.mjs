@@ -5,8 +5,11 @@ const shared = {
   bundle: true,
   platform: 'node',
   target: 'node20',
+  // The log and OpenAPI documents have the names of classes.
+  keepNames: true,
   // What Nest, pg and the store load only if it is installed.
   external: [
+    '@fastify/multipart',
     '@fastify/static',
     '@fastify/view',
     '@nestjs/microservices',

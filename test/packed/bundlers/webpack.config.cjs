@@ -1,12 +1,12 @@
 const OPTIONAL =
-  /^@(fastify|opentelemetry)\/|^@nestjs\/(microservices|websockets)|^class-transformer\/storage$|^pg-native$/;
+  /^@(fastify\/(multipart|static|view)|opentelemetry\/|nestjs\/(microservices|websockets))|^class-transformer\/storage$|^pg-native$/;
 
 module.exports = {
   mode: 'production',
   target: 'node20',
   entry: './dist/main.js',
   output: { path: `${process.cwd()}/bundle/webpack`, filename: 'host.cjs', asyncChunks: false },
-  // Nest injects by the names of classes.
+  // The log and OpenAPI documents have the names of classes.
   optimization: { minimize: false },
   externalsType: 'commonjs',
   externals: [({ request }, done) => (OPTIONAL.test(request) ? done(null, request) : done())],
