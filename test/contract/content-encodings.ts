@@ -113,10 +113,12 @@ export function describeContentEncodings(target: () => ContractTarget, canRepeat
       expect(message).toMatch(/\bgzip, br, deflate\b/);
     });
 
-    (canRepeat ? it : it.skip)('should not be repeated', async () => {
-      const response = await target().post(gzipSync(PLANT), { 'Content-Encoding': ['gzip', 'gzip'] });
-      await expectNothingWritten(target(), response, 41500);
-    });
+    if (canRepeat) {
+      it('should not be repeated', async () => {
+        const response = await target().post(gzipSync(PLANT), { 'Content-Encoding': ['gzip', 'gzip'] });
+        await expectNothingWritten(target(), response, 41500);
+      });
+    }
 
     it('should decode a gzip file of several members', async () => {
       const body = Buffer.concat([gzipSync(PLANT.slice(0, 9)), gzipSync(PLANT.slice(9))]);

@@ -58,10 +58,12 @@ export function describeMediaTypes(target: () => ContractTarget, canRepeat = tru
       expect(message).toMatch(/must be application\/json/);
     });
 
-    (canRepeat ? it : it.skip)('should not be repeated', async () => {
-      const response = await target().post(PLANT, { 'Content-Type': ['application/json', 'text/plain'] });
-      await expectNothingWritten(target(), response, 41500);
-    });
+    if (canRepeat) {
+      it('should not be repeated', async () => {
+        const response = await target().post(PLANT, { 'Content-Type': ['application/json', 'text/plain'] });
+        await expectNothingWritten(target(), response, 41500);
+      });
+    }
 
     it.each(UNSUPPORTED_CHARSETS)('should not have the charset %s', async (charset) => {
       const response = await target().post(PLANT, { 'Content-Type': `application/json; charset=${charset}` });
