@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 FROM base AS build
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
-# For /info: --build-arg COMMIT="$(git rev-parse HEAD)"
+# For /info and --version: --build-arg COMMIT="$(git rev-parse HEAD)"
 ARG COMMIT
 RUN npm run build && chmod +x dist/main.js
 
@@ -27,9 +27,6 @@ RUN install -d -o node dist/.compile-cache \
  && chown -R root dist/.compile-cache && chmod -R a+rX dist/.compile-cache
 
 FROM ${NODE_IMAGE}
-LABEL org.opencontainers.image.title="plant-store" \
-      org.opencontainers.image.description="Stores plants: POST /plants, on PostgreSQL" \
-      org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
 # A volume that is mounted on one of these folders takes its owner and mode.
@@ -44,6 +41,15 @@ USER 1000:1000
 # Fails the build if something that the service loads was pruned.
 RUN plant-store openapi >/dev/null
 EXPOSE 3000
+# The address of the sources: --build-arg SOURCE=https://…
+ARG SOURCE
+ARG COMMIT
+LABEL org.opencontainers.image.title="plant-store" \
+      org.opencontainers.image.description="Stores plants: POST /plants, on PostgreSQL" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="1.0.0" \
+      org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.revision="${COMMIT}"
 HEALTHCHECK --start-period=60s --start-interval=1s --interval=10s --timeout=5s --retries=3 \
   CMD ["node", "docker/healthcheck.mjs"]
 # V8 lets a small heap grow fourfold before it collects it: docs/operations.md has the figures. NODE_OPTIONS does not take this flag.

@@ -29,6 +29,11 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const GENERATED = ['src/client/generated', 'src/database/generated'];
 
 if (!isBuilt()) {
+  // With NODE_ENV=production npm leaves them out.
+  if (['prisma', 'typescript'].some((name) => !existsSync(join(root, 'node_modules', name)))) {
+    console.error('plant-store: the build needs all dependencies, and some are not installed: run "npm ci --include=dev"');
+    process.exit(1);
+  }
   // Before the line is drawn that a signal has to take away.
   const building = build(() => endProgress());
   const endProgress = showProgress('Building …');

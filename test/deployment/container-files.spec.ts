@@ -15,7 +15,7 @@ describe('Dockerfile', () => {
   const starting = (word: string) => instructions.filter((line) => line.startsWith(word));
 
   it('should build on one base only, the one of the deployment', () => {
-    expect(starting('ARG')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim', 'ARG COMMIT']);
+    expect(starting('ARG')).toEqual(['ARG NODE_IMAGE=node:24-bookworm-slim', 'ARG COMMIT', 'ARG SOURCE', 'ARG COMMIT']);
     expect(starting('FROM')).toEqual([
       'FROM ${NODE_IMAGE} AS base',
       'FROM base AS build',
@@ -34,6 +34,16 @@ describe('Dockerfile', () => {
   it('should install the optional peers that the service uses', () => {
     const text = instructions.join('\n');
     expect(text).toMatch(/node docker\/service-manifest\.mjs [^]*npm ci [^\n]*--omit=optional/);
+  });
+
+  it('should label the image with its version, its sources and their commit', () => {
+    const { version } = JSON.parse(lines('package.json').join('\n')) as { version: string };
+    const labels = [...instructions.join('\n').matchAll(/image\.(version|source|revision)="(.*?)"/g)];
+    expect(labels.map(([, name, value]) => [name, value])).toEqual([
+      ['version', version],
+      ['source', '${SOURCE}'],
+      ['revision', '${COMMIT}'],
+    ]);
   });
 
   it('should put a list of what is installed into the image', () => {

@@ -9,7 +9,7 @@ interface AlertRule {
   readonly expr: string;
   readonly summary: string;
   readonly description: string;
-  readonly runbook: string;
+  readonly runbookUrl: string;
 }
 
 /** Reads the file line by line: the project has no YAML parser, and promtool checks the rest. */
@@ -26,6 +26,6 @@ export const alertRules: readonly AlertRule[] = readFileSync(ALERTS_FILE, 'utf8'
       expr: valueOf('expr'),
       summary: valueOf('summary'),
       description: valueOf('description'),
-      runbook: valueOf('runbook'),
+      runbookUrl: valueOf('runbook_url'),
     };
   });
