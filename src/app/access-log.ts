@@ -33,7 +33,7 @@ export class AccessLog implements RequestObserver {
     private readonly traceIdOf?: (response: ServerResponse) => string | undefined,
   ) {}
 
-  /** As observers; none where no line would be printed. */
+  /** As observers; none if no line would be printed. */
   static observers(...given: ConstructorParameters<typeof AccessLog>): RequestObserver[] {
     const [logger, { logRequests }] = given;
     return logRequests === 'off' || !logger.isLevelEnabled('log') ? [] : [new AccessLog(...given)];
@@ -116,7 +116,7 @@ function messageOf(error: number): string {
   return `${isServiceFailure(error) ? 'Failed' : 'Refused'}: ${ERROR_CATALOGUE[error as ErrorNumber].meaning}`;
 }
 
-/** With a comma before it; nothing where there is no value. */
+/** With a comma before it; nothing if there is no value. */
 function field(name: string, value: string | null | undefined): string {
   return value == null ? '' : `,"${name}":${quoted(value)}`;
 }

@@ -47,7 +47,7 @@ export function describeVariables(Environment: new () => object): VariableDescri
   });
 }
 
-/** How the text of a variable becomes a value, where the initialiser does not say it: a number, a list, or a text. */
+/** How the text of a variable becomes a value, if the initialiser does not say it: a number, a list, or a text. */
 function Read(read: (text: string) => unknown): PropertyDecorator {
   return Reflect.metadata(READ, read);
 }
@@ -100,7 +100,7 @@ export function findVariable({ name, secret }: VariableName, variables: NodeJS.P
 
   if (text.trim() === '') return path === '' ? { name } : readSecretFile(fileName, path);
   if (path !== '') return { name, fault: `is set, and so is ${fileName}: should be one of the two` };
-  // White space around a password may be part of it; the other secrets are trimmed where they are parsed.
+  // White space around a password may be part of it; the other secrets are trimmed if they are parsed.
   return { name, text: secret ? text : text.trim() };
 }
 

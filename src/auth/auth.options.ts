@@ -44,7 +44,7 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
 /** Requests or tokens per minute. */
 export const RateLimit = WholeNumber(0, 1_000_000_000);
 
-/** Of tokens messages give the position only. There have to be some where nothing else says which tokens are valid. */
+/** Of tokens messages give the position only. There have to be some if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {
   if (tokens === undefined) {
     return sourcesOf(options).length > 0 || options.verifier !== undefined
@@ -137,12 +137,12 @@ export class AuthSettings {
 /** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
 export type AuthModuleOptions = Given<AuthSettings>;
 
-/** @throws AuthModuleOptionsError where the options can't work */
+/** @throws AuthModuleOptionsError if the options can't work */
 export function authSettingsOf(options: unknown): AuthSettings {
   return checkOptions(AuthSettings, options, AuthModuleOptionsError);
 }
 
-/** Throws an AuthModuleOptionsError where something in addition to the factory would be ignored, or there is none. */
+/** Throws an AuthModuleOptionsError if something in addition to the factory would be ignored, or there is none. */
 export function checkAsyncAuthOptions(options: unknown): void {
   checkAsyncOptions(options, { options: AuthSettings }, AuthModuleOptionsError);
 }

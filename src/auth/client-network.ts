@@ -9,7 +9,7 @@ const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+))(?::\d+)?$/;
 const IPV4_MAPPED = /^::ffff:(?<v4>[\d.]+)$/;
 
 /**
- * The address of the client; undefined where it is not known. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of
+ * The address of the client; undefined if it is not known. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of
  * proxies that the application trusts.
  */
 export function clientAddress(request: PlatformRequest): string | undefined {

@@ -66,7 +66,7 @@ class RequestLimit {
   /**
    * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
    *
-   * @throws RateLimitedError where too many were made with this token
+   * @throws RateLimitedError if too many were made with this token
    */
   count({ limitKey, name }: Principal, response: PlatformResponse): void {
     if (this.counted.has(response)) return;
@@ -99,7 +99,7 @@ export class CredentialLimits {
     limited: 0,
   };
   private readonly wrongTokens: WindowCounter | undefined;
-  /** Undefined where requests have no limit. */
+  /** Undefined if requests have no limit. */
   readonly requests: RequestLimit | undefined;
 
   constructor({ wrongTokenLimit, rateLimit }: AuthSettings) {
@@ -107,7 +107,7 @@ export class CredentialLimits {
     this.requests = rateLimit > 0 ? new RequestLimit(rateLimit) : undefined;
   }
 
-  /** @throws TooManyWrongTokensError where its address has sent too many */
+  /** @throws TooManyWrongTokensError if its address has sent too many */
   countWrongToken(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;
     const { limit } = this.wrongTokens;
@@ -118,7 +118,7 @@ export class CredentialLimits {
   /**
    * To be called before an unknown token is looked up: one address shall not hold up the tokens of others.
    *
-   * @throws UnknownTokenRefusedError where its address has sent too many wrong tokens
+   * @throws UnknownTokenRefusedError if its address has sent too many wrong tokens
    */
   checkLookup(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;

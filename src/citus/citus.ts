@@ -31,7 +31,7 @@ export class Citus {
     await new Shards(lanes, database, statements, () => this.findShards()).start();
   }
 
-  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one. */
+  /** The shards of `plants`, in the order of their hashes; none if the table is an ordinary one. */
   async findShards(): Promise<ShardPlacement[]> {
     if (!(await isCitusInstalled(this.query))) return [];
     return this.query<ShardPlacement>(
@@ -47,7 +47,7 @@ export class Citus {
     );
   }
 
-  /** Where this node is a worker of a cluster, its coordinator: the only one that changes tables. */
+  /** If this node is a worker of a cluster, its coordinator: the only one that changes tables. */
   async findCoordinator(): Promise<string | undefined> {
     const [row] = await this.query<{ node: string | null }>(
       `SELECT (SELECT nodename || ':' || nodeport::text FROM pg_catalog.pg_dist_node
@@ -57,7 +57,7 @@ export class Citus {
     return row && (row.node ?? 'its coordinator');
   }
 
-  /** What to warn of. Throws where a service must not start. A silent node keeps the connection busy afterwards. */
+  /** What to warn of. Throws if a service must not start. A silent node keeps the connection busy afterwards. */
   async inspect(): Promise<string[]> {
     const tables = await this.findTables();
     if (!tables.has('plants')) return [];

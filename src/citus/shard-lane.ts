@@ -69,7 +69,7 @@ export class ShardStatements {
     return this.statements.runSelect(plants, `${this.statements.select} ${this.statements.table}`);
   }
 
-  /** Writes nothing, and succeeds where a create in the shard of this id can. */
+  /** Writes nothing, and succeeds if a create in the shard of this id can. */
   async probe(id: bigint): Promise<void> {
     await this.database.query(`${this.probeSql} ${id}`);
   }

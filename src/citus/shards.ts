@@ -33,7 +33,7 @@ export interface ShardPlacement {
  * time and changes no result.
  */
 export class Shards implements NodeMonitor {
-  /** In the order of their hashes. Empty where the table is not distributed. */
+  /** In the order of their hashes. Empty if the table is not distributed. */
   private shards: readonly ShardLane[] = [];
   private readonly logger = new Logger(Shards.name);
   private readonly statements: ShardStatements;
@@ -87,7 +87,7 @@ export class Shards implements NodeMonitor {
     });
   }
 
-  /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
+  /** Resolves with the reason why a node takes no creates, within about a second; with undefined if it does. */
   async check(node: ShardNode): Promise<unknown> {
     if (node.isAway) return node.failure;
     const timeUp = new DatabaseTimeoutError(`shards of ${node.name} did not answer within ${PROBE_TIMEOUT_MS} ms`);
@@ -95,7 +95,7 @@ export class Shards implements NodeMonitor {
       await withinTime(this.probe(node), PROBE_TIMEOUT_MS, () => timeUp);
       return undefined;
     } catch (error) {
-      // Where all connections are in use, the probe was perhaps not sent.
+      // If all connections are in use, the probe was perhaps not sent.
       if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
       return error;
     }
@@ -131,7 +131,7 @@ export class Shards implements NodeMonitor {
     return rows.every(({ id, hash }) => hashInt8(BigInt(id)) === Number(hash));
   }
 
-  /** One at a time: where a node hangs, each holds a connection. */
+  /** One at a time: if a node hangs, each holds a connection. */
   private probe(node: ShardNode): Promise<void> {
     if (node.probe) return node.probe;
     const hasShards = this.nodes.includes(node);
@@ -160,7 +160,7 @@ export class Shards implements NodeMonitor {
   private async awaitReturn(node: ShardNode): Promise<void> {
     do {
       await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
-      // Where it has lost its shards, those that wait for it are refused.
+      // If it has lost its shards, those that wait for it are refused.
       if (!this.nodes.includes(node)) return;
       node.failure = await this.probe(node).catch((error: unknown) => error);
     } while (node.isAway);

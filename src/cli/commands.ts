@@ -21,14 +21,14 @@ const migrate: Command = {
   usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
 
   --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
-  --lock-wait SECONDS    how long to try again where others use a table, 0 to 9999: 60 unless given. Each try makes creates
+  --lock-wait SECONDS    how long to try again while others use a table, 0 to 9999: 60 unless given. Each try makes creates
                          wait for 2 seconds at most; then migrate exits with 1, and says who uses the table
   --trust-owner ROLE     another role that may own the tables, or functions that they call; may be repeated
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
 
-It may be run many times, and from many places at once. Where it is interrupted, the next run goes on.`,
+It may be run many times, and from many places at once. If it is interrupted, the next run goes on.`,
   options: { schema: TEXT, 'lock-wait': TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).migrate,
 };
@@ -126,7 +126,7 @@ const plants: Command = {
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
 
 In JSON a plant has id, name, tag, createdAt and createdBy, without what it lacks. The id is exact: read it as an
-integer of 64 bits. An export says on standard error, where that is a terminal, how far it is.`,
+integer of 64 bits. An export says on standard error, if that is a terminal, how far it is.`,
   commands: {
     list: grouped(async () => (await loadPlants()).listPlants, { limit: TEXT, after: TEXT, json: FLAG }),
     get: grouped(async () => (await loadPlants()).getPlant, {}, 'ID'),

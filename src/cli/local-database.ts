@@ -20,12 +20,12 @@ export function startLocalDatabase(): Promise<EmbeddedPostgres> {
   return withProgress('Starting a PostgreSQL of its own …', startDatabase);
 }
 
-/** Whether a person watches: not where the output goes into a pipe, a file, or the log of a build server. */
+/** Whether a person watches: false if the output goes into a pipe, a file, or the log of a build server. */
 export function isWatched(): boolean {
   return process.stdout.isTTY && !process.env.CI;
 }
 
-/** Does the work below a line that moves until its end, and then is gone; without it where nobody watches. */
+/** Shows a moving line during the work, and removes it at the end; shows none if nobody watches. */
 async function withProgress<T>(text: string, work: (print: (line: string) => void) => Promise<T>): Promise<T> {
   // Of the cursor only the place is changed, so there is nothing else to restore.
   if (!isWatched() || process.env.TERM === 'dumb') return work(console.log);

@@ -22,7 +22,7 @@ interface RequestErrorDetails extends ErrorOptions {
 export abstract class RequestError extends Error {
   /** Whether the same plant, sent again with the same `idempotencyKey`, may be created. It never is created twice. */
   readonly retryable: boolean;
-  /** Seconds to wait before, where the answer says so. */
+  /** Seconds to wait before, if the answer says so. */
   readonly retryAfter: number | undefined;
   /** The key that all attempts carried. */
   readonly idempotencyKey: string;
@@ -43,7 +43,7 @@ export class PlantStoreError extends RequestError {
   override readonly name = 'PlantStoreError';
   /** The number in the error catalogue. */
   readonly error: ErrorNumber;
-  /** The HTTP status: 400, or the first three digits of `error` where the service runs with `ERROR_STATUS=semantic`. */
+  /** The HTTP status: 400, or the first three digits of `error` if the service runs with `ERROR_STATUS=semantic`. */
   readonly status: number;
   /** Where to look in the service's log, for the numbers that it logs. */
   readonly requestId: string | undefined;
@@ -85,7 +85,7 @@ export class AbortError extends RequestError {
   }
 }
 
-/** Node says "fetch failed", and why only in the cause; where a name has several addresses, only in its code. */
+/** Node says "fetch failed", and why only in the cause; if a name has several addresses, only in its code. */
 function reasonsOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { message, code, name = 'unknown', cause } = error as Partial<Error> & { code?: string };
@@ -99,7 +99,7 @@ export class UnexpectedResponseError extends RequestError {
   override readonly name = 'UnexpectedResponseError';
   /** The HTTP status; 0 for a redirect in a browser. */
   readonly status: number;
-  /** The id of the request, where the answer has one. */
+  /** The id of the request, if the answer has one. */
   readonly requestId: string | undefined;
 
   /** @param body as text, or as the JSON value that it is */
@@ -141,7 +141,7 @@ export function retryAfter(headers: Headers): number | undefined {
   if (/^\d+$/.test(value)) return Number(value);
   const date = value.endsWith('GMT') ? Date.parse(value) : NaN;
   if (Number.isNaN(date)) return undefined;
-  // By the sender's clock, where the answer has it: ours may be wrong.
+  // By the sender's clock, if the answer has it: ours may be wrong.
   const sent = Date.parse(headers.get('Date') ?? '');
   return Math.max(0, (date - (Number.isNaN(sent) ? Date.now() : sent)) / 1000);
 }

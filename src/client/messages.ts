@@ -26,7 +26,7 @@ function integer(id: unknown): string {
   throw new TypeError(`id is ${found}. It must be a bigint, such as 9007199254740993n.`);
 }
 
-/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError where there is no `crypto` */
+/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError if there is no `crypto` */
 export function newIdempotencyKey(): string {
   const { getRandomValues } = Object((globalThis as { crypto?: unknown }).crypto) as Partial<typeof crypto>;
   if (!getRandomValues)
@@ -36,7 +36,7 @@ export function newIdempotencyKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError where the answer is none */
+/** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError if the answer has no plant */
 export async function readResponse(url: string, response: Response, idempotencyKey: string): Promise<Plant> {
   const body = parse(await response.text());
   if (response.ok && isPlant(body)) return body;

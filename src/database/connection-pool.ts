@@ -85,7 +85,7 @@ export class ConnectionPool extends pg.Pool {
     return this.inUse >= this.options.max;
   }
 
-  /** The name under which a connection keeps this statement; empty where it keeps none. */
+  /** The name under which a connection keeps this statement; empty if it keeps none. */
   nameOf(sql: string): string {
     if (!this.names) return '';
     let name = this.names.get(sql);
@@ -199,7 +199,7 @@ export class ConnectionPool extends pg.Pool {
   }
 
   private watch(client: pg.PoolClient): void {
-    // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
+    // PostgreSQL only warns if a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
     client.on('notice', ({ code, routine }) => {
       if (code === '01000' && routine === 'SyncRepWaitForLSN') this.unsynced.add(client);
     });

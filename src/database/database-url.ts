@@ -21,7 +21,7 @@ export interface DatabaseUrl {
   readonly servers: readonly DatabaseServer[];
   readonly target: (typeof TARGETS)[number];
   readonly schema: string;
-  /** The role; empty where the URL leaves it to pg. */
+  /** The role; empty if the URL leaves it to pg. */
   readonly user: string;
   /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
@@ -143,7 +143,7 @@ function findServers(urls: [URL, ...URL[]]): DatabaseServer[] {
   });
 }
 
-/** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
+/** Returns a warning about those without effect. Throws if there are others than pg, libpq and Prisma know. */
 function checkParameters(parameters: URLSearchParams): string[] {
   const names = [...new Set(parameters.keys())];
   const unknown = names.find((name) => !KNOWN.includes(name));
@@ -192,7 +192,7 @@ export function namesSchema(url: string): boolean {
   return /[?&]schema=/.test(url);
 }
 
-/** Throws where PostgreSQL would refuse the name, cut it short, or take it for another. */
+/** Throws if PostgreSQL would refuse the name, cut it short, or take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
   if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))

@@ -40,7 +40,7 @@ export class ConnectionPoolExhaustedError extends Error {
 /** The time was up before the answer came; the result of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
-  /** Resolves when the connection can be used again; undefined where that is not known. */
+  /** Resolves when the connection can be used again; undefined if that is not known. */
   released?: Promise<unknown>;
 }
 

@@ -75,7 +75,7 @@ export class DatabaseAddress {
   /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
   url!: string;
-  /** The password, as it is, where the URL has none; none unless given. */
+  /** The password, as it is, if the URL has none; none unless given. */
   @Should('a string', isString)
   password?: string | undefined;
 }
@@ -144,7 +144,7 @@ export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool' | 'adapter'>;
 /** Connections of the application: they are returned unchanged, and the pool is never closed. */
 export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size' | 'adapter'>;
 
-/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` where it does not). */
+/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` if it does not). */
 export type AdapterDatabaseOptions = Given<
   Omit<AdapterDatabase, 'url'>,
   'adapter',
@@ -166,7 +166,7 @@ const SOURCE_NAMES = ['url', 'pool', 'adapter'] as const;
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
   const sourcesOf = (given: unknown) => SOURCE_NAMES.filter((name) => Reflect.get(given as object, name) !== undefined);
-  // Where one is only named, its own rule says that it is undefined; most often it is a URL.
+  // If one is only named, its own rule says that it is undefined; most often it is a URL.
   const classOf = (given: object) =>
     SOURCES[sourcesOf(given)[0] ?? SOURCE_NAMES.find((name) => name in given) ?? 'url'];
   return applyDecorators(

@@ -44,11 +44,11 @@ export class Database implements OnApplicationShutdown {
     private readonly adapter: SqlDriverAdapter,
     /** Whether all connections are in use, as far as that is known. */
     readonly isBusy: () => boolean,
-    /** Undefined where connections are borrowed from the host. */
+    /** Undefined if connections are borrowed from the host. */
     readonly pool?: PoolStatistics,
   ) {}
 
-  /** Connects to nothing yet. Rejects where the options can't be used. */
+  /** Connects to nothing yet. Rejects if the options can't be used. */
   static async open(options: DatabaseOptions): Promise<Database> {
     if (hasUrl(options)) {
       const pool = new ConnectionPool(options);

@@ -41,7 +41,7 @@ export async function endDead(pool: Pool, overdue: Set<pg.PoolClient>): Promise<
   let inspector: pg.PoolClient | undefined;
   while (overdue.size > 0) {
     try {
-      // It keeps its place in the pool meanwhile; where none is free, it is one more.
+      // It keeps its place in the pool meanwhile; if none is free, it is one more.
       inspector ??= await (
         pool.isBusy() ? new pg.Pool({ ...pool.options, max: 1 }).on('connect', ignoreErrors) : pool
       ).connect();

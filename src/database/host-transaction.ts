@@ -18,7 +18,7 @@ const OWN_QUERY = '{ query(sql, values) } that runs in your transaction';
 
 type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
-/** Runs statements in a transaction of the host's. Throws a TypeError where this is clearly none. */
+/** Runs statements in a transaction of the host's. Throws a TypeError if this is clearly no transaction. */
 export function queryIn(transaction: unknown): Query {
   const fault = faultOf(transaction);
   if (fault !== undefined) throw new TypeError(`transaction: ${fault}`);

@@ -16,13 +16,13 @@ const ORDER_MS = 100;
 const SILENCE_MS = 200;
 /** Limit of the answer of a server whose connections are silent. */
 const DOUBT_MS = 500;
-/** SQLSTATE of PgBouncer where it has no connection to its server. */
+/** SQLSTATE of PgBouncer if it has no connection to its server. */
 const NO_SERVER = '08P01';
 
 const FIND_STATE = `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby",
   pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
-/** The class of pg for connections to a database: pg's own where the URL has one server and no `target_session_attrs`. */
+/** The class of pg for connections to a database: pg's own if the URL has one server and no `target_session_attrs`. */
 export function clientOf(database: DatabaseUrl): typeof pg.Client {
   if (database.servers.length === 1 && database.target === 'any') return pg.Client;
   const list = new ServerList(database);
@@ -101,7 +101,7 @@ class ServerList {
     return servers.find((server) => usable.has(server)) ?? fastest;
   }
 
-  /** Rejects where the server cannot be used. */
+  /** Rejects if the server cannot be used. */
   private async ask(server: DatabaseServer, timeout = ASK_TIMEOUT_MS): Promise<DatabaseServer> {
     const { connectionString, target } = this.database;
     const limits = { connectionTimeoutMillis: timeout, query_timeout: timeout };

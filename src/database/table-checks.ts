@@ -85,7 +85,7 @@ export async function findUnlogged(query: Query, schema: string): Promise<string
   return found && `a crash of PostgreSQL would empty tables, which are UNLOGGED. Run ${found}`;
 }
 
-/** For a service that starts. Throws where a crash would lose plants or tokens. */
+/** For a service that starts. Throws if a crash would lose plants or tokens. */
 export async function inspectTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const [unlogged, foreign] = [await findUnlogged(query, schema), await findForeignObjects(query, schema)];
   if (unlogged) throw new MigrationError('refused', `${place}: ${unlogged}`);

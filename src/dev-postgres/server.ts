@@ -105,7 +105,7 @@ export async function readPidFile(
 }
 
 /**
- * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
+ * Of a server that is gone: lets the next one start, even if another program now has the old number. PostgreSQL
  * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
  * processes of a killed server may still be at work.
  */

@@ -12,7 +12,7 @@ const ANSWER_HEADERS = {
 };
 
 /**
- * Answers with JSON, byte for byte the same on every platform. Does nothing where an answer was sent already, for example by a
+ * Answers with JSON, byte for byte the same on every platform. Does nothing if an answer was sent already, for example by a
  * timeout interceptor of a host.
  */
 export function sendJson(

@@ -62,7 +62,7 @@ function toApiError(failure: unknown): ApiError {
   if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {
     return new ApiError(50000, UNFORESEEN, { cause: failure });
   }
-  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, where there is one.
+  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, if there is one.
   const number = failure.getStatus() * 100;
   if (number === 40400) return new UnknownPathError();
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.

@@ -109,7 +109,7 @@ export function deferContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Lets a client send the body, where it waits for permission. */
+/** Lets a client send the body, if it waits for permission. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
   if (awaitingContinue.delete(request)) response.writeContinue();
 }

@@ -8,7 +8,7 @@ export const PRINCIPAL = Symbol('plant-store:principal');
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
   readonly [PRINCIPAL]?: { readonly name: string };
   body?: unknown;
-  /** What the body was parsed from, where the application was created with `rawBody: true`. */
+  /** What the body was parsed from, if the application was created with `rawBody: true`. */
   rawBody?: unknown;
 };
 

@@ -58,7 +58,7 @@ export function plantStorePlugin(system: SwaggerUi): object {
       const id = (random >> 2n) | (1n << 53n) | 1n;
       example.value = JSON.stringify(example.value, null, 2).replace(/"id": \d+/, `"id": ${id}`);
     }
-    // Swagger UI leaves out a relative link where the server is relative too.
+    // Swagger UI leaves out a relative link if the server is relative too.
     document.externalDocs.url = new URL(document.externalDocs.url, location.href).href;
     const result = original(document);
     fillIn();

@@ -207,7 +207,7 @@ describe(ManagementServer.name, () => {
       });
     });
 
-    it('should answer where there is none, as HTTP/1.0 may have it: a browser always sends one', async () => {
+    it('should answer if there is none, as HTTP/1.0 may have it: a browser always sends one', async () => {
       const socket = connect(port, '127.0.0.1').setEncoding('utf8');
       socket.write('GET /livez HTTP/1.0\r\n\r\n');
       expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);

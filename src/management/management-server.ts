@@ -158,7 +158,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 }
 
-/** What scripts/build.mjs has noted; null where it was built from sources without a history. */
+/** What scripts/build.mjs has noted; null if it was built from sources without a history. */
 function buildCommit(): string | null {
   try {
     return readFileSync(join(dirname(PACKAGE_FILE), 'dist/commit'), 'utf8').trim() || null;

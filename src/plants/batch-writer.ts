@@ -45,7 +45,7 @@ export class BatchWriter {
     lanes.onChange = this.schedule;
   }
 
-  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
+  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects if the statement fails. */
   create(plant: PlantRecord): Promise<CreateResult> {
     const lane = this.lanes.find(plant.id);
     if (lane.refusal) throw lane.refusal;
@@ -181,7 +181,7 @@ export class BatchWriter {
     }
   }
 
-  /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */
+  /** Does the work again for the creates that wait and have time left, after a pause; none is done if the cause will not pass. */
   private async repeat(
     lane: Lane,
     batch: readonly PendingCreate[],
@@ -208,7 +208,7 @@ export class BatchWriter {
     const message = `the database did not answer within ${timeout} ms`;
     const isTaken = pending.state === 'taken';
     pending.state = 'late';
-    // Where the database answers at its own time limit, that answer comes first.
+    // If the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
       pending.fail(isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);

@@ -48,14 +48,14 @@ export class CreateFailures {
     this.created = this.statistics.created;
   }
 
-  /** Why an insert has stored nothing, where no plant has the id. */
+  /** Why an insert has stored nothing, if no plant has the id. */
   async explainMissing(): Promise<Error> {
     if (this.triggers.length === 0) await this.readTriggers();
     if (this.triggers.length > 0) return new PlantSkippedError(this.triggers);
     return new ExistingPlantLookupError('the plant that had the id is gone');
   }
 
-  /** They stay as they were where this fails: every other statement fails then too. */
+  /** They stay as they were if this fails: every other statement fails then too. */
   async readTriggers(): Promise<void> {
     const { query, schema } = this.database;
     const rows = await query<{ name: string }>(FIND_TRIGGERS, [schema]).catch(() => undefined);

@@ -94,7 +94,7 @@ export class PlantStatements {
   }
 
   /**
-   * Inserts plants in one statement: all of them or, where it fails, none. Returns the ids that were not taken; of several
+   * Inserts plants in one statement: all of them or, if it fails, none. Returns the ids that were not taken; of several
    * plants with one id the first is inserted.
    *
    * @param writeId stored with the first plant; those of the others count on from there

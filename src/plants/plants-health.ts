@@ -58,7 +58,7 @@ export class PlantsHealth {
   }
 
   /**
-   * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
+   * Resolves if a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
    * reason, fit to be shown: it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
    * A plant is inserted, and rolled back, only after creates have failed in a way that may concern each.
    */

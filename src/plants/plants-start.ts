@@ -34,7 +34,7 @@ export class PlantsStart {
     await assertReadyForCreates(database, this.settings.database);
     await Promise.all([this.attachCitus(), this.failures.readTriggers()]);
     const { trace } = Object((globalThis as { [TRACING_REGISTRY]?: unknown })[TRACING_REGISTRY]) as { trace?: unknown };
-    // OpenTelemetry's API is an optional peer: where it is missing, nothing is traced.
+    // OpenTelemetry's API is an optional peer: if it is missing, nothing is traced.
     const tracing = trace ? await import('../tracing/statement-spans.js').catch(() => undefined) : undefined;
     tracing?.traceStatements(writer, statements);
   }

@@ -33,7 +33,7 @@ import { ApiCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-/** A guard of the host need not know the challenge that belongs to a missing credential; where it sets one, that stays. */
+/** A guard of the host need not know the challenge that belongs to a missing credential; if it sets one, that stays. */
 @Catch()
 class PlantsExceptionFilter extends ApiExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {
@@ -149,7 +149,7 @@ function routeOtherMethods(fastify: Fastify): void {
 }
 
 /**
- * Routes keep their methods. Those of the host, and what it answers where there is none, are to be as they were: Fastify would read the
+ * Routes keep their methods. Those of the host, and what it answers if there is none, are to be as they were: Fastify would read the
  * body of each request with a method that it knows, and give the method to all that is for all methods. It has no call for this.
  */
 function forgetMethods(fastify: object, methods: string[]): void {

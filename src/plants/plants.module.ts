@@ -93,10 +93,10 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
 /**
  * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
  * plants is for the application to say, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
- * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
+ * Starting fails with a `MigrationError` if the database is not at this version, and with a `PlantsModuleOptionsError` if
  * the options can't work.
  *
- * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Where there are several stores, keep what `forRoot` returned in a constant, and
+ * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. If there are several stores, keep what `forRoot` returned in a constant, and
  * import that, in addition to the application's module, in the feature that is to have the service of this one.
  */
 @Module({

@@ -134,7 +134,7 @@ describe(PlantsService.name, () => {
     expect(stored).toEqual([]);
   });
 
-  it('should not end the process where onCreated fails, and the logger of the host too', async () => {
+  it('should not end the process if onCreated fails, and the logger of the host too', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on('unhandledRejection', note);

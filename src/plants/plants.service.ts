@@ -76,14 +76,14 @@ export class PlantsService implements OnModuleInit {
    *
    * @param plant its id a bigint, the other fields as in a request
    * @throws ApiError whose `error` is the number of the failure:
-   *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
-   *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with other fields;
-   *   - 50300 and 50301 where nothing was written, and it may be tried again;
-   *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
+   *   - 40003 if this is no plant, with every fault in the message, and 40004 if the key is invalid;
+   *   - 40901 if the id is taken, and 40902 if this key created a plant of this id with other fields;
+   *   - 50300 and 50301 if nothing was written, and it may be tried again;
+   *   - 50400 if the outcome is unknown: only with a key may it be tried again, unchanged;
    *   - 50000 for any other failure, which is its cause.
    *
-   *   With a transaction the last three are replaced by what the application's driver throws, but where a trigger left the plant out; after the others it can go on.
-   * @throws TypeError where an option cannot be used
+   *   With a transaction the last three are replaced by what the application's driver throws, but if a trigger left the plant out; after the others it can go on.
+   * @throws TypeError if an option cannot be used
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     assertOptions(options);

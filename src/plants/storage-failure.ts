@@ -57,7 +57,7 @@ export function isUndecided(error: unknown): boolean {
 }
 
 /**
- * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 where
+ * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 if
  * it knows no reason), though the statement may have been committed before.
  */
 export function isNodeFailure(error: unknown): boolean {

@@ -14,7 +14,7 @@ const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** The result of a create: the plant is stored, durably, or its id was taken and nothing was written. */
 export interface CreateResult {
   readonly stored: boolean;
-  /** The plant that has the id: where it is taken, and the create has an idempotency key to compare. */
+  /** The plant that has the id: if it is taken, and the create has an idempotency key to compare. */
   readonly existingPlant?: PlantRecord | undefined;
 }
 
@@ -91,7 +91,7 @@ export class WriteQueue {
     return this.entries.keys();
   }
 
-  /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
+  /** @throws WriteQueueFullError if too many creates wait already, or too many characters */
   add(lane: Lane, entry: PendingCreate, limit: number): void {
     if (this.plants >= limit || (!this.isEmpty && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
       throw new WriteQueueFullError(`${this.plants} creates wait for the database`);

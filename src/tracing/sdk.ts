@@ -123,7 +123,7 @@ export class RequestSpans implements RequestObserver {
     const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
     const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
     (request as Traced)[SPAN] = span;
-    // Most are not, where a sampler decides: nothing more is done for them.
+    // Most are not, if a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
     // Express' own, which go by the trusted proxies.
     const { ip, protocol } = request as { ip?: string; protocol?: string };

@@ -52,7 +52,7 @@ export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
   });
 }
 
-/** What a field should be, where it is given or required. @param what follows "should be" */
+/** What a field should be, if it is given or required. @param what follows "should be" */
 export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value, _options, found) =>
     (value === undefined && !required) || holds(value) ? undefined : `${found}, should be ${what}`,
@@ -179,7 +179,7 @@ class AsyncOptions {
   imports?: unknown;
 }
 
-/** Throws where Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
+/** Throws if Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
 export function checkAsyncOptions(
   given: unknown,
   { extras = [], options }: { extras?: readonly string[]; options: OptionsClass },

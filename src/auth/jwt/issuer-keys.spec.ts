@@ -58,7 +58,7 @@ describe(IssuerKeys.name, () => {
     expect(issuer.requests).toHaveLength(1);
   });
 
-  it('should fetch keys anew when they are old, and again sooner where that fails', async () => {
+  it('should fetch keys anew when they are old, and again sooner if that fails', async () => {
     const keys = issuer.keysOf({ refreshMs: 10, retryMs: 15 });
     await keys.open();
     const first = keys.current;

@@ -72,7 +72,7 @@ export class IssuerKeys {
     return this.text;
   }
 
-  /** @throws IssuerKeysError where there are no keys yet, and none can be had */
+  /** @throws IssuerKeysError if there are no keys yet, and none can be had */
   async open(): Promise<FindKey> {
     this.opening ??= this.createKeySet();
     const find = await this.opening;

@@ -69,7 +69,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
       const claims = await claimsOf(token, find, this.rules, jose);
       const principal = jwtPrincipal(claims);
       if (principal === undefined) return 'sub cannot be stored or logged';
-      // Where they have changed meanwhile, its key may be gone.
+      // If they have changed meanwhile, its key may be gone.
       if (keys !== undefined && keys === this.keys.current) {
         const until = endOf(Number(claims.exp));
         this.remembered.set(tokenKey(token), { principal, until, keys, length: token.length });

@@ -98,7 +98,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });
 
-    it('should refuse it within two seconds where each statement takes almost a second, that of the last use too', async () => {
+    it('should refuse it within two seconds if each statement takes almost a second, that of the last use too', async () => {
       timed.store.delay = 950;
       const asked = timed.ask(timed.token);
       await timed.wait(1);
@@ -123,7 +123,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(asked.verdict).toBeUndefined();
     });
 
-    it('should make a new principal where its scopes are others', async () => {
+    it('should make a new principal if its scopes are others', async () => {
       const principal = await timed.verdict(timed.token);
       timed.store.add(timed.token, { id: 1, scopes: [] });
       await timed.wait(600);
@@ -131,7 +131,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(principal).toEqual(GARDENER);
     });
 
-    it('should accept a new one within two seconds where it was tried before it was there', async () => {
+    it('should accept a new one within two seconds if it was tried before it was there', async () => {
       const late = makeToken();
       expect(await timed.verdict(late)).toBeUndefined();
       timed.store.add(late);
@@ -202,7 +202,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });
 
-    it('should not matter where it can not be recorded, and be tried again', async () => {
+    it('should not matter if it can not be recorded, and be tried again', async () => {
       timed.store.useFailure = new Error('permission denied');
       await timed.verdict(timed.token);
       await timed.wait(MINUTE_MS - 1000);
@@ -240,7 +240,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(makeToken())).toMatchObject({ message: expect.stringMatching('shut down') });
     });
 
-    it('should connect to nothing where that was not needed', async () => {
+    it('should connect to nothing if that was not needed', async () => {
       await timed.verifier.onApplicationShutdown();
       expect(timed.store.statements).toEqual([]);
     });

@@ -6,7 +6,7 @@ export interface TokenRecord {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
-  /** Null where it never expires. */
+  /** Null if it never expires. */
   readonly expiresAt: Date | null;
   /** To the minute. */
   readonly lastUsedAt: Date | null;

@@ -47,7 +47,7 @@ export interface MigrationSession {
 
 /** Makes the schema and the history that are missing, so that nobody else can from now on. */
 export async function makeHistory(query: Query, schema: string): Promise<void> {
-  // IF NOT EXISTS alone would ask for the privilege to create even where there is nothing to create.
+  // IF NOT EXISTS alone would ask for the privilege to create even if there is nothing to create.
   if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::name', [schema])).length === 0)
     await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
   if (!(await hasColumn(query, schema, '_prisma_migrations', 'migration_name')))

@@ -39,7 +39,7 @@ export class Migrator {
   /** The process of the server that migrates. */
   private session: number | undefined;
 
-  /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
+  /** Connects to nothing yet. Throws a MigratorOptionsError if the options can't be used. */
   constructor(options: MigratorOptions) {
     this.settings = checkOptions(MigratorSettings, options, MigratorOptionsError);
     const { url, password, schema } = this.settings;
@@ -74,7 +74,7 @@ export class Migrator {
   }
 
   /**
-   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing where they are
+   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing if they are
    * distributed already.
    * @param shards of plants; twice the nodes that may hold them unless given
    */
@@ -100,7 +100,7 @@ export class Migrator {
 
   /**
    * Rejects unless the database has the migrations of this build, finished, and no others. With the rights of a store it also rejects
-   * where the role lacks one or a crash would lose plants, and warns of what may make creates fail.
+   * if the role lacks one or a crash would lose plants, and warns of what may make creates fail.
    */
   async assertCurrent(rights?: Rights): Promise<void> {
     await withConnection(this.database, async (query, client) => {
@@ -182,7 +182,7 @@ export class Migrator {
   }
 }
 
-/** For the start of a store, on whichever connection it has. Rejects with a MigrationError where creates would fail or could be lost. */
+/** For the start of a store, on whichever connection it has. Rejects with a MigrationError if creates would fail or could be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
   // On a connection of its own, which is closed after the check.
   if (hasUrl(options)) {
@@ -200,7 +200,7 @@ export async function assertReadyForCreates(database: Database, options: Databas
   }
 }
 
-/** Where the tables are distributed, the other nodes matter too. */
+/** If the tables are distributed, the other nodes matter too. */
 async function assertNodes(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const citus = await loadCitus(query, schema);
   for (const warning of (await citus?.inspect()) ?? []) new Logger(Migrator.name).warn(`${place}: ${warning}`);

@@ -40,8 +40,8 @@ export class AcceptFirst {
   }
 
   /**
-   * Calls back right after a turn in which no connection came, and none for `quiet` milliseconds before; but in time. No request
-   * begins meanwhile, so clients that wait for an answer open no connection.
+   * Calls back right after a turn in which no connection came, and none for `quiet` milliseconds before, or at the limit. No
+   * request begins meanwhile, so clients that wait for an answer open no connection.
    */
   async whenQuiet(quiet: number, limit: number, callback: () => void): Promise<void> {
     this.freeUntil = Infinity;
