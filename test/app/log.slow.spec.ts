@@ -177,7 +177,7 @@ describe('A log that nobody reads', () => {
     expect(text.split('\n').length - 1).toBe(100);
   });
 
-  it('should not end the process where its reader has', async () => {
+  it('should not end the process if its reader has', async () => {
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
     const answers = createInterface(child.stderr)[Symbol.asyncIterator]();
     child.stdout.destroy();

@@ -85,7 +85,7 @@ describe('plant-store plants', () => {
       expect(await printed('list --after=9223372036854775807')).toMatch(/^ID +NAME .*\n$/);
     });
 
-    it('should end a page early where its plants are large, and go on behind it', async () => {
+    it('should end a page early if its plants are large, and go on behind it', async () => {
       const own = await createTestDatabase();
       await own.query(
         `INSERT INTO plants (id, name) SELECT id, repeat('x', 1000000) FROM generate_series(1, 12) AS id`,
@@ -117,7 +117,7 @@ describe('plant-store plants', () => {
       expect(await printed(['get', id])).toMatch(new RegExp(`^\\{"id":${id},"name":"Rose ${id}",.*\\}\n$`));
     });
 
-    it('should fail where there is none', async () => {
+    it('should fail if there is none', async () => {
       expect(await failure(1, 'get 7')).toBe('plant-store: there is no plant with the id 7\n');
     });
   });

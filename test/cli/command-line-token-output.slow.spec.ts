@@ -55,27 +55,24 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   it.each([
     ['0', (): string => 'is revoked'],
     ['2h', (end: string): string => `stays valid until ${end}`],
-  ])(
-    'should say what became of the old one where a rotation with an overlap of %s was in vain',
-    async (overlap, fate) => {
-      const name = `unprinted-${overlap}`;
-      const { id: oldId } = await commands.issue(name, { expires: '90 days' });
-      const { code, stderr } = await run(`token rotate ${name} --overlap ${overlap}`);
-      const [old, made] = await commands.list(name);
-      expect(stderr).toMatch(
-        new RegExp(
-          `^plant-store: the access token ${name} with the id ${made?.id} was made, but could not be printed \\(ENOSPC.*\\)\\. ` +
-            `The one with the id ${oldId} ${fate(`${old?.expiresAt?.slice(0, 19)}Z`)}\\. As nobody has it now, ` +
-            `rotate again \\(plant-store token rotate ${name}\\), and then revoke it: plant-store token revoke ${made?.id}\n$`,
-        ),
-      );
-      expect(code).toBe(1);
-      // What it advises works.
-      await commands.make('rotate', name);
-      expect((await commands.run('revoke', String(made?.id))).code).toBe(0);
-      expect((await commands.states(name)).slice(1)).toEqual(['revoked', 'valid']);
-    },
-  );
+  ])('should say what became of the old one if a rotation with an overlap of %s was in vain', async (overlap, fate) => {
+    const name = `unprinted-${overlap}`;
+    const { id: oldId } = await commands.issue(name, { expires: '90 days' });
+    const { code, stderr } = await run(`token rotate ${name} --overlap ${overlap}`);
+    const [old, made] = await commands.list(name);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^plant-store: the access token ${name} with the id ${made?.id} was made, but could not be printed \\(ENOSPC.*\\)\\. ` +
+          `The one with the id ${oldId} ${fate(`${old?.expiresAt?.slice(0, 19)}Z`)}\\. As nobody has it now, ` +
+          `rotate again \\(plant-store token rotate ${name}\\), and then revoke it: plant-store token revoke ${made?.id}\n$`,
+      ),
+    );
+    expect(code).toBe(1);
+    // What it advises works.
+    await commands.make('rotate', name);
+    expect((await commands.run('revoke', String(made?.id))).code).toBe(0);
+    expect((await commands.states(name)).slice(1)).toEqual(['revoked', 'valid']);
+  });
 
   it('should fail to list', async () => {
     await commands.issue('listed');

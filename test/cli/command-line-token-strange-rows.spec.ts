@@ -111,7 +111,7 @@ describe('plant-store token, with rows that were written by hand', () => {
     );
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });

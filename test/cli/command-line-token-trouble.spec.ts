@@ -125,7 +125,7 @@ describe('plant-store token, on a connection that breaks', () => {
     );
   });
 
-  it('should not say so where the server refused it, or the connection broke before', async () => {
+  it('should not say so if the server refused it, or the connection broke before', async () => {
     await atCommit(`RAISE 'not today'`);
     expect(await commands.fail(1, 'create', '--name', 'ci')).toMatch(/^plant-store: schema public of .*: not today\n$/);
     proxy.loseAnswerTo('INSERT');

@@ -40,7 +40,7 @@ describe('the statements of a store', () => {
   });
 
   it.each(['pgbouncer=true', 'statement_cache_size=0'])(
-    'should not be prepared where the URL says %s',
+    'should not be prepared if the URL says %s',
     async (parameter) => {
       const url = `${database.url}${database.url.includes('?') ? '&' : '?'}${parameter}`;
       expect(await told({ url, size: 1 })).toEqual([null, null, null]);

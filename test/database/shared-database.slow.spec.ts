@@ -56,7 +56,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
     ['the command', 'before', migrateByCommand],
     ['code', 'after', migrateByCode],
     ['code', 'before', migrateByCode],
-  ])('should show no drift to either, where %s migrates the store %s the application', async (_, order, migrate) => {
+  ])('should show no drift to either, if %s migrates the store %s the application', async (_, order, migrate) => {
     if (order === 'before') await migrate();
     expect(await host.deploy()).toEqual(['20200101000000_factories']);
     if (order === 'after') await migrate();

@@ -137,7 +137,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('should tell the service of static access tokens only where there are any', () => {
+  it('should tell the service of static access tokens only if there are any', () => {
     const file = '/run/plant-store/access-tokens';
     expect(block('x-configuration')).toContain(
       `  ACCESS_TOKENS_FILE: \${ACCESS_TOKENS_FILE:+${file}}\${ACCESS_TOKENS:+${file}}\n`,

@@ -122,7 +122,7 @@ describe('migrate.mjs', () => {
   });
   afterEach(() => database.drop());
 
-  /** As Compose calls it: the file of the password is not there where nobody needs it. */
+  /** As Compose calls it: the file of the password is not there if nobody needs it. */
   const migrate = (MIGRATION_DATABASE_URL: string, DATABASE_URL = database.url) => {
     const MIGRATION_DATABASE_PASSWORD_FILE = join(folder, 'password');
     const { password } = new URL(MIGRATION_DATABASE_URL);
@@ -184,7 +184,7 @@ describe('healthcheck.mjs', () => {
     }
   });
 
-  it('should fail where nobody answers', async () => {
+  it('should fail if nobody answers', async () => {
     const { code, output } = await run(script('healthcheck.mjs'), [], { MANAGEMENT_PORT: '1' });
 
     expect(code).toBe(1);

@@ -87,7 +87,7 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
       expect(told).toEqual([{ synchronous_commit: 'on' }]);
     });
 
-    it.each([Number, BigInt])('should do so where the application reads every bigint as a %p', async (parse) => {
+    it.each([Number, BigInt])('should do so if the application reads every bigint as a %p', async (parse) => {
       const usual = pg.types.getTypeParser(INT8) as (text: string) => unknown;
       pg.types.setTypeParser(INT8, parse);
       try {

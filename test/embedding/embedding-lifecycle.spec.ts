@@ -186,7 +186,7 @@ describe('a store whose parts a test of the host overrides', () => {
     return app;
   }
 
-  it('should not start without its database where nothing is overridden', async () => {
+  it('should not start without its database if nothing is overridden', async () => {
     await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
   });
 

@@ -94,7 +94,7 @@ describe('an application with two stores as guests', () => {
     expect(await post('garden/trees', TOKENS.plants, '[]')).toMatchObject([401, { error: 40101 }]);
   });
 
-  it('should promise that nothing was written where it cannot be told what a token is worth', async () => {
+  it('should promise that nothing was written if it cannot be told what a token is worth', async () => {
     expect(await post('garden/trees', UNDECIDED, '{"id": 2, "name": "Oak"}')).toMatchObject([503, { error: 50300 }]);
     expect(await databases.trees.query('SELECT FROM plants WHERE id = 2')).toEqual([]);
   });

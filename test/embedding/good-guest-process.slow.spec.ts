@@ -73,7 +73,7 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
     expect(await endBySignal(database.url)).toEqual(before);
   });
 
-  it('should be seen to change where something does', async () => {
+  it('should be seen to change if something does', async () => {
     expect((await report('spoiled')).listening).toContain('BigInt.prototype.toJSON');
   });
 });

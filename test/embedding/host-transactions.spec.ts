@@ -170,7 +170,7 @@ describe('a plant in a transaction of the host', () => {
       );
     });
 
-    it('should be refused where its id is taken, and leave the transaction as it was', async () => {
+    it('should be refused if its id is taken, and leave the transaction as it was', async () => {
       await plants.create({ id: 1n, name: 'Rose' }, { idempotencyKey: 'key' });
       await host.transact(async (transaction, run) => {
         await plants.create({ id: 2n, name: 'Oak' }, { transaction, idempotencyKey: 'key' });
@@ -270,7 +270,7 @@ describe('a plant in a transaction of the host', () => {
     await host.client.query('ROLLBACK');
   });
 
-  it('should fail with the error of the driver where the connection is lost', async () => {
+  it('should fail with the error of the driver if the connection is lost', async () => {
     const host = await idleTransaction();
     host.client.on('error', () => undefined);
     await database.query(

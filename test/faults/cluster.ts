@@ -27,7 +27,7 @@ const NEWER_MIGRATION = {
   sql: 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;',
 };
 
-/** One service, the address of its database, the server there and, where a fault needs one, a standby. */
+/** One service, the address of its database, the server there and, if a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
   primary!: PostgresServer;
   standby: PostgresServer | undefined;
@@ -91,7 +91,7 @@ export class Cluster implements AsyncDisposable {
     return PlantStoreProcess.run('migrate', all, { script: join(newer, 'dist/main.js') });
   }
 
-  /** Whether that migration is complete: true, or false where nothing of it is there. */
+  /** Whether that migration is complete: true, or false if nothing of it is there. */
   async isMigrated(): Promise<boolean> {
     const { name } = NEWER_MIGRATION;
     const [rows, columns] = await Promise.all([
@@ -221,7 +221,7 @@ export class Cluster implements AsyncDisposable {
     this.disks.delete(folder);
   }
 
-  /** The most memory that the service has had, in bytes; undefined where only Linux would tell. */
+  /** The most memory that the service has had, in bytes; undefined if only Linux would tell. */
   async peakMemory(): Promise<number | undefined> {
     const status = await readFile(`/proc/${this.service.pid}/status`, 'utf8').catch(() => '');
     const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(status) ?? [];

@@ -210,7 +210,7 @@ describe('Readiness', () => {
       Number((await database.query<{ value: string }>('SELECT last_value AS value FROM inserted'))[0]?.value);
 
     beforeEach(async () => {
-      // A sequence counts on, also where a row is rolled back.
+      // A sequence counts on, also if a row is rolled back.
       await database.query(`CREATE SEQUENCE inserted;
         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

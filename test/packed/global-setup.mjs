@@ -41,7 +41,7 @@ export default async function globalSetup() {
     await all([companions, bundlers].map((added) => run(added, install)));
     await run(companions, 'npm run --silent build');
   } catch (error) {
-    // Jest runs no teardown where the setup fails.
+    // Jest runs no teardown if the setup fails.
     await globalTeardown();
     throw error;
   }

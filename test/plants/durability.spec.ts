@@ -114,7 +114,7 @@ describe('What was answered with 200', () => {
             expect(await connection.response()).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
         expect(await database.query('SELECT FROM plants')).toHaveLength(count);
       } finally {
-        // Ends the wait, where the test has failed.
+        // Ends the wait, if the test has failed.
         await holder.end();
         for (const connection of connections) connection.close();
         await store.stop();

@@ -65,7 +65,7 @@ export class Guest {
   }
 }
 
-/** Closes an application, and fails where Nest, which goes on when a part of it fails to end, only logs that. */
+/** Closes an application, and fails if Nest, which goes on when a part of it fails to end, only logs that. */
 async function closeCleanly(app: INestApplicationContext): Promise<void> {
   const errors: unknown[] = [];
   Logger.overrideLogger({

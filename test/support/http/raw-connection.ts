@@ -37,7 +37,7 @@ export class RawConnection implements Disposable {
   }
 
   /**
-   * The next response, or undefined where the server closes the connection without one. The answer to a HEAD has no
+   * The next response, or undefined if the server closes the connection without one. The answer to a HEAD has no
    * body, whatever its length says.
    */
   async response({ head: bodiless = false }: { head?: boolean } = {}): Promise<RawResponse | undefined> {

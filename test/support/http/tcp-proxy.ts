@@ -111,7 +111,7 @@ export class TcpProxy {
     return counter;
   }
 
-  /** From now on connections are refused, as where no server runs. */
+  /** From now on connections are refused, as if no server runs. */
   async close(): Promise<void> {
     const closed = once(this.listener, 'close');
     this.listener.close();

@@ -80,7 +80,7 @@ export class TokenCommands {
     return run.stderr;
   }
 
-  /** No token stands anywhere but, alone, where it was made; no digest anywhere. */
+  /** Each token is only in the output of the command that made it, alone; no digest is anywhere. */
   expectNothingTold(): void {
     expect(this.tokens.length).toBeGreaterThan(0);
     for (const token of this.tokens) {
