@@ -1,7 +1,7 @@
 import { isIP, SocketAddress } from 'node:net';
 import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 
-/** Of clients whose address is not known: of a Unix socket, or gone before their token was looked at. */
+/** The key of clients with an unknown address: on a Unix socket, or gone before their token was checked. */
 const UNKNOWN = 'unknown';
 
 /** Some proxies add the port of the client. */
@@ -14,7 +14,7 @@ const IPV4_MAPPED = /^::ffff:(?<v4>[\d.]+)$/;
  */
 export function clientAddress(request: PlatformRequest): string | undefined {
   const { ip } = request as { ip?: unknown };
-  // A header may hold anything. What is no address counts for who sent it.
+  // A header may hold anything. If it is no address, the address of the sender counts.
   return addressOf(ip) ?? addressOf(nodeRequest(request).socket.remoteAddress);
 }
 

@@ -19,7 +19,7 @@ export interface Principal {
   readonly metricLabel?: string;
 }
 
-/** Decides what a bearer token is worth. */
+/** Decides whether a bearer token is valid, and who owns it. */
 export abstract class TokenVerifier {
   /**
    * Resolves to undefined if the token is unknown, expired or revoked; rejects only if the verifier cannot decide now.
@@ -65,7 +65,7 @@ interface Authenticated {
   [WRONG_TOKEN]?: WrongTokenReason;
 }
 
-/** Nobody: the result of a verifier that knows why a token is wrong. The reason is for the metrics alone, no answer has it. */
+/** The result of a verifier that knows why a token is invalid. The reason is for the metrics only; no answer has it. */
 export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
   if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
   return undefined;
@@ -79,7 +79,7 @@ export function setPrincipal(request: object, principal: Principal): void {
   (request as Authenticated)[PRINCIPAL] = principal;
 }
 
-/** Whom `BearerAuthGuard` let pass with this request, if it did. */
+/** The principal that `BearerAuthGuard` found for this request; undefined if it found none. */
 export function principalOf(request: object): Principal | undefined {
   return (request as Authenticated)[PRINCIPAL];
 }

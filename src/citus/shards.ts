@@ -9,15 +9,15 @@ import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import { type NodeMonitor, ShardLane, ShardNode, ShardStatements } from './shard-lane.js';
 
-/** From one reading of the shards to the next. */
+/** Pause between two readings of the shards. */
 const REFRESH_EVERY_MS = 60_000;
-/** From one probe of a node that is away to the next. */
+/** Pause between two probes of a node that is away. */
 const PROBE_EVERY_MS = 500;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
 /** Ids that are tried until one belongs to the node that is to be probed. */
 const MAX_PROBE_IDS = 100_000n;
-/** By which the own hash is compared with the database's. */
+/** Ids for which our hash is compared with the database's. */
 const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
 
 /** A part of a distributed table, on one node. */
@@ -57,7 +57,7 @@ export class Shards implements NodeMonitor {
     this.lanes.probe = () => this.probeAll();
     this.lanes.end = () => {
       clearInterval(this.timer);
-      // No node is waited for any more.
+      // Ends the wait for every node.
       this.shards = [];
     };
     this.timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS).unref();

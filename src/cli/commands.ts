@@ -88,7 +88,7 @@ const token: Command = {
   NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static,
                          jwt or other; one valid token has it at a time. create also takes it as --name NAME
   --expires WHEN         a time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most; a date such as 2030-12-31,
-                         the end of which it is; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
+                         valid to its end; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
                          or never. Unless given, 90d with create, and with rotate as long as the life of the old one
   --scope SCOPE          plants:create unless given, the only scope of the store; may be repeated. A scope of an
                          application that has the store in it needs a prefix of its own, as orders:read has

@@ -9,7 +9,7 @@ import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
-/** Of a mode: group and others may write. Windows has no such modes. */
+/** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
@@ -96,7 +96,7 @@ export async function localToken(): Promise<string> {
   }
 }
 
-/** Makes the local folder one that only its owner may write, whatever the umask: others could replace what is in it. */
+/** Makes the local folder writable for its owner only, with any umask: others could replace what is in it. */
 async function ownLocalDirectory(log: (line: string) => void = console.log): Promise<Stats> {
   try {
     await mkdir(LOCAL_DIRECTORY, { recursive: true, mode: 0o755 });
@@ -111,7 +111,7 @@ async function ownLocalDirectory(log: (line: string) => void = console.log): Pro
   }
 }
 
-/** Empty if there is none. What is checked is the open file, which nobody can exchange before it is read. */
+/** Empty if there is none. What is checked is the open file, which cannot be exchanged before it is read. */
 async function readToken(path: string, folderOwner: number): Promise<string> {
   if (!existsSync(path)) return '';
   // A link could lead to a file that others know; the end of a pipe could wait for ever.

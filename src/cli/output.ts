@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
 
-/** There is no result of a command, or a bad one, or it could not be printed. The message says what the command has done, or why. */
+/** A command has no result or a bad one, or could not print it. The message says what the command has done, or why. */
 export class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }

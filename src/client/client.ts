@@ -30,8 +30,8 @@ export class PlantStoreClient {
    * @throws NetworkError if no answer came
    * @throws UnexpectedResponseError if the answer is not the store's
    * @throws AbortError if `signal` ended it
-   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for a plant, key, token or options
-   *   that are none
+   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for an invalid plant, key, token
+   *   or option
    * @throws what `token` throws
    */
   async create(plant: NewPlant, options: CreateOptions = {}): Promise<Plant> {

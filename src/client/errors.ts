@@ -4,7 +4,7 @@ import type { components } from './generated/openapi.js';
 /** Statuses of servers that may do better next time. */
 const TRANSIENT = [408, 425, 429, 500, 502, 503, 504];
 const MAX_EXCERPT_LENGTH = 200;
-/** A browser does not give a page the reason; this is the usual one. */
+/** A browser does not tell the page the reason; this is the usual one. */
 const HINT = 'location' in globalThis ? " (does the service's CORS_ORIGINS name this page's origin?)" : '';
 const UNKNOWN = 'Whether the plant was created is unknown; sending it again with the same Idempotency-Key is safe.';
 
@@ -16,8 +16,8 @@ interface RequestErrorDetails extends ErrorOptions {
 }
 
 /**
- * A create that failed, as its last attempt did, or that was aborted. An earlier attempt whose answer was lost may have
- * created the plant: only a repetition with the same `idempotencyKey` shows it.
+ * A create that failed, with the failure of its last attempt, or that was aborted. An earlier attempt may have created the
+ * plant although its answer was lost: only a repetition with the same `idempotencyKey` shows it.
  */
 export abstract class RequestError extends Error {
   /** Whether the same plant, sent again with the same `idempotencyKey`, may be created. It never is created twice. */
@@ -89,7 +89,7 @@ export class AbortError extends RequestError {
 function reasonsOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { message, code, name = 'unknown', cause } = error as Partial<Error> & { code?: string };
-  // An empty message is none.
+  // An empty message counts as missing.
   const reason = [message, code].find(Boolean) ?? name;
   return cause === undefined ? reason : `${reason}: ${reasonsOf(cause)}`;
 }

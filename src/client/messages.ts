@@ -19,7 +19,7 @@ export function serializePlant(plant: NewPlant): string {
   return `{${members.join(',')}}`;
 }
 
-/** A number is taken from callers in JavaScript, as far as none is rounded. Whether it fits int64 the store says. */
+/** Accepts a number from callers in JavaScript, unless it may be rounded. The store checks the range of int64. */
 function integer(id: unknown): string {
   if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id);
   const found = typeof id === 'number' ? `the number ${id}, which is no exact integer` : `of type ${typeof id}`;
@@ -31,7 +31,7 @@ export function newIdempotencyKey(): string {
   const { getRandomValues } = Object((globalThis as { crypto?: unknown }).crypto) as Partial<typeof crypto>;
   if (!getRandomValues)
     throw new TypeError('idempotencyKey must be given for each create: there is no crypto here to make one.');
-  // `crypto.randomUUID` is missing in pages that do not come by https.
+  // `crypto.randomUUID` is missing in pages without https.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

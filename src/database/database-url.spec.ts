@@ -73,7 +73,7 @@ describe(parseDatabaseUrl.name, () => {
       expect(faultOf('postgresql://gardener:secret@db/plants', 'hidden')).toMatch(/password other than the one given/);
     });
 
-    it('should not be told in any message', () => {
+    it('should not be in any message', () => {
       const faults = [
         faultOf('postgresql://gardener:secret@db/plants', 'hidden'),
         faultOf('postgresql://gardener:secret#@db/plants'),
@@ -186,7 +186,7 @@ describe(parseDatabaseUrl.name, () => {
       expect([...new URL(parseDatabaseUrl(url).connectionString).searchParams]).toEqual([]);
     });
 
-    it('should be refused if nobody knows them, with the one that was meant', () => {
+    it('should be refused if unknown, with the one that was probably meant', () => {
       expect(faultOf('postgresql://db/plants?sslmod=require')).toBe(
         'has the parameter sslmod that neither PostgreSQL nor Prisma knows; did you mean sslmode?',
       );

@@ -11,7 +11,7 @@ export interface DatabaseServer {
   readonly port: number;
 }
 
-/** Which of the servers may be used: libpq's `target_session_attrs`, as far as it is of use to what writes. */
+/** Which of the servers may be used: the values of libpq's `target_session_attrs` that make sense for a program that writes. */
 const TARGETS = ['any', 'read-write', 'primary'] as const;
 
 /** A database, for pg and for Prisma's adapter. */
@@ -165,7 +165,7 @@ function parseUrl(url: string): URL {
   const complete = url.replace(NO_HOST, '$1localhost');
   if (PROTOCOL.test(url) && URL.canParse(complete)) {
     const parsed = new URL(complete);
-    // Behind the host, an @ or # is most likely a password's, cut in two by a character that was not encoded.
+    // An @ or # after the host is probably part of the password, after a character that was not encoded.
     if (!(parsed.pathname + parsed.search).includes('@') && parsed.hash === '') return parsed;
   }
   throw new Error(
@@ -187,7 +187,7 @@ function onlyPassword(candidates: string[]): string {
   return first;
 }
 
-/** Whether the URL itself says which schema is meant. */
+/** Whether the URL itself names the schema. */
 export function namesSchema(url: string): boolean {
   return /[?&]schema=/.test(url);
 }

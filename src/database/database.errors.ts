@@ -5,7 +5,7 @@ interface ServerError {
 }
 
 /**
- * SQLSTATEs after which the session goes on, whatever the language: faults of data, of a constraint, of the statement, a rolled
+ * SQLSTATEs after which the session goes on, in any language: faults of data, of a constraint, of the statement, a rolled
  * back transaction, a lock that was not granted, a statement that was cancelled.
  */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;

@@ -8,13 +8,13 @@ import { ignoreErrors, internalsOf } from './pg-client.js';
 
 /** Limit of the connection to a server and of its answer, each. Another server may have become the primary meanwhile. */
 const ASK_TIMEOUT_MS = 1000;
-/** From a search in vain to the next search. */
+/** Pause after a search that has found no server. */
 const SEARCH_EVERY_MS = 100;
 /** When a server can be used, those before it in the list have this time to answer as well. */
 const ORDER_MS = 100;
 /** A connection on which a statement waits is silent if nothing arrived for this time. */
 const SILENCE_MS = 200;
-/** Limit of the answer of a server whose connections are silent. */
+/** Time to answer for a server with silent connections. */
 const DOUBT_MS = 500;
 /** SQLSTATE of PgBouncer if it has no connection to its server. */
 const NO_SERVER = '08P01';

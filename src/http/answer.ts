@@ -4,7 +4,7 @@ import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import type { PlatformResponse } from './platform.js';
 import { notesOf, REQUEST_ID_HEADER, requestIdOf } from './request-notes.js';
 
-/** No answer is for a cache, or to be taken for anything but JSON. */
+/** An answer must not be cached, and must be read as JSON only. */
 const ANSWER_HEADERS = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',

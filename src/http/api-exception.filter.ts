@@ -56,7 +56,7 @@ const GIVEN_UP =
 const UNFORESEEN =
   'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
 
-/** A failure that nobody foresaw is 50000, and says nothing of its cause. */
+/** An unexpected failure is 50000, and its message does not contain the cause. */
 function toApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
- * reads the bodies of its requests itself: after the guards, and byte for byte. To be called right after
+ * reads the bodies of its requests itself: after the guards, and byte for byte. Call it right after
  * `NestFactory.create()`, on Express or Fastify.
  *
  * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another

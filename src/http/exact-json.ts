@@ -58,7 +58,7 @@ export function parseExactJson(text: string, names?: readonly string[]): JsonVal
   return new ExactJsonParser(text, names).parse();
 }
 
-/** The keys of one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
+/** The keys of one open object: most have one or two, and a Set would cost more. `null` is an open array. */
 type OpenContainer = { keys: Set<string> | string | undefined } | null;
 
 const OBJECT = new JsonStructure('object');

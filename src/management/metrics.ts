@@ -49,7 +49,7 @@ export async function observe({
       const values = await read();
       return { name, help, type, values: typeof values === 'number' ? [{ value: values }] : values };
     };
-    // All that a registry uses of a metric.
+    // A registry uses nothing else of a metric.
     registry.registerMetric({ name, get } as unknown as Metric);
   };
   const counter = add.bind(undefined, 'counter');

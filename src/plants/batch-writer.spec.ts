@@ -162,7 +162,7 @@ describe(BatchWriter.name, () => {
     await expect(Promise.all(results)).resolves.toEqual([stored, { stored: false }, { stored: false }]);
   });
 
-  it('should look up together the existing plants for creates with a key, and make nobody else wait for it', async () => {
+  it('should look up together the existing plants for creates with a key, without a wait for other creates', async () => {
     let found: (plants: Map<bigint, StoredPlant>) => void = () => undefined;
     const lookedUp = jest.fn();
     findExisting = (ids) => {

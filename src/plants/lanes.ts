@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-sql.js';
 
-/** Connections if their number is not known. */
+/** Assumed number of connections if it is unknown. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
 /** Connections for look-ups, the health check, and statements that are sent again. */
 const OTHER_CONNECTIONS = 1;

@@ -12,10 +12,10 @@ import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.opti
 /** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
 const TRACING_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
-/** From one attempt to learn whether the table is distributed to the next. */
+/** Pause between two attempts to learn whether the table is distributed. */
 const RETRY_MS = 60_000;
 
-/** Checks at the start that plants can be created, and attaches to the creates what is in use. What is not is not loaded either. */
+/** Checks at the start that plants can be created, and attaches the parts that are in use to the creates. The others are not loaded. */
 @Injectable()
 export class PlantsStart {
   private readonly logger = new Logger(PlantsStart.name);

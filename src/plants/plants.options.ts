@@ -65,7 +65,7 @@ export class PlantsSettings {
   @QueueLimit
   writeQueueLimit = 10_000;
   /**
-   * Who creates a plant with this request of the platform, if that is known; whom `BearerAuthGuard` let pass unless given. For
+   * Who creates a plant with this request of the platform, if that is known; the principal of `BearerAuthGuard` unless given. For
    * applications that guard the route in another way.
    */
   @FunctionThat('returns who creates a plant with a request')
@@ -159,7 +159,7 @@ export class PlantsExtras {
   version?: ControllerOptions['version'];
   /**
    * Who may create plants: guards of the route, in addition to the application's global ones. `'global'` if a global guard
-   * protects it, of which the start can see only that there is one. `'none'` opens it to everybody, with a warning at the start.
+   * protects it: the start checks only that there is one. `'none'` opens it to everybody, with a warning at the start.
    */
   @Rule(guardsFault)
   guards!: PlantsGuards;
@@ -189,7 +189,7 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
   }) as PlantsModuleSettings;
 }
 
-/** The extras. @param given the extras, and for `forRoot` all options, of which the others are checked elsewhere */
+/** The extras. @param given the extras, and for `forRoot` all options; the others are checked elsewhere */
 export function extrasOf(given: PlantsModuleExtras): Required<PlantsModuleExtras> {
   const extras = Object.fromEntries(Object.entries(given).filter(([name]) => EXTRAS.includes(name)));
   return checkOptions(PlantsExtras, extras, PlantsModuleOptionsError) as Required<PlantsModuleExtras>;

@@ -24,7 +24,7 @@ describe(PlantsRepository.name, () => {
     await expect(create(() => Promise.resolve({ stored: true }))).resolves.toBe(true);
   });
 
-  it('should recognise a request that has created its plant before, whoever repeats it', async () => {
+  it('should recognise a request that has created its plant before, repeated by any client', async () => {
     const existingPlant = { ...PLANT, createdBy: 'alice' };
     await expect(create(() => Promise.resolve({ stored: false, existingPlant }))).resolves.toBe(false);
   });

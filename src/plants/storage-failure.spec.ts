@@ -89,7 +89,7 @@ describe(isUndecided.name, () => {
   it.each([
     [false, 'a plain rejection', rejected('23514', 'ERROR')],
     [true, 'a rejection that leaves the outcome open', rejected('57014', 'ERROR')],
-    [true, 'whatever is no rejection', new Error('Connection terminated unexpectedly')],
+    [true, 'a failure that is no rejection', new Error('Connection terminated unexpectedly')],
     [false, 'a connection that was never made', new DatabaseUnreachableError()],
     [false, 'a statement that got no connection', new ConnectionPoolExhaustedError()],
   ])('should be %s for %s', (expected, _, error) => {

@@ -74,7 +74,7 @@ export class PendingCreate {
 
 /** Creates that wait for a statement: for each lane in the order of their arrival. */
 export class WriteQueue {
-  /** The lane whose last statement is the oldest comes first. */
+  /** The lane with the oldest last statement comes first. */
   private readonly entries = new Map<Lane, PendingCreate[]>();
   private plants = 0;
   private characters = 0;
@@ -147,7 +147,7 @@ export class WriteQueue {
   }
 
   private count({ part }: PendingCreate, plants: number, characters: number): void {
-    // For what was rejected together with others, no create is refused.
+    // Creates that were rejected together with others are never refused here.
     if (!part) this.plants += plants;
     this.characters += characters;
     this.statistics.waiting = this.plants;

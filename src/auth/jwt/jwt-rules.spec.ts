@@ -79,7 +79,7 @@ describe(jwtRules.name, () => {
 
   it.each([
     ['the type of another', { typ: 'logout+jwt' }, {}, 'typ is not that of an access token'],
-    ['a type that is none', { typ: 5 }, {}, 'typ is not that of an access token'],
+    ['an invalid type', { typ: 5 }, {}, 'typ is not that of an access token'],
     ['another audience', {}, { aud: 'house' }, 'aud is not as it should be'],
     ['no audience', {}, { aud: undefined }, 'aud is missing'],
     ['another issuer', {}, { iss: 'https://id.example.com' }, 'iss is not the issuer'],
@@ -149,7 +149,7 @@ describe(jwtPrincipal.name, () => {
     5,
     ['a'],
     {},
-  ])('should be nobody with the subject %j', (sub) => {
+  ])('should have no principal with the subject %j', (sub) => {
     expect(jwtPrincipal({ sub } as JWTPayload)).toBeUndefined();
   });
 

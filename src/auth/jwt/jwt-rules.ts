@@ -24,7 +24,7 @@ export function jwtRules({ issuer, audience, typ }: JwtOptions): JWTVerifyOption
   };
 }
 
-/** Of a JWT that was valid before. */
+/** The reason for a JWT that was valid before. */
 export const EXPIRED = 'exp is over';
 
 /**

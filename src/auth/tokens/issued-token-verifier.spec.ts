@@ -12,7 +12,7 @@ describe(IssuedTokenVerifier.name, () => {
   });
   afterEach(() => timed[Symbol.asyncDispose]());
 
-  it('should look a token up once, and then answer with no promise and the same object, which nobody can change', async () => {
+  it('should look a token up once, and then answer with no promise and the same, frozen object', async () => {
     const principal = await timed.verdict(timed.token);
     expect(principal).toEqual(GARDENER);
     expect(timed.verifier.verify(timed.token)).toBe(principal);
@@ -22,7 +22,7 @@ describe(IssuedTokenVerifier.name, () => {
     expect(timed.verifier.verify(timed.token)).toBe(principal);
   });
 
-  it('should ask nobody about what was never issued', async () => {
+  it('should not query the database for a token that cannot have been issued', async () => {
     for (const text of [
       '',
       'a-static-token-0123456789',
@@ -151,7 +151,7 @@ describe(IssuedTokenVerifier.name, () => {
   });
 
   describe('with a token that expires', () => {
-    it('should refuse it from that moment, and ask nobody', async () => {
+    it('should refuse it from that moment, without a query', async () => {
       const start = performance.now();
       timed.store.add(timed.token, { id: 1, remaining: 700 });
       expect(await timed.verdict(timed.token, 1)).toEqual(GARDENER);

@@ -158,7 +158,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       for (const key of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
     }
     if (keys.size === 0) {
-      // An outage that ends meanwhile goes without notice.
+      // An outage that ends meanwhile is not logged.
       if (isDue) this.isFailing = false;
       return !isDue;
     }

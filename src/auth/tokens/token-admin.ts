@@ -17,7 +17,7 @@ import { makeToken, tokenDigest } from './token.js';
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
 /**
- * Whatever the role's defaults are: a change must see the one that it has waited for, and be on disk when it is reported. The limit is
+ * They replace the role's defaults: a change must see the one that it has waited for, and be on disk when it is reported. The limit is
  * shorter than that of the connection, so that the server undoes what comes too late.
  */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -29,7 +29,7 @@ const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS
 const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
 const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }) => id);
 
-/** One token, or all of a name. */
+/** One token, or all tokens of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
 
 /**
@@ -75,7 +75,7 @@ export class TokenAdministration {
   }
 
   /**
-   * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones, perhaps none, and those that had
+   * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones (there may be none), and those that had
    * ended before. @throws TokenAdministrationError if there is no such token at all
    */
   async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {

@@ -55,7 +55,7 @@ export class KnownToken {
   }
 }
 
-/** The result of the last look-up of each token. Only tokens of the database are known, so guesses replace none of them. */
+/** The result of the last look-up of each token. Only tokens of the database are known, so guesses do not replace any of them. */
 export class TokenCache {
   private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
   /** Until when each is refused, and why. */

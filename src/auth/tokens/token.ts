@@ -32,7 +32,7 @@ export function makeToken(): string {
   return `${PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether this is meant to be an issued token, well-formed or not: a check that costs next to nothing. */
+/** Whether this looks like an issued token, well-formed or not: a very cheap check. */
 export function resemblesToken(text: string): boolean {
   return text.startsWith(PREFIX);
 }

@@ -15,7 +15,7 @@ const SERVER = {
 const DATABASE = parseDatabaseUrl('postgresql://plants@db/plants');
 const POOLED = parseDatabaseUrl('postgresql://plants@db/plants?pgbouncer=true');
 const CONNECTIONS = 11;
-/** A round trip of a second, in the midst of which the server gave its time. */
+/** A round trip of a second: the server read its clock in the middle. */
 const TIMES = [1_000_000, 1_001_000] as const;
 
 describe(checkServer.name, () => {

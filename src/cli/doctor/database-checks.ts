@@ -54,7 +54,7 @@ const STATEMENT_TIMEOUT_MS = 5000;
 const TIMEOUT_MS = 20_000;
 const MAX_CLOCK_DIFFERENCE_MS = 2000;
 
-/** Not every engine that speaks the protocol of PostgreSQL has every setting. */
+/** Not every engine with the protocol of PostgreSQL has every setting. */
 const SERVER = `SELECT pg_catalog.current_setting('server_version') AS version, pg_catalog.current_setting('server_version_num')::int / 10000 AS major,
   pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly",
   pg_catalog.current_setting('synchronous_commit', true) AS "synchronousCommit", pg_catalog.current_setting('fsync', true) AS fsync,

@@ -116,7 +116,7 @@ export async function assertMigrated(
   }
 }
 
-/** Throws before what is no table is read: a view runs functions of the role that made it. */
+/** Throws if one of the tables is something else, before it is read: a view runs functions of the role that made it. */
 export async function assertNoViews(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
     `SELECT c.relname::text AS name FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -127,7 +127,7 @@ export async function assertNoViews(query: Query, { schema, place }: MigrationPl
   if (names === '') return;
   throw new MigrationError(
     'foreign',
-    `${place}: ${names} should be a table, and is none. Remove it. ${OWN_SCHEMA_ADVICE}`,
+    `${place}: ${names} should be a table, but is not. Remove it. ${OWN_SCHEMA_ADVICE}`,
   );
 }
 

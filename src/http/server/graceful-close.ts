@@ -10,7 +10,7 @@ import { endWithLast, lastResponse } from './pipelining.js';
 export interface CloseTimes {
   /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
   drainDelay: number;
-  /** Milliseconds for all of it, with the drain delay. */
+  /** Milliseconds for the whole stop, with the drain delay. */
   shutdownTimeout: number;
   /** Milliseconds that a request may wait for the storage: one that has not arrived in full by then would be too late. */
   storageTimeout: number;
@@ -87,7 +87,7 @@ export class GracefulClose {
     for (const socket of this.connections) endWith(lastResponse(socket));
   }
 
-  /** Closes our half of the connections on which no request has begun, and of whose answers the client has all. */
+  /** Closes our half of the connections on which no request has begun and every answer has arrived. */
   private endIdle(): void {
     for (const socket of this.connections) {
       // Node.js knows them, but destroys them: a request that arrives at that moment would be reset, and an answer cut off.
