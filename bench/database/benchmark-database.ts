@@ -7,7 +7,7 @@ import { ProcessTree } from '../measure/process-tree.js';
 export interface DatabaseOptions {
   /** Of the plants that are stored, and created. */
   readonly ids?: IdOrder;
-  /** URLs of all servers that it consists of, the first of which is asked for its plants; only its own unless given. */
+  /** URLs of all its servers; the first one is asked for the plants; only its own unless given. */
   readonly nodes?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux counts the time of ended processes in, whatever the kernel's own clock. */
+/** The unit in which Linux counts the time of ended processes, with any clock of the kernel. */
 const MICROSECONDS_OF_A_TICK = 10_000;
 
 /** Processes and their descendants, as Linux tells of them in /proc; elsewhere nothing is known. */
