@@ -16,7 +16,7 @@ describe('plant-store plants', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     const name = new URL(database.url).pathname.slice(1);
-    // Whatever form the server gives to dates.
+    // With any date format of the server.
     await database.query(`ALTER DATABASE "${name}" SET datestyle TO 'German'`);
     await database.query(`ALTER DATABASE "${name}" SET timezone TO 'America/New_York'`);
     for (const id of IDS) {
@@ -175,7 +175,7 @@ describe('plant-store plants', () => {
         `INSERT INTO plants (id, name) SELECT id, 'Rose' FROM generate_series($1::int, $1 + 11999) AS id`,
         [first],
       );
-      // Whoever reads may take longer than the server would let a transaction wait.
+      // The reader may take longer than the server would let a transaction wait.
       const name = new URL(own.url).pathname.slice(1);
       await own.query(`ALTER DATABASE "${name}" SET idle_in_transaction_session_timeout TO '1ms'`);
       const proxy = await TcpProxy.start(own.url);

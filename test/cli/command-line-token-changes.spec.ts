@@ -52,7 +52,7 @@ describe('plant-store token rotate', () => {
     expect(seconds(third?.createdAt, second?.expiresAt)).toBeCloseTo(DAY, -1);
   });
 
-  it('should leave an hour unless it is told otherwise, and never stay never', async () => {
+  it('should leave an hour unless an option says otherwise, and never stay never', async () => {
     await commands.issue('eternal');
     await commands.make('rotate', 'eternal');
     const [before, after] = await commands.list('eternal');

@@ -23,7 +23,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   });
   afterAll(() => database.drop());
 
-  /** @param rest what the shell is told of the output, behind what it is told to run */
+  /** @param rest redirects the output, after the command */
   async function run(command: string, rest = '; } >/dev/full'): Promise<{ stderr: string; code: number | string }> {
     const main = new URL('../../dist/main.js', import.meta.url).pathname;
     const script = `{ "$0" "$1" ${command}${rest}`;
@@ -55,7 +55,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   it.each([
     ['0', (): string => 'is revoked'],
     ['2h', (end: string): string => `stays valid until ${end}`],
-  ])('should say what became of the old one if a rotation with an overlap of %s was in vain', async (overlap, fate) => {
+  ])('should say the result for the old one if a rotation with an overlap of %s was in vain', async (overlap, fate) => {
     const name = `unprinted-${overlap}`;
     const { id: oldId } = await commands.issue(name, { expires: '90 days' });
     const { code, stderr } = await run(`token rotate ${name} --overlap ${overlap}`);
@@ -120,7 +120,7 @@ describe('plant-store token create, and who else could have the token', () => {
     for (const { name } of tables) {
       const rows = await database.query<{ text: string }>(`SELECT t::text AS text FROM "${name}" t`);
       for (const { text } of rows) {
-        // In whatever form: bytes are printed in hexadecimal.
+        // In any form: bytes are printed in hexadecimal.
         expect(text).not.toContain(token.slice(6, 20));
         expect(text).not.toContain(Buffer.from(token.slice(6, 20)).toString('hex'));
       }
@@ -129,7 +129,7 @@ describe('plant-store token create, and who else could have the token', () => {
 
   const itOnLinux = process.platform === 'linux' ? it : it.skip;
 
-  itOnLinux('should show the token to nobody who lists the processes', async () => {
+  itOnLinux('should not show the token in the list of processes', async () => {
     const seen = new Set<string>();
     const run = new PlantStoreProcess(['token', 'create', '--name', 'watched'], {
       variables: { DATABASE_URL: database.url },

@@ -10,7 +10,7 @@ describe('plant-store token, with rows that were written by hand', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Whatever form the server gives to dates.
+    // With any date format of the server.
     const name = new URL(database.url).pathname.slice(1);
     await database.query(`ALTER DATABASE "${name}" SET datestyle TO 'German'`);
     commands = new TokenCommands(database);

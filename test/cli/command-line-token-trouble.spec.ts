@@ -73,7 +73,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
   });
 });
 
-/** As it stands at the end of a statement's text; "READ COMMITTED" does not. */
+/** As it is at the end of a statement's text; "READ COMMITTED" does not. */
 const COMMIT = 'COMMIT\0';
 
 describe('plant-store token, on a connection that breaks', () => {

@@ -64,7 +64,7 @@ describe('npm start', () => {
     expect(await builds()).toBe(1);
   });
 
-  it.each([...SOURCES, ...SETTINGS])('should build anew if %s has changed, whatever its time', async (file) => {
+  it.each([...SOURCES, ...SETTINGS])('should build anew if %s has changed, with any time of the file', async (file) => {
     await start();
     await write(file, 'changed');
     await utimes(join(root, file), 0, 0);

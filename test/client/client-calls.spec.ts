@@ -175,7 +175,7 @@ describe('signal', () => {
   it.each([
     ['token', NOTHING_SENT],
     ['fetch', UNKNOWN],
-  ])('should end a wait for a %s that pays no heed to it', async (option, outcome) => {
+  ])('should end a wait for a %s that ignores it', async (option, outcome) => {
     const controller = new AbortController();
     const endless = (): Promise<never> => {
       setTimeout(() => {

@@ -35,7 +35,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
       expect(await connection.response()).toBeUndefined();
     }
 
-    it('should be refused wherever it stops', async () => {
+    it('should be refused at any place where it stops', async () => {
       await Promise.all(
         beginnings().map(async (beginning) => {
           using connection = await RawConnection.open(target().port);
@@ -91,7 +91,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
     });
   });
 
-  describe('a connection with no request under way', () => {
+  describe('a connection with no request in flight', () => {
     beforeEach(() => removePlants(target()));
 
     it('should be kept after an answer', async () => {

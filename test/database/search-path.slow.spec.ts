@@ -221,7 +221,7 @@ describe('The SQL of the store, if the functions and operators of a stranger are
     const database = await createTestDatabase({ migrated: false });
     databases.push(database);
     const sent = await sentDuring(() => work(database));
-    // No statement of a script stands alone, and a session of `migrate` runs it with a path of its own.
+    // No statement of a script runs alone, and a session of `migrate` runs it with a path of its own.
     const isScript = ({ text }: SentStatement): boolean => MIGRATIONS.some(({ sql }) => text.includes(sql));
     const statements = sent.filter((statement) => !isScript(statement) && statement.text !== SLEEP);
     await createHostileSchema(database, STRANGER, [...statements, ...UNSAFE]);

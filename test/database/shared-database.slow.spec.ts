@@ -99,7 +99,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
 });
 
 describe("a store in the application's own schema", () => {
-  it('should not be migrated, and told to take another', async () => {
+  it('should not be migrated, and be an error that advises another one', async () => {
     await using database = await openBareDatabase();
     await using host = await HostMigrations.of(database.url);
     await host.deploy();

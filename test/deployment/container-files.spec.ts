@@ -107,7 +107,7 @@ describe('docker-compose.yml', () => {
     expect(handedOn(block('api', '  '))).toEqual([]);
   });
 
-  it('should show the password of the owner to nobody but migrate and the database', () => {
+  it('should show the password of the owner to migrate and the database only', () => {
     const readers = services.filter((name) => block(name, '  ').includes('owner-credentials:/run/plant-store-owner'));
     expect(readers).toEqual(['migrate', 'credentials', 'db']);
   });

@@ -116,7 +116,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     },
   );
 
-  it('should be nobody in particular if the host has a guard of its own, and need no scope', async () => {
+  it('should be unknown if the host has a guard of its own, and need no scope', async () => {
     await start({ guards: [SessionGuard] });
     expect(await create('any')).toMatchObject({ status: 200 });
     expect(await creators()).toEqual([null]);
@@ -156,7 +156,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     }
   });
 
-  it('should be whom the host tells', async () => {
+  it('should be the creator that the host names', async () => {
     const createdBy = ({ user }: { user: { login: string } }): { name: string } => ({ name: user.login });
     await start({ guards: [SessionGuard], createdBy });
     expect(await create('any')).toMatchObject({ status: 200 });

@@ -6,7 +6,7 @@ import { endPool } from '../support/database/end-pool.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
-describe('a lent database that is not ready', () => {
+describe('a borrowed database that is not ready', () => {
   let database: TestDatabase;
   let pool: pg.Pool;
 
@@ -25,7 +25,7 @@ describe('a lent database that is not ready', () => {
     return error as MigrationError;
   };
 
-  it('should be told of, with the command for its schema', async () => {
+  it('should be an error at the start, with the command for its schema', async () => {
     const name = new URL(database.url).pathname.slice(1);
     for (const options of [
       { pool, schema: 'it\'s "green"' },

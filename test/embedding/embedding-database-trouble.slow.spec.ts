@@ -46,9 +46,9 @@ const stored = async (): Promise<unknown> =>
   (await database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => Number(id));
 
 describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
-  ['pool', (lent) => ({ pool: lent, timeout: TIMEOUT })],
-  ['adapter', (lent) => ({ adapter: new PrismaPg(lent), timeout: TIMEOUT })],
-])('trouble with a lent %s', (kind, options) => {
+  ['pool', (borrowed) => ({ pool: borrowed, timeout: TIMEOUT })],
+  ['adapter', (borrowed) => ({ adapter: new PrismaPg(borrowed), timeout: TIMEOUT })],
+])('trouble with a borrowed %s', (kind, options) => {
   beforeEach(() => start(options));
   afterEach(stop);
 
@@ -138,8 +138,8 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
   });
 });
 
-describe('a lent pool whose connection fell silent', () => {
-  beforeEach(() => start((lent) => ({ pool: lent, timeout: TIMEOUT })));
+describe('a borrowed pool with a connection that fell silent', () => {
+  beforeEach(() => start((borrowed) => ({ pool: borrowed, timeout: TIMEOUT })));
   afterEach(stop);
 
   it('should be rid of it, and go on', async () => {

@@ -11,7 +11,7 @@ const SCHEMA = `Green "house's`;
 const LARGEST = 9223372036854775807n;
 const { INT8 } = pg.types.builtins;
 
-/** What an application has told its own sessions, and finds again there. */
+/** The settings of an application's own sessions, which it finds unchanged. */
 const OWN = `-c synchronous_commit=off -c statement_timeout=54321 -c search_path=elsewhere`;
 const settingsOf = async (pool: pg.Pool): Promise<unknown> =>
   (await pool.query('SHOW synchronous_commit')).rows

@@ -210,7 +210,7 @@ describe('a store whose parts a test of the host overrides', () => {
     },
   );
 
-  it('should let pass whom the guard of a test lets pass', async () => {
+  it('should let every request pass that the guard of a test lets pass', async () => {
     const builder = building({ accessTokens: [TOKEN] })
       .overrideProvider(PlantsService)
       .useClass(MadeUpPlants);

@@ -103,7 +103,7 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(warnings).toEqual([]);
   });
 
-  it('should name the security scheme that it is told, or none', async () => {
+  it('should name the security scheme of its options, or no scheme', async () => {
     const document = await documentOf(
       store({ securityScheme: 'host-jwt' }),
       store({ namePrefix: 'Tree', securityScheme: false }, 'trees'),

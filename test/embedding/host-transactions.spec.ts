@@ -308,7 +308,7 @@ describe('a plant in a transaction of the host', () => {
       ['an EntityManager', () => source.manager, 'should be the QueryRunner'],
       ['an idle QueryRunner', () => source.createQueryRunner(), 'after await queryRunner.startTransaction()'],
       ['a pool of another library', () => ({ connect: open, query: open }), 'is a pool, should be the client that'],
-      ['an instance of Sequelize', () => ({ query: open, transaction: open }), 'opens transactions and is none itself'],
+      ['an instance of Sequelize', () => ({ query: open, transaction: open }), 'opens transactions, but is not one'],
       [
         'an instance of Sequelize',
         () => ({ query: open, transaction: open }),
@@ -352,7 +352,7 @@ describe('a plant in a transaction of the host', () => {
       transactions.push(source);
       // @ts-expect-error an EntityManager may be in no transaction
       transactions.push(source.manager);
-      // @ts-expect-error what opens transactions is none, as Sequelize
+      // @ts-expect-error an object that opens transactions is not one, as Sequelize
       transactions.push({ query: open, transaction: open });
       expect(transactions).toHaveLength(5);
     });

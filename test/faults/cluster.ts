@@ -86,7 +86,7 @@ export class Cluster implements AsyncDisposable {
     const list = join(newer, 'dist/database/generated/migrations.js');
     const added = `exports.MIGRATIONS.push(${JSON.stringify(NEWER_MIGRATION)});\n`;
     await writeFile(list, (await readFile(list, 'utf8')) + added);
-    // Past the address, which faults of the network would not be told apart from.
+    // Directly to the server: over the service's address, a fault of the network would look the same.
     const all = { DATABASE_URL: this.primary.url('plants'), ...variables };
     return PlantStoreProcess.run('migrate', all, { script: join(newer, 'dist/main.js') });
   }

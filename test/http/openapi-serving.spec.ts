@@ -127,7 +127,7 @@ describe('GET /openapi.json and /docs', () => {
     }
   });
 
-  it('should answer other paths beside them like any other path', async () => {
+  it('should answer paths that begin like them as unknown paths', async () => {
     store = await startStore();
     for (const path of [
       '/DOCS',

@@ -84,7 +84,7 @@ describe('Readiness', () => {
     await expectReadiness(readOnly, 200);
   });
 
-  it('should name the right that the role lacks, and the GRANT that mends it', async () => {
+  it('should name the right that the role lacks, and the GRANT for it', async () => {
     const role = `the "reader" ${randomBytes(4).toString('hex')}`;
     const quoted = pg.escapeIdentifier(role);
     await database.query(`CREATE ROLE ${quoted} LOGIN PASSWORD 'secret';

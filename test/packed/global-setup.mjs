@@ -62,7 +62,7 @@ async function copyExample(folder) {
   await cp(join(ROOT, 'examples', basename(folder)), folder, { recursive: true, filter: isSource });
 }
 
-/** Whatever was installed and built in the checkout stays there. */
+/** What was installed and built in the checkout stays there. */
 function isSource(path) {
   return !['node_modules', 'dist'].includes(basename(path));
 }

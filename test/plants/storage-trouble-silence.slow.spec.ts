@@ -66,7 +66,7 @@ describe('Silent storage', () => {
     expect(await store.storedIds()).toEqual([1, 2]);
   });
 
-  it('should answer 50301 to those for whom no connection becomes free, and recover', async () => {
+  it('should answer 50301 to creates that get no connection, and recover', async () => {
     await store.expectCreated(1);
     store.proxy.freeze();
     using connection = await RawConnection.open(store.port);

@@ -49,7 +49,7 @@ describe('a database whose last migration was interrupted', () => {
   it.each([
     ['is there', ''],
     ['is not there', 'ALTER TABLE plants DROP COLUMN write_id'],
-  ])('should be told at the start to migrate, and be finished, if its column %s', async (_, sql) => {
+  ])('should be reported at the start, and be finished by migrate, if its column %s', async (_, sql) => {
     await begin();
     await client.query(sql);
     const { code, message } = (await rejectionOf(migrator.assertCurrent())) as MigrationError;

@@ -109,7 +109,7 @@ describe(MigrationError.name, () => {
     it.each([
       ['plant-store migrate', OWN],
       ['prisma migrate', PRISMAS],
-    ])('should not wait for `%s` longer than told', async (_, lock) => {
+    ])('should not wait for `%s` longer than its limit', async (_, lock) => {
       await client.query(`SELECT ${lock}`);
       const error = await failureOf(new Migrator({ url, timeout: 50 }).migrate());
       expect(error.code).toBe('locked');

@@ -194,7 +194,7 @@ describe(Migrator.name, () => {
     expect(await new Migrator({ url }).migrate()).toEqual(names);
   });
 
-  it('should apply a script as a whole, whatever holds a semicolon in it', async () => {
+  it('should apply a script as a whole, with semicolons in any part of it', async () => {
     const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
     await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
     expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);

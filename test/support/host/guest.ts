@@ -88,7 +88,7 @@ interface Options {
   path?: string;
 }
 
-/** That the answer is this refusal, which says what became of the plant. */
+/** That the answer is this refusal, which says the result for the plant. */
 export function expectTrouble({ status, body }: Answer, error: 50300 | 50301 | 50400): void {
   expect({ status, error: body.error }).toEqual({ status: Math.trunc(error / 100), error });
   expect(body.message).toMatch(error === 50400 ? 'unknown' : 'Nothing was written');

@@ -71,7 +71,7 @@ export class TokenCommands {
     return (await this.list(name)).map(({ state }) => state);
   }
 
-  /** Runs what fails. Returns what it told of that. */
+  /** Runs a command that fails. Returns its message. */
   async fail(code: number, ...args: string[]): Promise<string> {
     const run = await this.run(...args);
     expect([run.stdout, run.code]).toEqual(['', code]);
