@@ -88,9 +88,11 @@ function corsFor(origins: string[]): CorsOptionsDelegate<IncomingMessage> {
   };
 }
 
-/** The address that the public listener is bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */
-export function listenUrl(app: INestApplication): string {
-  return urlOf((app.getHttpServer() as Server).address() as AddressInfo);
+/** The addresses that the listeners are bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */
+export function listenUrls(app: INestApplication): Readonly<{ public: string; management: string }> {
+  const addresses = [app.getHttpServer() as Server, app.get(ManagementServer, { strict: false })];
+  const [listener = '', management = ''] = addresses.map((server) => urlOf(server.address() as AddressInfo));
+  return { public: listener, management };
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {
@@ -100,13 +102,11 @@ function urlOf({ address, family, port }: AddressInfo): string {
 /** What was started, with which database and how. It never rejects: a version that the database does not tell is left out. */
 export async function describeStart(app: INestApplication, options: AppOptions): Promise<Record<string, unknown>> {
   const { schema, description } = parseDatabaseUrl(options.databaseUrl, options.databasePassword);
-  const management = app.get(ManagementServer, { strict: false }).address();
   return {
     version: packageVersion(),
     node: process.version,
     pid: process.pid,
-    public: listenUrl(app),
-    management: management && urlOf(management),
+    ...listenUrls(app),
     database: description,
     schema,
     databaseVersion: await databaseVersion(app.get(Database, { strict: false })),

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../app/config-error.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { describeFailure } from './output.js';
@@ -53,13 +54,15 @@ const openapi: Command = {
 };
 
 const doctor: Command = {
-  usage: `plant-store doctor [--json]
+  usage: `plant-store doctor [--json] [--verbose] [--trust-owner ROLE]
 
-Checks the configuration, the database, access tokens, ports, descriptors, files with secrets and TLS, and says what to
+Checks the database, access tokens, ports, descriptors, files with secrets, TLS and the configuration, and says what to
 do about warnings and faults. It changes nothing. The exit code is 1 if there is a fault.
 
-  --json    an array of objects: check, state (ok, warning or fault), found, advice`,
-  options: { json: FLAG },
+  --json                an array of objects: check, state (ok, warning or fault), found, advice
+  --verbose             variables with their defaults too
+  --trust-owner ROLE    as with migrate`,
+  options: { json: FLAG, verbose: FLAG, 'trust-owner': TEXTS },
   load: async () => (await import('./doctor/doctor.js')).doctor,
 };
 
@@ -149,13 +152,16 @@ const PLANT_STORE: Command = {
 
   --help, --version      --help after a command explains it
 
-Exits with 0, with 1 if the command failed, or with 2 if it was called wrongly.
+Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration cannot be used.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
   commands: { serve, migrate, distribute, token, plants, openapi, doctor },
 };
 
-/** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong. */
+/** EX_CONFIG of sysexits.h: to start again does not help. */
+const MISCONFIGURED = 78;
+
+/** Runs one command to its end. Returns the exit code, as the usage explains it. */
 export async function runCommandLine(args: string[]): Promise<number> {
   try {
     await call(PLANT_STORE, args);
@@ -165,6 +171,8 @@ export async function runCommandLine(args: string[]): Promise<number> {
     const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
+    // With a cause it is about the machine: a port that is taken may be free soon.
+    if (error instanceof ConfigurationError && error.cause === undefined) return MISCONFIGURED;
     return misused ? 2 : 1;
   }
 }

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { findNearest } from '../util/did-you-mean.js';
-import { packageVersion } from '../util/package-files.cjs';
+import { buildCommit, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -55,7 +55,8 @@ export async function call(command: Command, args: readonly string[], path = '')
     }
     const { values, positionals } = parseArguments(args, { ...options, ...HELP, ...(path === '' && VERSION) });
     const { help, version, ...others } = values;
-    if (help !== true && version === true) console.log(packageVersion());
+    if (help !== true && version === true)
+      console.log([packageVersion(), buildCommit() ?? 'of no known commit'].join(' '));
     else if (help === true || !load) console.log(appendix ? `${usage}\n\n${await appendix()}` : usage);
     else {
       const surplus = positionals.slice(operands.length);

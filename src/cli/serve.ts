@@ -53,7 +53,7 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (token !== undefined) environment.accessTokens = [token];
 
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { describeStart, listenUrl, startApp }] = await Promise.all([
+  const [{ Logger }, { describeStart, listenUrls, startApp }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
   ]);
@@ -62,8 +62,8 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   const logger = new Logger('PlantStore');
   // From now on its lines are part of the log.
   if (postgres) postgres.log = logger.warn.bind(logger);
-  const url = listenUrl(app);
-  logger.log(`Listening on ${url}${basePath}/plants`);
+  const urls = listenUrls(app);
+  logger.log(`Listening on ${urls.public}${basePath}/plants`);
   if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default'))
     logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
   for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
@@ -72,10 +72,15 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   });
   // The database may answer late, and a stop does not wait for it.
   const fields = await Promise.race([describeStart(app, options), stopped]);
-  if (typeof fields !== 'string') logger.log(`Started plant-store ${packageVersion()}`, fields);
+  if (typeof fields !== 'string') {
+    const message = `Started plant-store ${packageVersion()}`;
+    // A person reads the summary.
+    if (environment.logFormat === 'json') logger.log(message, fields);
+    else logger.log(`${message} on Node.js ${process.versions.node}`);
+  }
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  printSummary(url.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]'), environment, token, postgres?.location);
+  printSummary(urls, environment, token, postgres?.location);
   const stopping = new AbortController();
   const needsHint = tokenless && token === undefined;
   const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
@@ -108,11 +113,14 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
  * @param token the one that the service has made for itself
  */
 function printSummary(
-  url: string,
+  urls: Readonly<{ public: string; management: string }>,
   { basePath, docs, production }: Environment,
   token: string | undefined,
   location: string | undefined,
 ): void {
+  const [url, management] = [urls.public, urls.management].map((each) =>
+    each.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]'),
+  );
   const plants = `${url}${basePath}/plants`;
   const command = token === undefined ? '' : `\nCreate a plant:\n\n${curlCommand(plants, token)}\n`;
   if (!isWatched() || production) {
@@ -127,10 +135,14 @@ function printSummary(
     docs && ['Docs', `${url}/docs${fragment}`],
     token !== undefined && ['Token', token],
     ['Data', location ?? 'in the database that DATABASE_URL names'],
+    ['Manage', `${management}  (/livez, /readyz, /metrics, /info)`],
   ].filter((row) => row !== false);
   const lines = rows.map(([label = '', text = '']) => `  ${paint('dim', label.padEnd(8))}${paint('cyan', text)}`);
+  // npm sets it for `npm start`, which is for checkouts.
+  const program = process.env.npm_lifecycle_event === undefined ? 'plant-store' : 'npm run plant-store --';
+  const hints = `List them: ${program} plants list\nOther ports: PORT and MANAGEMENT_PORT, in the environment or in .env\nCtrl-C stops it.`;
   const title = paint(['bold', 'green'], `Plant Store ${packageVersion()}`);
-  console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', 'Ctrl-C stops it.')}\n`);
+  console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', hints)}\n`);
 }
 
 /** A command that creates a plant, and another plant each time it is printed: the id is the time. */

@@ -36,7 +36,7 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
 
 /** The stream of a request over HTTP/2; undefined over HTTP/1. Its connection belongs to other requests too, and Node refuses to change it. */
 export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undefined {
-  return (request as { stream?: ServerHttp2Stream }).stream;
+  return request.httpVersionMajor === 2 ? (request as { stream?: ServerHttp2Stream }).stream : undefined;
 }
 
 /** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */

@@ -1,11 +1,9 @@
 import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { dirname, join } from 'node:path';
 import type { Registry } from 'prom-client';
-import { PACKAGE_FILE, packageVersion } from '../util/package-files.cjs';
+import { buildCommit, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 import type { MetricsSources } from './metrics.js';
 
@@ -148,21 +146,12 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   private answerInfo(): Answer {
     const body = {
       version: packageVersion(),
-      commit: buildCommit(),
+      commit: buildCommit() ?? null,
       node: process.version,
       startedAt: new Date(performance.timeOrigin).toISOString(),
       uptime: Math.floor(process.uptime()),
       configuration: this.configuration,
     };
     return { status: 200, body };
-  }
-}
-
-/** What scripts/build.mjs has noted; null if it was built from sources without a history. */
-function buildCommit(): string | null {
-  try {
-    return readFileSync(join(dirname(PACKAGE_FILE), 'dist/commit'), 'utf8').trim() || null;
-  } catch {
-    return null;
   }
 }

@@ -29,6 +29,15 @@ export function packageVersion(): string {
   return manifestOf(ROOT).version;
 }
 
+/** The commit that was built, with "-dirty" if files differed from it; undefined if the build did not know. */
+export function buildCommit(): string | undefined {
+  try {
+    return readFileSync(join(ROOT, 'dist/commit'), 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 interface Manifest {
   readonly version: string;
   readonly peerDependencies?: Record<string, string>;

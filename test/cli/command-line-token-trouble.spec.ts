@@ -31,7 +31,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
 
   it('should refuse a schema that cannot be, in a line that names the option', async () => {
     const refused = await outcomeOfCommandLine(['token', 'list', '--schema', ''], { DATABASE_URL: database.url });
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(78);
     expect(refused.stderr).toMatch(/^plant-store: .*\n--schema: must name a schema of 1 to 63 bytes.*\n$/);
   });
 

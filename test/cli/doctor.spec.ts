@@ -71,7 +71,7 @@ describe('plant-store doctor', () => {
     expect(findings.get('version')?.found).toMatch(/^PostgreSQL \d+/);
     expect(findings.get('clock')?.found).toMatch(/^\d+ ms (ahead of|behind) this machine, give or take \d+ ms$/);
     expect(findings.get('tokens')?.found).toBe('1 issued ones may create plants, and 1 static ones');
-    expect([...findings.keys()].slice(-22)).toEqual([
+    expect([...findings.keys()].slice(0, 23)).toEqual([
       'PORT is free',
       'MANAGEMENT_PORT is free',
       'descriptors',
@@ -93,6 +93,7 @@ describe('plant-store doctor', () => {
       'migrations',
       'rights',
       'tokens',
+      'NODE_ENV',
     ]);
     const [{ fsync } = { fsync: '' }] = await database.query<{ fsync: string }>('SHOW fsync');
     expect(findings.get('fsync')).toMatchObject({ state: fsync === 'on' ? 'ok' : 'fault', found: fsync });
@@ -113,12 +114,16 @@ describe('plant-store doctor', () => {
     const { stdout } = await outcomeOfCommandLine('doctor', variables);
     const lines = stdout.split('\n');
     const at = lines.findIndex((line) => line.startsWith('fault     PORT '));
-    expect(lines[at]).toMatch(/^fault {5}PORT {3,}PORT: is "many", should be a whole number from 0 to 65535$/);
+    expect(lines[at]).toMatch(/^fault {5}PORT {3,}is "many", should be a whole number from 0 to 65535$/);
     expect(lines[at + 1]).toMatch(/^ +→ Correct this variable\.$/);
     expect(stdout).toMatch(
       /^warning {3}variables +ACCES_TOKENS: is no variable .* should be ACCESS_TOKENS if that is meant$/m,
     );
-    expect(stdout).toMatch(/^ok {8}LOG_LEVEL +info \(default\)$/m);
+    expect(stdout).toMatch(/^ok {8}DATABASE_URL +\S+ at .* \(environment\)$/m);
+    expect(stdout).not.toMatch(/\(default\)$/m);
+    expect((await outcomeOfCommandLine('doctor --verbose', variables)).stdout).toMatch(
+      /^ok {8}LOG_LEVEL +info \(default\)$/m,
+    );
   });
 
   it('should list all faults of the configuration at once, and check the rest', async () => {
@@ -160,7 +165,10 @@ describe('plant-store doctor', () => {
       url.password = PASSWORD;
       const findings = await examine({ DATABASE_URL: url.href });
       expect(troubles(findings)).toEqual({ rights: 'fault' });
+      // All of them, in one round.
       expect(findings.get('rights')?.found).toContain(`GRANT INSERT ON public.plants TO ${role}`);
+      expect(findings.get('rights')?.found).toContain(`GRANT INSERT, UPDATE ON public.access_tokens TO ${role}`);
+      expect(findings.get('rights')?.advice).toMatch(/^Run plant-store migrate as the owner/);
 
       await database.query(`GRANT INSERT ON plants TO ${role}`);
       const others = await examine({ DATABASE_URL: url.href });
@@ -188,6 +196,11 @@ describe('plant-store doctor', () => {
       const advice = findings.get('schema')?.advice ?? '';
       for (const grantee of ['PUBLIC', quoted, member])
         expect(advice).toContain(`REVOKE CREATE ON SCHEMA public FROM ${grantee}`);
+
+      const trusting = await outcomeOfCommandLine(['doctor', '--json', '--trust-owner', role], {
+        ...serviceVariables(database.url),
+      });
+      expect(JSON.parse(trusting.stdout)).toContainEqual(expect.objectContaining({ check: 'owners', state: 'ok' }));
 
       // What it says is enough.
       await database.query(`ALTER TABLE plants OWNER TO CURRENT_USER; ${advice.slice(advice.indexOf('REVOKE'), -1)}`);
@@ -271,7 +284,7 @@ describe('plant-store doctor', () => {
     const findings = await examine({ PORT: String(taken.number) });
     taken[Symbol.dispose]();
     expect(troubles(findings)).toEqual({ 'PORT is free': 'fault' });
-    expect(findings.get('PORT is free')?.found).toContain('is taken by another program');
+    expect(findings.get('PORT is free')?.found).toMatch(/^\d+ on ".*" is taken by another program/);
 
     const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
     const store = await startStoreOn(database, ports);

@@ -188,7 +188,7 @@ describe('tables of other roles', () => {
     const { code, stdout, stderr } = await outcomeOfCommandLine(command, { DATABASE_URL: database.url });
     expect([code, stdout + stderr]).toEqual([
       1,
-      expect.stringMatching(/_prisma_migrations, plants should be a table, but is not/),
+      expect.stringMatching(/_prisma_migrations, plants should be a table, and is not/),
     ]);
     expect(command !== 'doctor' || stdout.includes(NOBODYS)).toBe(true);
     await expectNoSuperuser();

@@ -22,12 +22,16 @@ describe('the store in an application that keeps the raw body', () => {
     await database.drop();
   });
 
-  async function start(reading: object = { rawBody: true }): Promise<void> {
+  async function start(reading: object = { rawBody: true }, added: object = {}): Promise<void> {
     @Module({
       imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', bodyLimit: 1000 })],
     })
     class HostModule {}
     app = await NestFactory.create<NestExpressApplication>(HostModule, { ...reading, logger: false });
+    app.use((request: object, _: unknown, next: () => void) => {
+      Object.assign(request, added);
+      next();
+    });
     await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   }
@@ -51,6 +55,12 @@ describe('the store in an application that keeps the raw body', () => {
     expect(await post('plants', '{"id": 1, "id": 1, "name": "Rose"}')).toMatchObject([400, { error: 40002 }]);
     expect(await post('plants', `{"id": 1, "name": "${'x'.repeat(1000)}"}`)).toMatchObject([400, { error: 41300 }]);
     expect(await ids()).toEqual(['-9007199254740993', '9007199254740993']);
+  });
+
+  it('should read a request of HTTP/1 whose property `stream` is of the host', async () => {
+    await start({ bodyParser: false }, { stream: {} });
+    expect(await post('plants', '{"id": 1, "name": "Rose"}')).toEqual([200, { name: 'Rose' }]);
+    expect(await post('plants', 'x'.repeat(300_000))).toMatchObject([400, { error: 41300 }]);
   });
 
   function callWith(body: unknown): ReturnType<typeof callWithoutServer> {

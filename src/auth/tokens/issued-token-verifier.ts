@@ -87,7 +87,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       if (lacks !== undefined) this.logger.warn(`Access tokens of schema ${migrator.schema} cannot be used: ${lacks}`);
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
-      throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });
+      const { code, message, forOperators = message, cause } = error;
+      throw new MigrationError(code, `issuedTokens of AuthModule: ${message}`, { forOperators, cause });
     }
   }
 

@@ -6,10 +6,10 @@ import { sqlStateOf } from '../../database/database.errors.js';
 import { DURABLE_COMMITS } from '../../database/database.options.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
 import { assertMigrated } from '../../database/migrations/migration-status.js';
-import { findMissingRights, PLANTS_RIGHTS } from '../../database/rights.js';
+import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../../database/rights.js';
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
-import { reasonOf } from '../../util/text.js';
 import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
+import { operatorReason } from '../output.js';
 import { endingSoon, utc } from '../token/token-output.js';
 
 /** The result of one check. */
@@ -32,7 +32,10 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   variables: ['warning', 'Correct or remove this variable.'],
   descriptors: ['warning', 'Raise ulimit -n, or lower MAX_CONNECTIONS.'],
   'secret files': ['warning', 'chmod 600, and let the user of the service own them.'],
-  'TLS of clients': ['warning', 'Put a proxy that speaks TLS in front, and set TRUST_PROXY.'],
+  'TLS of clients': [
+    'warning',
+    'Put a proxy that speaks TLS in front, and set TRUST_PROXY to its address; or set HOST=127.0.0.1.',
+  ],
   'TLS of the database': ['warning', 'It is another machine: add sslmode=verify-full to DATABASE_URL.'],
   'database URL': ['warning', 'Change DATABASE_URL as it says.'],
   version: ['warning', `It gets no security updates: upgrade to ${OLDEST_MAINTAINED} or later.`],
@@ -81,6 +84,8 @@ export interface DatabaseUse {
   readonly connections: number;
   /** Tokens that are not in the database; empty if there are none. */
   readonly otherTokens: string;
+  /** Other roles that may own tables. */
+  readonly trustOwners: string[];
 }
 
 /** What is found in the database. Changes nothing, and ends within 30 seconds. */
@@ -97,11 +102,11 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     const pooler = isPooled || shares ? 'each transaction may get another session' : 'none that shares sessions';
     findings.push(finding('pooler', pooler, shares));
     check = 'owners';
-    const foreign = await findForeignObjects(query, schema);
+    const foreign = await findForeignObjects(query, schema, use.trustOwners);
     findings.push(
       finding(check, foreign ?? 'all can be trusted', !!foreign, [
         'warning',
-        'Or trust the role: migrate --trust-owner ROLE.',
+        'Or trust the role: --trust-owner ROLE, with doctor as with migrate.',
       ]),
     );
     const creators = await findCreators(query, schema);
@@ -113,11 +118,10 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     await assertMigrated(query, database);
     findings.push(finding(check, `${database.place} has those of this version`));
     check = 'rights';
-    const vital = await findMissingRights(query, schema, PLANTS_RIGHTS);
     // DELETE is no right on columns, and is needed to remove old tokens only.
-    const missing =
-      vital ?? (await findMissingRights(query, schema, { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] }));
-    const state = vital === undefined ? 'warning' : 'fault';
+    const rights: Rights = { ...PLANTS_RIGHTS, access_tokens: ['SELECT', 'INSERT', 'UPDATE'] };
+    const missing = await findMissingRights(query, schema, rights);
+    const state = (await findMissingRights(query, schema, PLANTS_RIGHTS)) === undefined ? 'warning' : 'fault';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
@@ -125,12 +129,13 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
   try {
     await withDatabase({ ...address, ...limits }, work);
   } catch (error) {
-    findings.push(finding(check, reasonOf(error), true, troubleOf(check, sqlStateOf(error))));
+    findings.push(finding(check, operatorReason(error), true, troubleOf(check, sqlStateOf(error))));
   }
   return findings;
 }
 
-const GRANT = 'Grant them, or call plant-store migrate as the owner.';
+const GRANT =
+  'Run plant-store migrate as the owner (MIGRATION_DATABASE_URL), which grants all of them, or grant them by hand.';
 
 function troubleOf(check: string, sqlState = ''): Trouble {
   if (sqlState === '42501') return ['fault', GRANT];

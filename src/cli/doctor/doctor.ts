@@ -7,16 +7,17 @@ import { connectionLimit } from '../../app/prerequisites.js';
 import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { escapeControlsInLines, reasonOf } from '../../util/text.js';
+import { escapeControlsInLines } from '../../util/text.js';
 import { LOCAL_DIRECTORY, useLocalDatabase } from '../local-database.js';
-import { OutputError, print, table } from '../output.js';
+import { operatorReason, OutputError, print, table } from '../output.js';
 import { AS_IT_SAYS, checkDatabase, type Finding, finding } from './database-checks.js';
 
 const INFO_TIMEOUT_MS = 1000;
 /** Addresses of this machine alone, and folders of Unix sockets. */
 const LOCAL = /^(localhost|127(\.\d+){3}|\[?::1\]?|\/.*)$/i;
 
-type Check = (environment: Environment) => Finding | Finding[] | Promise<Finding | Finding[]>;
+type Options = Readonly<{ json?: boolean; verbose?: boolean; 'trust-owner'?: string[] }>;
+type Check = (environment: Environment, trustOwners: string[]) => Finding | Finding[] | Promise<Finding | Finding[]>;
 
 /** Each check with the variables that it needs. */
 const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]])[] = [
@@ -30,24 +31,33 @@ const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]]
 ];
 
 /** `plant-store doctor`: looks for what is wrong, and changes nothing. @throws OutputError */
-export async function doctor({ json }: { json?: boolean }): Promise<void> {
+export async function doctor({ json, verbose, 'trust-owner': trustOwners = [] }: Options): Promise<void> {
   const environment = readEnvironment(process.env);
   const { settings, nearMisses } = environment;
-  const findings = settings.map(({ name, value, source, fault }) =>
-    finding(name, fault ?? `${value || '-'} (${source})`, fault !== undefined, ['fault', 'Correct this variable.']),
-  );
-  findings.push(...nearMisses.map((line) => finding('variables', line, true)));
+  const findings: Finding[] = [];
+  const isShown = (source: string): boolean => json === true || verbose === true || source !== 'default';
+  const variables = settings
+    .filter(({ source, fault }) => fault !== undefined || isShown(source))
+    .map(({ name, value, source, fault }) => {
+      // The name stands before it. Only another, of a file, is part of the fault.
+      const found = fault?.replace(`${name}: `, '') ?? `${value || '-'} (${source})`;
+      return finding(name, found, fault !== undefined, ['fault', 'Correct this variable.']);
+    });
+  variables.push(...nearMisses.map((line) => finding('variables', line, true)));
   const faulty = settings.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
   for (const [check, run, ...needs] of CHECKS) {
     const wrong = needs.filter((name) => faulty.includes(name)).join(', ');
     const advice = `Correct ${wrong}, and call plant-store doctor again.`;
     try {
-      const found = wrong === '' ? await run(environment) : finding(check, 'not checked', true, ['warning', advice]);
+      const found =
+        wrong === '' ? await run(environment, trustOwners) : finding(check, 'not checked', true, ['warning', advice]);
       findings.push(...[found].flat());
     } catch (error) {
-      findings.push(finding(check, reasonOf(error), true, AS_IT_SAYS));
+      findings.push(finding(check, operatorReason(error), true, AS_IT_SAYS));
     }
   }
+  // What was found comes before what is set.
+  findings.push(...variables);
   const text = json === true ? JSON.stringify(findings, undefined, 2) : table(findings.flatMap(rowsOf));
   await print(withoutTokens(escapeControlsInLines(text)));
   const faults = findings.filter(({ state }) => state === 'fault').length;
@@ -68,7 +78,8 @@ async function checkPorts(environment: Environment): Promise<Finding[]> {
     const isRunning = running?.configuration?.[`${prefix}PORT`]?.value === String(port);
     if (isRunning) return finding(name, `no, plant store ${String(running.version)} is running`);
     const advice = 'End the other program, or correct the variable.';
-    return finding(name, error.message.split('\n')[1] ?? error.message, true, ['fault', advice]);
+    const [, fault = error.message] = error.message.split(`\n${prefix}PORT: `);
+    return finding(name, fault, true, ['fault', advice]);
   };
   return Promise.all([check('', host, port), check('MANAGEMENT_', managementHost, managementPort)]);
 }
@@ -127,13 +138,13 @@ function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Findi
   ];
 }
 
-async function checkStorage(environment: Environment): Promise<Finding | Finding[]> {
+async function checkStorage(environment: Environment, trustOwners: string[]): Promise<Finding | Finding[]> {
   const { databaseUrl, databasePassword, databasePoolSize, accessTokens, jwtIssuer, production } = environment;
   const others = [];
   if (accessTokens.length > 0) others.push(`${accessTokens.length} static ones`);
   if (jwtIssuer !== undefined) others.push(`those of ${jwtIssuer}`);
   if (others.length === 0 && !production) others.push(`one that the service makes in ${LOCAL_DIRECTORY}`);
-  const use = { connections: databasePoolSize + 2, otherTokens: others.join(', ') };
+  const use = { connections: databasePoolSize + 2, otherTokens: others.join(', '), trustOwners };
   if (databaseUrl !== undefined) return checkDatabase({ url: databaseUrl, password: databasePassword }, use);
   if (!existsSync(LOCAL_DIRECTORY)) return finding('database', `the first start makes one in ${LOCAL_DIRECTORY}`);
   const local = await useLocalDatabase();

@@ -16,8 +16,15 @@ const MAX_IDLE_MS = 5000;
 const PAUSE_MS = 2000;
 /** A statement that waits for longer does not wait for a create, which would end by itself. */
 const ASK_AFTER_MS = 1000;
+const MISSING_RIGHT = '42501';
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const KEPT_OUT = ['55P03', '40P01'];
+
+const NAMES = `SELECT pg_catalog.quote_ident(current_user::text) AS role, pg_catalog.quote_ident(datname::text) AS database,
+    pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(datdba)::text) AS owner,
+    EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::name) AS "hasSchema"
+  FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()`;
+type Names = Readonly<{ role: string; database: string; owner: string; hasSchema: boolean }>;
 
 // As Prisma makes it.
 const HISTORY_COLUMNS = `(id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
@@ -46,12 +53,21 @@ export interface MigrationSession {
 }
 
 /** Makes the schema and the history if they are missing, so that no other role can make them. */
-export async function makeHistory(query: Query, schema: string): Promise<void> {
+export async function makeHistory(query: Query, { schema, place }: DatabaseUrl): Promise<void> {
+  const name = pg.escapeIdentifier(schema);
+  const [names] = await query<Names>(NAMES, [schema]);
+  const create = (sql: string, where: string): Promise<unknown> =>
+    query(sql).catch((cause: unknown) => {
+      if (sqlStateOf(cause) !== MISSING_RIGHT) throw cause;
+      const { role = '', owner = '' } = names ?? {};
+      const advice = `Run this as a role that may grant it, such as ${owner}: GRANT CREATE ON ${where} TO ${role}`;
+      const message = `${place}: the role ${role} may not create tables there, as it lacks the right CREATE. ${advice}`;
+      throw new MigrationError('refused', message, { cause });
+    });
   // IF NOT EXISTS alone would ask for the privilege to create even if there is nothing to create.
-  if ((await query('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1::name', [schema])).length === 0)
-    await query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+  if (names?.hasSchema !== true) await create(`CREATE SCHEMA ${name}`, `DATABASE ${String(names?.database)}`);
   if (!(await hasColumn(query, schema, '_prisma_migrations', 'migration_name')))
-    await query(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`);
+    await create(`CREATE TABLE ${historyTable(schema)} ${HISTORY_COLUMNS}`, `SCHEMA ${name}`);
 }
 
 /**

@@ -25,13 +25,15 @@ export type MigrationErrorCode =
 /** The database is not, or cannot be brought, to what this build needs. The message says what to do. */
 export class MigrationError extends ExplainedError {
   override readonly name = 'MigrationError';
+  override readonly forOperators: string | undefined;
 
   constructor(
     readonly code: MigrationErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { forOperators, ...options }: ErrorOptions & { forOperators?: string | undefined } = {},
   ) {
     super(message, options);
+    this.forOperators = forOperators;
   }
 }
 
@@ -112,7 +114,7 @@ export async function assertMigrated(
   if (status.failed.length > 0) throw unfinished(status.failed, location, 'which finishes it');
   if (status.pending.length > 0) {
     const missing = `${place} is not migrated: it lacks ${status.pending.join(', ')}`;
-    throw new MigrationError('pending', `${missing}. Run ${migrateCommand(schema)}`);
+    throw advise('pending', ({ migrate }) => `${missing}. Run ${migrate(schema)}`);
   }
 }
 
@@ -125,9 +127,9 @@ export async function assertNoViews(query: Query, { schema, place }: MigrationPl
   );
   const names = rows.map(({ name }) => name).join(', ');
   if (names === '') return;
-  throw new MigrationError(
+  throw advise(
     'foreign',
-    `${place}: ${names} should be a table, but is not. Remove it. ${OWN_SCHEMA_ADVICE}`,
+    ({ ownSchema }) => `${place}: ${names} should be a table, and is not. Remove it. ${ownSchema}`,
   );
 }
 
@@ -160,12 +162,30 @@ export async function refuseTablesWithoutHistory(query: Query, { schema, place }
   const names = rows.map(({ name }) => name);
   if (names.length === 0 || names.includes('_prisma_migrations')) return;
   const shown = listOf(names.slice(0, MAX_TABLES_SHOWN)) + (names.length > MAX_TABLES_SHOWN ? ', …' : '');
-  throw new MigrationError('foreign', `${place} holds tables of another application: ${shown}. ${OWN_SCHEMA_ADVICE}`);
+  const found = `${place} holds tables of another application: ${shown}`;
+  throw advise('foreign', ({ ownSchema }) => `${found}. ${ownSchema}`);
 }
 
-const OWN_SCHEMA_ADVICE =
-  'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
-  '`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`';
+/** Who runs the service knows its variables and commands, who embeds the store its options and classes too. */
+const FOR_OPERATORS = {
+  ownSchema:
+    'Give the store a schema of its own, by ?schema=NAME at the end of DATABASE_URL, and migrate that: `plant-store migrate`',
+  migrate: (schema: string): string =>
+    schema === DEFAULT_SCHEMA ? '`plant-store migrate`' : `\`plant-store migrate --schema ${shellWord(schema)}\``,
+};
+const FOR_HOSTS: typeof FOR_OPERATORS = {
+  ownSchema:
+    'Give the store a schema of its own, by the option `schema`, and migrate that: ' +
+    '`plant-store migrate --schema NAME`, or `await new Migrator({ url, schema }).migrate()`',
+  migrate: (schema) => {
+    const options = schema === DEFAULT_SCHEMA ? '{ url }' : `{ url, schema: ${JSON.stringify(schema)} }`;
+    return `${FOR_OPERATORS.migrate(schema)}, or \`await new Migrator(${options}).migrate()\``;
+  },
+};
+
+function advise(code: MigrationErrorCode, message: (words: typeof FOR_OPERATORS) => string): MigrationError {
+  return new MigrationError(code, message(FOR_HOSTS), { forOperators: message(FOR_OPERATORS) });
+}
 
 /** Throws if there are migrations that this build does not know. */
 export function assertHistoryUsable(
@@ -178,7 +198,7 @@ export function assertHistoryUsable(
   if (names === '') return;
   if (applied.length === 0 && strange.length === failed.length) {
     const found = `${location.place} belongs to another application, which has migrated it: ${names}`;
-    throw new MigrationError('foreign', `${found}. ${OWN_SCHEMA_ADVICE}`);
+    throw advise('foreign', ({ ownSchema }) => `${found}. ${ownSchema}`);
   }
   if (unknown.length === 0) throw unfinished(strange, location, 'of the newer build that has it');
   const found = `${location.place} is migrated further than this build knows: ${names}`;
@@ -187,7 +207,7 @@ export function assertHistoryUsable(
 
 function unfinished(names: readonly string[], { schema, place }: MigrationPlace, rest: string): MigrationError {
   const found = `${place} has a migration that was begun and not finished: ${listOf(names)}`;
-  return new MigrationError('failed', `${found}. Run ${migrateCommand(schema)}, ${rest}`);
+  return advise('failed', ({ migrate }) => `${found}. Run ${migrate(schema)}, ${rest}`);
 }
 
 /** Throws if a migration of this build was applied with other SQL. */
@@ -207,8 +227,6 @@ function listOf(names: readonly string[]): string {
   return names.map(plainName).join(', ');
 }
 
-function migrateCommand(schema: string): string {
-  if (schema === DEFAULT_SCHEMA) return '`plant-store migrate`, or `await new Migrator({ url }).migrate()`';
-  const argument = /^\w+$/.test(schema) ? schema : `'${schema.replaceAll("'", `'\\''`)}'`;
-  return `\`plant-store migrate --schema ${argument}\`, or \`await new Migrator({ url, schema: ${JSON.stringify(schema)} }).migrate()\``;
+function shellWord(text: string): string {
+  return /^\w+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -136,7 +136,7 @@ export class Migrator {
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
     await refuseTablesWithoutHistory(query, this);
-    await makeHistory(query, schema);
+    await makeHistory(query, database);
     await assertOwners(query, this, trustOwners);
     const history = await readHistory(query, schema);
     const status = statusOf(history, migrations);
@@ -153,8 +153,9 @@ export class Migrator {
     // A session that others get too is nothing to wait in, to end, or to lock as `distribute` does.
     if (!(await sharesSessions(this.database, client))) return;
     const found = `database ${this.database.description} ${POOLED}, which a migration cannot use`;
-    const advice = 'Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL, or the url of new Migrator({ url })';
-    throw new MigrationError('pooled', `${found}. ${advice}`);
+    const advice = 'Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL';
+    const message = `${found}. ${advice}, or the url of new Migrator({ url })`;
+    throw new MigrationError('pooled', message, { forOperators: `${found}. ${advice}` });
   }
 
   private async warnOfPooler(client: pg.Client): Promise<void> {
