@@ -26,7 +26,7 @@ export const BENCH_USAGE = `npm run bench -- [options]
   --chart FILE           writes a chart; docs/benchmark.svg in a run of everything
   --report FILE          writes what is printed; docs/benchmark.md in a run of everything`;
 
-/** Undefined where only help was asked for. */
+/** Undefined if only help was asked for. */
 export function readBenchOptions(args: string[]): BenchOptions | undefined {
   const { values } = parseArgs({
     args,

@@ -12,7 +12,7 @@ const migrations = names
   .map(({ name }) => name)
   .sort()
   .map((name) => {
-    // As it is in the repository, whatever line ends a checkout has.
+    // As it is in the repository, with any line ends of a checkout.
     const sql = readFileSync(new URL(`${name}/migration.sql`, FOLDER), 'utf8').replaceAll('\r\n', '\n');
     const made = [...sql.matchAll(MAKES)].at(-1);
     if (made === undefined) throw new Error(`${name} makes no column that shows whether it was applied`);

@@ -1,4 +1,4 @@
-// Runs a command of the service, and before it the build where that is missing or of other sources.
+// Runs a command of the service, and before it the build if that is missing or of other sources.
 import { existsSync } from 'node:fs';
 import './ensure-build.mjs';
 

@@ -3,7 +3,7 @@
 # but the image and the build cache. Needs docker, docker compose and curl. Prints what it measures.
 # With the argument `instances` only docker-compose.scale.yml is tried.
 # UPGRADE_FROM: the commit whose volumes are upgraded; by default the last one with one role in the database.
-# HAPROXY_FROM: an image of Debian, such as debian:trixie-slim, on which HAProxy is installed, where the official image cannot be pulled.
+# HAPROXY_FROM: an image of Debian, such as debian:trixie-slim, on which HAProxy is installed, if the official image cannot be pulled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

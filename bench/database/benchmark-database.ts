@@ -7,7 +7,7 @@ import { ProcessTree } from '../measure/process-tree.js';
 export interface DatabaseOptions {
   /** Of the plants that are stored, and created. */
   readonly ids?: IdOrder;
-  /** URLs of all servers that it consists of, the first of which is asked for its plants; only its own unless given. */
+  /** URLs of all its servers; the first one is asked for the plants; only its own unless given. */
   readonly nodes?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export class BenchmarkDatabase implements AsyncDisposable {
     readonly ids: IdOrder,
     private readonly client: pg.Client,
     private readonly otherNodes: readonly pg.Client[],
-    /** PostgreSQL with all of its processes; empty where there is no /proc. */
+    /** PostgreSQL with all of its processes; empty if there is no /proc. */
     readonly processes: ProcessTree,
   ) {}
 
@@ -87,8 +87,8 @@ export class BenchmarkDatabase implements AsyncDisposable {
   }
 
   /**
-   * How many plants a run has stored (where ids are random: how many are stored), and how many transactions have written something
-   * since the server was made. Those have numbers, given out one by one and known at once, where the counters of pg_stat_database arrive
+   * How many plants a run has stored (if ids are random: how many are stored), and how many transactions have written something
+   * since the server was made. Those have numbers, given out one by one and known at once, while the counters of pg_stat_database arrive
    * up to ten seconds late; transactions that only read have none.
    */
   async progress(firstId: number): Promise<Progress> {

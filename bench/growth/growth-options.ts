@@ -31,7 +31,7 @@ export const GROWTH_USAGE = `npm run bench:growth -- [options]
 
 const ORDERS: readonly IdOrder[] = ['random', 'ascending'];
 
-/** Undefined where only help was asked for. */
+/** Undefined if only help was asked for. */
 export function readGrowthOptions(args: string[]): GrowthOptions | undefined {
   const { values } = parseArgs({
     args,

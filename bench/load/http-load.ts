@@ -58,7 +58,7 @@ export class HttpLoad {
     while (open.length < count) {
       const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true });
       await once(socket, 'connect');
-      // Between runs nobody else listens.
+      // Between runs there is no other listener.
       open.push(socket.setEncoding('latin1').on('error', () => undefined));
     }
     this.usedAt = performance.now();

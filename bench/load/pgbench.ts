@@ -21,7 +21,7 @@ INSERT INTO plants (id, name, tag) VALUES (:id, 'Rose', 'flower');
 export class Pgbench {
   private constructor(private readonly program: string) {}
 
-  /** Undefined where it is not installed: the embedded PostgreSQL comes without it. */
+  /** Undefined if it is not installed: the embedded PostgreSQL comes without it. */
   static async find(): Promise<Pgbench | undefined> {
     const folders = (process.env.PATH ?? '').split(delimiter);
     const debian = '/usr/lib/postgresql';

@@ -1,6 +1,6 @@
 import type { Round } from './round.js';
 
-/** What became of a round, in a line. */
+/** The result of a round, in a line. */
 export function describeOutcome(outcome: Round | Error): string {
   if (outcome instanceof Error) return `invalid: ${outcome.message}`;
   const { createsPerSecond, p50, p99 } = outcome;

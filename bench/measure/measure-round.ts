@@ -12,7 +12,7 @@ export interface RoundOptions {
   readonly signal: AbortSignal;
 }
 
-/** Fails where anything was answered but a create, or a plant that was answered is not stored. */
+/** Fails if anything was answered but a create, or a plant that was answered is not stored. */
 export async function measureRound(contender: Contender, options: RoundOptions): Promise<Round> {
   const { database, processes, storesPlants } = contender;
   const firstId = firstIdOfRun();

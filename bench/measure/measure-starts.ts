@@ -6,7 +6,7 @@ import { median } from './median.js';
 export interface StartTime {
   readonly target: string;
   readonly title: string;
-  /** Milliseconds from the start of the process until it accepts a connection; undefined where it does not start. */
+  /** Milliseconds from the start of the process until it accepts a connection; undefined if it does not start. */
   readonly milliseconds: number | undefined;
 }
 

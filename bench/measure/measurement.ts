@@ -5,7 +5,7 @@ import type { Round } from './round.js';
 export interface Measurement {
   readonly target: string;
   readonly title: string;
-  /** The version of Node.js, where it runs on that. */
+  /** The version of Node.js, if it runs on that. */
   readonly node?: string | undefined;
   readonly connections: number;
   readonly rounds: Round[];

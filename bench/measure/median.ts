@@ -1,4 +1,4 @@
-/** Undefined where there is no value, or one is missing. */
+/** Undefined if there is no value, or one is missing. */
 export function median(values: readonly (number | undefined)[]): number | undefined {
   const sorted = values.filter((value) => value !== undefined).sort((a, b) => a - b);
   if (sorted.length === 0 || sorted.length < values.length) return undefined;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux counts the time of ended processes in, whatever the kernel's own clock. */
+/** The unit in which Linux counts the time of ended processes, with any clock of the kernel. */
 const MICROSECONDS_OF_A_TICK = 10_000;
 
 /** Processes and their descendants, as Linux tells of them in /proc; elsewhere nothing is known. */
@@ -12,7 +12,7 @@ export class ProcessTree {
   }
 
   /**
-   * Microseconds of CPU time used so far, by ended descendants too; undefined where there is no /proc. What runs is counted by the
+   * Microseconds of CPU time used so far, by ended descendants too; undefined if there is no /proc. What runs is counted by the
    * scheduler, as the usual counters move by a hundredth of a second.
    */
   cpuTime(): number | undefined {
@@ -21,7 +21,7 @@ export class ProcessTree {
     return members.reduce((sum, { pid, endedChildren }) => sum + endedChildren + timeOfThreads(pid), 0);
   }
 
-  /** The sum of each process's own peak of resident memory, in bytes; undefined where there is no /proc. */
+  /** The sum of each process's own peak of resident memory, in bytes; undefined if there is no /proc. */
   peakMemory(): number | undefined {
     const members = this.members();
     const peaks = members.map(({ pid }) => /^VmHWM:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1]);
@@ -43,7 +43,7 @@ interface Process {
   readonly endedChildren: number;
 }
 
-/** None where it has just ended. */
+/** None if it has just ended. */
 function readProcess(pid: number): Process[] {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === '') return [];
@@ -68,7 +68,7 @@ function readFolder(path: string): string[] {
   }
 }
 
-/** Empty where the process has just ended. */
+/** Empty if the process has just ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -7,7 +7,7 @@ import type { Contender } from './contender.js';
 import { ProcessTree } from './process-tree.js';
 
 /**
- * Fails where the target does not start here.
+ * Fails if the target does not start here.
  *
  * @param servers by the names of their targets; its own is added
  */

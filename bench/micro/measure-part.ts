@@ -22,7 +22,7 @@ export async function measurePart(part: Part, signal: AbortSignal): Promise<numb
   return median(samples) ?? NaN;
 }
 
-/** Where what a run came to is kept, so that the compiler can't leave it out. */
+/** If what a run came to is kept, so that the compiler can't leave it out. */
 export const sink: { result?: unknown } = {};
 
 /** Milliseconds for so many runs. */

@@ -2,6 +2,6 @@
 export interface Part {
   readonly title: string;
   readonly run: () => unknown;
-  /** How many are in flight at a time where `run` is asynchronous; unless given, it is not. */
+  /** How many are in flight at a time if `run` is asynchronous; unless given, it is not. */
   readonly concurrency?: number;
 }

@@ -2,7 +2,7 @@ import { figureOf, type Measurement } from '../measure/measurement.js';
 import { numberText } from './number-text.js';
 import type { Report } from './report.js';
 
-/** At which the targets differ best; the next lower one where that was not measured. */
+/** At which the targets differ best; the next lower one if that was not measured. */
 const CONNECTIONS = 64;
 
 const ROW = 28;

@@ -2,7 +2,7 @@ import type { Ratio } from '../measure/ratio.js';
 
 export const NOT_MEASURED = '–';
 
-/** With three significant digits; a dash where there is no number. */
+/** With three significant digits; a dash if there is no number. */
 export function numberText(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return NOT_MEASURED;
   if (value >= 100) return Math.round(value).toLocaleString('en-US');

@@ -37,7 +37,7 @@ export class TargetServer implements AsyncDisposable {
     }
   }
 
-  /** @throws TargetServerError where the process ends, or does not listen in time */
+  /** @throws TargetServerError if the process ends, or does not listen in time */
   static async start(target: ServerTarget, databaseUrl: string): Promise<TargetServer> {
     const port = await freePort();
     const { PATH, HOME } = process.env;
@@ -77,7 +77,7 @@ export class TargetServer implements AsyncDisposable {
     return this.child.pid ?? 0;
   }
 
-  /** @throws TargetServerError with what it has said last, where it has ended */
+  /** @throws TargetServerError with what it has said last, if it has ended */
   assertRunning(): void {
     if (this.hasEnded()) throw new TargetServerError(this.target.name, 'has ended', this.output);
   }

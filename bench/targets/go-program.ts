@@ -9,7 +9,7 @@ const PACKAGES = '/usr/share/gocode';
 const FOLDER = join(ROOT, 'bench/dist/go');
 const MISSING = 'Go or pgx is not installed (on Debian: apt-get install golang-go golang-github-jackc-pgx-v4-dev)';
 
-/** Builds the peer that is written in Go. Fails where that is not possible here. */
+/** Builds the peer that is written in Go. Fails if that is not possible here. */
 export async function goProgram(): Promise<string> {
   if (!existsSync(join(PACKAGES, 'src/github.com/jackc/pgx/v4'))) throw new Error(MISSING);
   const program = join(FOLDER, 'go-pgx');

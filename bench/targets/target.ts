@@ -8,7 +8,7 @@ export interface ServerTarget {
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** The program, where it is not the Node.js that runs the benchmark. */
+  /** The program, if it is not the Node.js that runs the benchmark. */
   readonly program?: () => Promise<string>;
   /** What the program runs. It listens on `PORT` of 127.0.0.1, and accepts `ACCESS_TOKEN`, and the token that was issued. */
   readonly command: readonly string[];
@@ -22,7 +22,7 @@ export interface ServerTarget {
   readonly variables?: Readonly<Record<string, string>>;
   /** Whether it sends its traces to a collector. */
   readonly isTraced?: boolean;
-  /** Whether it is measured only where `--targets` names it. */
+  /** Whether it is measured only if `--targets` names it. */
   readonly onlyByName?: boolean;
   /** Not the echo. */
   readonly storesPlants: boolean;

@@ -11,7 +11,7 @@ import type { ServiceLogger } from './service-logger.js';
 
 const CONTEXT = 'Request';
 const MAX_PATH_LENGTH = 200;
-/** Of a character of ASCII. */
+/** Code of an ASCII character. */
 const PERCENT_CODE = /%([0-7][0-9a-f])/gi;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/]*/;
 
@@ -33,7 +33,7 @@ export class AccessLog implements RequestObserver {
     private readonly traceIdOf?: (response: ServerResponse) => string | undefined,
   ) {}
 
-  /** As observers; none where no line would be printed. */
+  /** The observers; empty if no line would be printed. */
   static observers(...given: ConstructorParameters<typeof AccessLog>): RequestObserver[] {
     const [logger, { logRequests }] = given;
     return logRequests === 'off' || !logger.isLevelEnabled('log') ? [] : [new AccessLog(...given)];
@@ -116,14 +116,14 @@ function messageOf(error: number): string {
   return `${isServiceFailure(error) ? 'Failed' : 'Refused'}: ${ERROR_CATALOGUE[error as ErrorNumber].meaning}`;
 }
 
-/** With a comma before it; nothing where there is no value. */
+/** With a comma before it; empty if there is no value. */
 function field(name: string, value: string | null | undefined): string {
   return value == null ? '' : `,"${name}":${quoted(value)}`;
 }
 
 const NOTHING_TO_ESCAPE = /^[\w.:/-]*$/;
 
-/** As JSON, which takes longer to find out that there is nothing to escape. */
+/** As JSON. JSON.stringify takes longer to find out that there is nothing to escape. */
 function quoted(text: string): string {
   return NOTHING_TO_ESCAPE.test(text) ? `"${text}"` : JSON.stringify(text);
 }

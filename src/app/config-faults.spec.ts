@@ -13,7 +13,7 @@ describe(`${Environment.name}, explaining faults`, () => {
   });
 
   it.each(['true', 'loopback, *', '0.0.0.0/0', '0.0.0.0/1,128.0.0.0/1', '::ffff:0.0.0.0/96', '2000::/3'])(
-    'should say why nobody can trust %s as a proxy',
+    'should say why %s cannot be trusted as a proxy',
     (text) => {
       expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
     },
@@ -26,7 +26,7 @@ describe(`${Environment.name}, explaining faults`, () => {
     expect(loadEnvironment({ DRAIN_DELAY: '20000', SHUTDOWN_TIMEOUT: '20000' })).toMatchObject({ drainDelay: 20_000 });
   });
 
-  it('should name each proxy that is none', () => {
+  it('should name each invalid proxy', () => {
     expect(() => loadEnvironment({ TRUST_PROXY: 'loopback, caddy, 1' })).toThrow(
       refusal(expect.stringMatching(/^TRUST_PROXY: holds "caddy", "1", should be how many proxies/)),
     );

@@ -66,7 +66,7 @@ describe(loadEnvironment.name, () => {
     expect(faults.join()).not.toContain('hunter2');
   });
 
-  it('should name the file variable where the text of a file is wrong', () => {
+  it('should name the file variable if the text of a file is wrong', () => {
     expect(faultsOf({ DATABASE_URL_FILE: PACKAGE_FILE })).toEqual([
       expect.stringMatching(/^DATABASE_URL_FILE: must be/),
     ]);

@@ -20,7 +20,7 @@ describe('The sources of the configuration', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('should have every variable, its default where it is not set', () => {
+  it('should have every variable, its default if it is not set', () => {
     const variables = describeVariables(Environment);
     const defaults = variables.map(({ name, default: value }) => ({ name, value, source: 'default' }));
     const { settings } = loadEnvironment({});

@@ -47,7 +47,7 @@ export function describeVariables(Environment: new () => object): VariableDescri
   });
 }
 
-/** How the text of a variable becomes a value, where the initialiser does not say it: a number, a list, or a text. */
+/** How the text of a variable becomes a value, if the initialiser does not say it: a number, a list, or a text. */
 function Read(read: (text: string) => unknown): PropertyDecorator {
   return Reflect.metadata(READ, read);
 }
@@ -71,7 +71,7 @@ export function Word(meanings: Record<string, unknown>): PropertyDecorator {
   );
 }
 
-/** A secret that white space around it is no part of. */
+/** A secret without the white space around it. */
 export const Trimmed = Read((text) => text.trim());
 
 /** Texts that commas or white space separate. */
@@ -100,11 +100,11 @@ export function findVariable({ name, secret }: VariableName, variables: NodeJS.P
 
   if (text.trim() === '') return path === '' ? { name } : readSecretFile(fileName, path);
   if (path !== '') return { name, fault: `is set, and so is ${fileName}: should be one of the two` };
-  // White space around a password may be part of it; the other secrets are trimmed where they are parsed.
+  // White space around a password may be part of it; the other secrets are trimmed when they are parsed.
   return { name, text: secret ? text : text.trim() };
 }
 
-/** Whether each word is the other's, but for a slip. More would take DATABASE_PORT, which is another program's, for DATABASE_URL. */
+/** Whether the words are the same, apart from one typing error each. A looser rule would take DATABASE_PORT of another program for DATABASE_URL. */
 function isMisspelled(given: string, name: string): boolean {
   const [words = [], meant = []] = [given, name].map((text) => text.toUpperCase().split('_').filter(Boolean));
   if (words.join('') === meant.join('')) return true;
@@ -112,8 +112,8 @@ function isMisspelled(given: string, name: string): boolean {
 }
 
 /**
- * Variables that are none of these, and were probably meant to be one: a line for each. Names of a single word, such as PORT, are
- * near to too many of other programs.
+ * Unknown variables with names similar to one of these: a line for each. Names of a single word, such as PORT, are
+ * similar to too many of other programs.
  */
 export function findNearMisses(known: readonly VariableName[], variables: NodeJS.ProcessEnv): string[] {
   const names = known.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
@@ -148,7 +148,7 @@ export const HostAddress = Should(
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
-/** As browsers send it: in lower case, and without the port that goes without saying. Written otherwise it would never match. */
+/** As browsers send it: in lower case, and without the default port. In any other form it would never match. */
 function originOf(text: string): string | undefined {
   if (!ORIGIN.test(text) || !URL.canParse(text)) return undefined;
   const { origin } = new URL(text);
@@ -165,7 +165,7 @@ export const CorsOrigins = applyDecorators(
   }),
 );
 
-/** More than anybody has in a row. Each one too many would let clients choose their address. */
+/** More proxies than anyone has in a row. With a number that is too high, clients could choose their address. */
 const MAX_PROXIES = 32;
 const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
 const SHOULD_BE_PROXIES =
@@ -173,7 +173,7 @@ const SHOULD_BE_PROXIES =
   `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas: if everybody was trusted, clients could choose ` +
   'the address that they are counted by';
 
-/** An address, or a network that is no wider than the private ones 10.0.0.0/8 and fc00::/7: wider ones are nobody's own. */
+/** An address, or a network that is no wider than the private ones 10.0.0.0/8 and fc00::/7: a wider one has more than one owner. */
 function isNetwork(text: string): boolean {
   if (NETWORK_NAMES.includes(text)) return true;
   const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};

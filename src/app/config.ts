@@ -202,7 +202,7 @@ export class Environment {
 
   /** Where each variable comes from, as `readEnvironment` found it. */
   declare readonly settings: readonly Setting[];
-  /** Variables that are none, but near to one: a line for each. */
+  /** Unknown names that are similar to a variable: a line for each. */
   declare readonly nearMisses: readonly string[];
 
   get production(): boolean {

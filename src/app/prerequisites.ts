@@ -33,7 +33,7 @@ export function connectionLimit({ maxConnections, databasePoolSize }: Environmen
   const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (databasePoolSize + 2);
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const descriptors = Number(userLimits?.open_files?.soft);
-  // No number where there is no limit, as on Windows.
+  // No number if there is no limit, as on Windows.
   if (Number.isNaN(descriptors) || maxConnections + reserved <= descriptors) return { limit: maxConnections };
   const limit = Math.max(1, descriptors - reserved);
   const warning =

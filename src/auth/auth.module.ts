@@ -29,8 +29,8 @@ export function verifierOf(
 
 /**
  * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`, and
- * `ApiExceptionFilter` on routes that are not the store's. Starting fails with an `AuthModuleOptionsError` where the options can't
- * work, and with a `MigrationError` where the database of issued tokens can't be reached or lacks their table.
+ * `ApiExceptionFilter` on routes that are not the store's. Starting fails with an `AuthModuleOptionsError` if the options can't
+ * work, and with a `MigrationError` if the database of issued tokens can't be reached or lacks their table.
  */
 @Module({
   providers: [

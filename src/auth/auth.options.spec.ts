@@ -40,7 +40,7 @@ describe(verifierOf.name, () => {
       { accessTokens: [TOKEN], verifier: new NobodyVerifier() },
       /^verifier: is given in addition to accessTokens, should be left out/m,
     ],
-    ['a verifier that is none', { verifier: {} }, /^verifier: is an object, should be .* with a method verify/m],
+    ['a verifier without verify()', { verifier: {} }, /^verifier: is an object, should be .* with a method verify/m],
     ['no verifier', { verifier: null }, /^verifier: is null, should be/m],
     [
       'a name with a typo',
@@ -64,7 +64,7 @@ describe(checkAsyncAuthOptions.name, () => {
   it.each<[string, unknown, RegExp]>([
     ['no options', undefined, /^useFactory: is missing, should be a function that returns the options$/m],
     ['a name with a typo', { usefactory: () => ({}) }, /^usefactory: is no option, should be one of useFactory/m],
-    ['options beside the factory', { useFactory: () => ({}), verifier: {} }, /^verifier: is not read here/m],
+    ['options in addition to the factory', { useFactory: () => ({}), verifier: {} }, /^verifier: is not read here/m],
   ])('should refuse %s', (_, options, message) => {
     expect(() => AuthModule.forRootAsync(options as never)).toThrow(AuthModuleOptionsError);
     expect(() => AuthModule.forRootAsync(options as never)).toThrow(message);
@@ -205,7 +205,7 @@ describe('wrongTokenLimit and rateLimit', () => {
     ]);
   });
 
-  it('should be told with the other faults of the module', () => {
+  it('should be reported with the other faults of the module', () => {
     const verify = (): unknown => verifierOf({ accessTokens: [], rateLimit: '1' });
     expect(verify).toThrow(AuthModuleOptionsError);
     expect(verify).toThrow(/^accessTokens: is empty[^]+^rateLimit: is a string/m);

@@ -44,7 +44,7 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
 /** Requests or tokens per minute. */
 export const RateLimit = WholeNumber(0, 1_000_000_000);
 
-/** Of tokens messages give the position only. There have to be some where nothing else says which tokens are valid. */
+/** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {
   if (tokens === undefined) {
     return sourcesOf(options).length > 0 || options.verifier !== undefined
@@ -78,7 +78,7 @@ class IssuedTokens extends DatabaseAddress {
   schema?: string | undefined;
   /**
    * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has one second,
-   * whatever is given, so that revocations take effect in time.
+   * always, so that revocations take effect in time.
    */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
@@ -106,7 +106,7 @@ class Jwt {
   typ?: 'at+jwt' | undefined;
 }
 
-/** Whose JWTs are access tokens. */
+/** The issuer of the JWTs that are access tokens. */
 export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
@@ -120,7 +120,7 @@ export class AuthSettings {
   /** The OpenID Connect issuer whose JWTs are valid. */
   @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
   jwt?: JwtOptions | undefined;
-  /** What else decides what a token is worth. */
+  /** A verifier of the application's own, instead of the others. */
   @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
   /**
@@ -137,12 +137,12 @@ export class AuthSettings {
 /** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
 export type AuthModuleOptions = Given<AuthSettings>;
 
-/** @throws AuthModuleOptionsError where the options can't work */
+/** @throws AuthModuleOptionsError if the options can't work */
 export function authSettingsOf(options: unknown): AuthSettings {
   return checkOptions(AuthSettings, options, AuthModuleOptionsError);
 }
 
-/** Throws an AuthModuleOptionsError where something in addition to the factory would be ignored, or there is none. */
+/** Throws an AuthModuleOptionsError if something in addition to the factory would be ignored, or the factory is missing. */
 export function checkAsyncAuthOptions(options: unknown): void {
   checkAsyncOptions(options, { options: AuthSettings }, AuthModuleOptionsError);
 }

@@ -30,7 +30,7 @@ const BEARER = new RegExp(`^bearer +${BEARER_TOKEN}$`, 'i');
 const BEARER_LENGTH = 'bearer'.length;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 const NO_PRINCIPAL =
-  'verify() of the TokenVerifier has to return { name, scopes } or, where the token is not valid, nothing';
+  'verify() of the TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing';
 const WITHOUT_AUTH_MODULE =
   'imports: of a module that uses BearerAuthGuard is without AuthModule, should have AuthModule.forRoot({ accessTokens }), or the ' +
   'very object that forRoot() returned for the store';
@@ -40,7 +40,7 @@ const WITHOUT_AUTH_MODULE =
  * handler requires counts instead of what its controller requires. Several of one handler add up. A method that overrides another
  * needs its own. Without that guard it has no effect.
  *
- * @throws TypeError where there is no scope, or one is none
+ * @throws TypeError if there is no scope, or one is invalid
  */
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
   const given: readonly unknown[] = scopes.length === 0 ? [undefined] : scopes;
@@ -135,9 +135,9 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
  * Lets a request pass that carries a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
  * `plants:create`. The `Principal` of the
  * token becomes `request.user`. It throws an `ApiError`:
- * - 40100, 40101, 40102 where the credential is missing, wrong or malformed, and 40300 where it lacks the scope;
- * - 42900 where its address has sent too many wrong ones, or too many requests were made with it;
- * - 50300 where the verifier cannot decide now whether it is valid.
+ * - 40100, 40101, 40102 if the credential is missing, wrong or malformed, and 40300 if it lacks the scope;
+ * - 42900 if its address has sent too many wrong ones, or too many requests were made with it;
+ * - 50300 if the verifier cannot decide now whether it is valid.
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
@@ -165,7 +165,7 @@ export class BearerAuthGuard extends PassportGuard {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const result = new BearerAttempt().decide(request, this.strategy.verifier);
     try {
-      // Without a promise where there is none: each request would wait for it.
+      // No promise unless the verifier returns one: each request would wait for it.
       return result instanceof Promise
         ? result.then((later) => this.admit(request, context, later))
         : this.admit(request, context, result);
@@ -221,7 +221,7 @@ export class BearerAuthGuard extends PassportGuard {
   }
 }
 
-/** Undefined where the failure is none of the token. */
+/** Undefined if the token is not the cause of the failure. */
 function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
   const reasons = { 40101: wrongTokenReasonOf(request), 40102: 'malformed', 42900: 'limited' } as const;
   return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;

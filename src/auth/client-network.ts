@@ -1,7 +1,7 @@
 import { isIP, SocketAddress } from 'node:net';
 import { nodeRequest, type PlatformRequest } from '../http/platform.js';
 
-/** Of clients whose address is not known: of a Unix socket, or gone before their token was looked at. */
+/** The key of clients with an unknown address: on a Unix socket, or gone before their token was checked. */
 const UNKNOWN = 'unknown';
 
 /** Some proxies add the port of the client. */
@@ -9,12 +9,12 @@ const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+))(?::\d+)?$/;
 const IPV4_MAPPED = /^::ffff:(?<v4>[\d.]+)$/;
 
 /**
- * The address of the client; undefined where it is not known. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of
+ * The address of the client; undefined if it is not known. Express and Fastify have it as `ip`, and heed `X-Forwarded-For` only of
  * proxies that the application trusts.
  */
 export function clientAddress(request: PlatformRequest): string | undefined {
   const { ip } = request as { ip?: unknown };
-  // A header may hold anything. What is no address counts for who sent it.
+  // A header may hold anything. If it is no address, the address of the sender counts.
   return addressOf(ip) ?? addressOf(nodeRequest(request).socket.remoteAddress);
 }
 

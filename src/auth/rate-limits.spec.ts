@@ -35,7 +35,7 @@ describe(CredentialLimits.name, () => {
       limits = limitsOf({ wrongTokenLimit: 3 });
     });
 
-    /** The results of so many wrong tokens: the seconds to wait, or undefined where one is not too many. */
+    /** The results of so many wrong tokens: the seconds to wait, or undefined if one is not too many. */
     function send(times: number, address = ADDRESS): unknown[] {
       return Array.from({ length: times }, () => {
         try {

@@ -8,7 +8,7 @@ import type { Principal, WrongTokenReason } from './token-verifier.js';
 
 const WINDOW_MS = 60_000;
 /**
- * No way around the limit for a client that has more addresses: before one is forgotten, 10,000 others have sent a wrong token, and
+ * A client with more addresses cannot avoid the limit: before one is forgotten, 10,000 others have sent a wrong token, and
  * these alone may send a million in a minute with the limit of 100.
  */
 const MAX_ADDRESSES = 10_000;
@@ -32,7 +32,7 @@ class WindowCounter {
     this.windows = new LruMap(maxKeys);
   }
 
-  /** The window of a key, of which nothing is kept until something is counted in it. */
+  /** The window of a key. It is stored when something is counted in it. */
   windowOf(key: string): Window {
     const now = performance.now();
     const window = this.windows.get(key);
@@ -64,9 +64,9 @@ class RequestLimit {
   }
 
   /**
-   * Counts a request once, and sets the headers that say how many are left, whatever the answer will be.
+   * Counts a request once, and sets the headers that say how many are left, with any answer.
    *
-   * @throws RateLimitedError where too many were made with this token
+   * @throws RateLimitedError if too many were made with this token
    */
   count({ limitKey, name }: Principal, response: PlatformResponse): void {
     if (this.counted.has(response)) return;
@@ -99,7 +99,7 @@ export class CredentialLimits {
     limited: 0,
   };
   private readonly wrongTokens: WindowCounter | undefined;
-  /** Undefined where requests have no limit. */
+  /** Undefined if requests have no limit. */
   readonly requests: RequestLimit | undefined;
 
   constructor({ wrongTokenLimit, rateLimit }: AuthSettings) {
@@ -107,7 +107,7 @@ export class CredentialLimits {
     this.requests = rateLimit > 0 ? new RequestLimit(rateLimit) : undefined;
   }
 
-  /** @throws TooManyWrongTokensError where its address has sent too many */
+  /** @throws TooManyWrongTokensError if its address has sent too many */
   countWrongToken(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;
     const { limit } = this.wrongTokens;
@@ -116,9 +116,9 @@ export class CredentialLimits {
   }
 
   /**
-   * To be called before an unknown token is looked up: one address shall not hold up the tokens of others.
+   * To be called before an unknown token is looked up: one address must not delay the tokens of others.
    *
-   * @throws UnknownTokenRefusedError where its address has sent too many wrong tokens
+   * @throws UnknownTokenRefusedError if its address has sent too many wrong tokens
    */
   checkLookup(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;

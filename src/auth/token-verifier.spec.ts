@@ -18,7 +18,7 @@ class KnownVerifier extends TokenVerifier {
 }
 
 describe(TokenVerifiers.name, () => {
-  it('should ask each in turn, until one knows the token, and answer at once where they do', () => {
+  it('should ask each in turn, until one knows the token, and answer at once if they do', () => {
     const [first, second, third] = [new KnownVerifier({}), new KnownVerifier({ a: ALICE }), new KnownVerifier({})];
     const verifiers = new TokenVerifiers([first, second, third]);
 

@@ -13,16 +13,16 @@ export interface Principal {
   readonly name: string;
   /** What the token may be used for; `plants:create` to create plants. */
   readonly scopes: readonly string[];
-  /** What a rate limit counts by, where several principals have one name; the name unless given. */
+  /** What a rate limit counts by, if several principals have one name; the name unless given. */
   readonly limitKey?: string;
-  /** What metrics count by, where there may be any number of names; the name unless given. */
+  /** What metrics count by, if there may be any number of names; the name unless given. */
   readonly metricLabel?: string;
 }
 
-/** Decides what a bearer token is worth. */
+/** Decides whether a bearer token is valid, and who owns it. */
 export abstract class TokenVerifier {
   /**
-   * Resolves to nobody where the token is unknown, expired or revoked; rejects only where the verifier cannot decide now.
+   * Resolves to undefined if the token is unknown, expired or revoked; rejects only if the verifier cannot decide now.
    *
    * @param request as the platform has it, for a verifier to which it matters who asks
    */
@@ -55,7 +55,7 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
   }
 }
 
-/** Why a token was refused; `limited` where too many wrong ones came from its address. */
+/** Why a token was refused; `limited` if too many wrong ones came from its address. */
 export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
 
 const WRONG_TOKEN = Symbol('why the token is wrong');
@@ -65,7 +65,7 @@ interface Authenticated {
   [WRONG_TOKEN]?: WrongTokenReason;
 }
 
-/** Nobody: the result of a verifier that knows why a token is wrong. The reason is for the metrics alone, no answer has it. */
+/** The result of a verifier that knows why a token is invalid. The reason is for the metrics only; no answer has it. */
 export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
   if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
   return undefined;
@@ -79,7 +79,7 @@ export function setPrincipal(request: object, principal: Principal): void {
   (request as Authenticated)[PRINCIPAL] = principal;
 }
 
-/** Whom `BearerAuthGuard` let pass with this request, if it did. */
+/** The principal that `BearerAuthGuard` found for this request; undefined if it found none. */
 export function principalOf(request: object): Principal | undefined {
   return (request as Authenticated)[PRINCIPAL];
 }

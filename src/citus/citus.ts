@@ -9,12 +9,12 @@ import type { PlantStatements } from '../plants/plant-sql.js';
 
 /** Copied to each node before plants is distributed, so that instances on any node can start. */
 const COPIED = ['access_tokens', '_prisma_migrations'];
-/** Limit of a question to all nodes, of which one may be silent. */
+/** Limit of a query on all nodes: one of them may not answer. */
 const NODES_TIMEOUT_MS = 5000;
 /** How a table is spread over the nodes. */
 interface Distribution {
   readonly isCopied: boolean;
-  /** The column by whose hash its rows are distributed. */
+  /** Its rows are distributed by the hash of this column. */
   readonly column: string | null;
   readonly shards: number;
 }
@@ -26,12 +26,12 @@ export class Citus {
     private readonly schema: string,
   ) {}
 
-  /** Has the creates of a store go to the shards of its table, and follows a change of these. */
+  /** Sends the creates of a store to the shards of its table, and follows changes of the shards. */
   async spread(lanes: Lanes, database: Database, statements: PlantStatements): Promise<void> {
     await new Shards(lanes, database, statements, () => this.findShards()).start();
   }
 
-  /** The shards of `plants`, in the order of their hashes; none where the table is an ordinary one. */
+  /** The shards of `plants`, in the order of their hashes; empty if the table is not distributed. */
   async findShards(): Promise<ShardPlacement[]> {
     if (!(await isCitusInstalled(this.query))) return [];
     return this.query<ShardPlacement>(
@@ -47,7 +47,7 @@ export class Citus {
     );
   }
 
-  /** Where this node is a worker of a cluster, its coordinator: the only one that changes tables. */
+  /** The coordinator, which alone changes tables; undefined unless this node is a worker of a cluster. */
   async findCoordinator(): Promise<string | undefined> {
     const [row] = await this.query<{ node: string | null }>(
       `SELECT (SELECT nodename || ':' || nodeport::text FROM pg_catalog.pg_dist_node
@@ -57,7 +57,7 @@ export class Citus {
     return row && (row.node ?? 'its coordinator');
   }
 
-  /** What to warn of. Throws where a service must not start. A silent node keeps the connection busy afterwards. */
+  /** Returns the warnings. Throws if a service must not start. A node that does not answer keeps the connection busy afterwards. */
   async inspect(): Promise<string[]> {
     const tables = await this.findTables();
     if (!tables.has('plants')) return [];
@@ -116,7 +116,7 @@ export class Citus {
       const qualified = this.qualified(table);
       const name = pg.escapeLiteral(qualified);
       const distribute = `pg_catalog.create_distributed_table(${name}, 'id', shard_count := ${count}, colocate_with := 'none')`;
-      // Nobody writes meanwhile, so that the rows that are left are those that were copied.
+      // Other sessions cannot write meanwhile, so the remaining rows are those that were copied.
       await this.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
         LOCK TABLE ${qualified} IN ACCESS EXCLUSIVE MODE;
         SELECT ${isCopied ? `pg_catalog.create_reference_table(${name})` : distribute};

@@ -64,19 +64,19 @@ export class ShardStatements {
     return this.statements.runInsert(plants, this.insertSql(size), values);
   }
 
-  /** As durable as their node made them before it showed them: a fence would be written where the statement arrives. */
+  /** Their node made them durable before it showed them. There is no fence: it would be written on the node that gets the statement. */
   findExisting(plants: readonly PlantRecord[]): Promise<Map<bigint, StoredPlant>> {
     return this.statements.runSelect(plants, `${this.statements.select} ${this.statements.table}`);
   }
 
-  /** Writes nothing, and succeeds where a create in the shard of this id can. */
+  /** Writes nothing, and succeeds if a create in the shard of this id can. */
   async probe(id: bigint): Promise<void> {
     await this.database.query(`${this.probeSql} ${id}`);
   }
 
   /**
-   * Only as rows of constants does it go to its shard as it is, and is committed there: one with a sub-select, for a setting, would be
-   * carried out on this node, and committed in two phases.
+   * It goes to its shard unchanged, and is committed there, only if its rows are constants. With a sub-select, for a setting, it
+   * would run on this node, and be committed in two phases.
    */
   private insertSql(size: number): string {
     let sql = this.insertSqls.get(size);
@@ -119,7 +119,7 @@ export class ShardLane implements Lane {
     return isAway ? new DatabaseUnreachableError(`shards of ${name} do not answer`) : undefined;
   }
 
-  /** A node that hangs leaves the others half of the connections. */
+  /** If one node hangs, the others still have half of the connections. */
   maxLoad(max: number): number {
     return Math.ceil(max / 2);
   }

@@ -67,7 +67,7 @@ describe(Shards.name, () => {
   const id = 1n;
   const nodeOf = (of: bigint): ShardNode => (lanes.find(of) as Partial<ShardLane>).node ?? new ShardNode('none');
 
-  it('should be the whole table where that is not distributed', async () => {
+  it('should be the whole table if that is not distributed', async () => {
     findShards.mockResolvedValue([]);
     await shards.start();
     expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
@@ -80,7 +80,7 @@ describe(Shards.name, () => {
     expect(findShards).toHaveBeenCalledTimes(2);
   });
 
-  it('should be the whole table, and be read again, where it cannot be read at the start', async () => {
+  it('should be the whole table, and be read again, if it cannot be read at the start', async () => {
     findShards.mockRejectedValueOnce(new Error('too many clients'));
     await shards.start();
     expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
@@ -100,7 +100,7 @@ describe(Shards.name, () => {
     expect(lines).toEqual(['The table plants has 2 shards, on a:1, b:2']);
   });
 
-  it('should follow a map that changes, and keep it where it cannot be read', async () => {
+  it('should follow a map that changes, and keep it if it cannot be read', async () => {
     await shards.start();
     const before = nodeOf(id);
     findShards.mockRejectedValue(new Error('gone'));
@@ -112,7 +112,7 @@ describe(Shards.name, () => {
     expect(nodeOf(-1n)).toBe(before);
   });
 
-  it('should be the whole table where the database hashes in another way', async () => {
+  it('should be the whole table if the database hashes in another way', async () => {
     hashes = (ids) => ids.map((each) => ({ id: each, hash: '1' }));
     await shards.start();
     expect(lanes.find(id)).not.toBeInstanceOf(ShardLane);
@@ -170,7 +170,7 @@ describe(Shards.name, () => {
     }
   });
 
-  it('should say which nodes fail while others work, and the failure where none does', async () => {
+  it('should say which nodes fail while others work, and the failure if none does', async () => {
     await shards.start();
     expect(await lanes.probe()).toEqual({ degradation: undefined, failure: undefined });
     const [first, second] = shards.nodes;

@@ -9,15 +9,15 @@ import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import { type NodeMonitor, ShardLane, ShardNode, ShardStatements } from './shard-lane.js';
 
-/** From one reading of the shards to the next. */
+/** Pause between two readings of the shards. */
 const REFRESH_EVERY_MS = 60_000;
-/** From one probe of a node that is away to the next. */
+/** Pause between two probes of a node that is away. */
 const PROBE_EVERY_MS = 500;
 /** A node that answers no probe for so long is away. */
 const PROBE_TIMEOUT_MS = 1000;
 /** Ids that are tried until one belongs to the node that is to be probed. */
 const MAX_PROBE_IDS = 100_000n;
-/** By which the own hash is compared with the database's. */
+/** Ids for which our hash is compared with the database's. */
 const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
 
 /** A part of a distributed table, on one node. */
@@ -33,7 +33,7 @@ export interface ShardPlacement {
  * time and changes no result.
  */
 export class Shards implements NodeMonitor {
-  /** In the order of their hashes. Empty where the table is not distributed. */
+  /** In the order of their hashes. Empty if the table is not distributed. */
   private shards: readonly ShardLane[] = [];
   private readonly logger = new Logger(Shards.name);
   private readonly statements: ShardStatements;
@@ -57,7 +57,7 @@ export class Shards implements NodeMonitor {
     this.lanes.probe = () => this.probeAll();
     this.lanes.end = () => {
       clearInterval(this.timer);
-      // No node is waited for any more.
+      // Ends the wait for every node.
       this.shards = [];
     };
     this.timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS).unref();
@@ -87,7 +87,7 @@ export class Shards implements NodeMonitor {
     });
   }
 
-  /** Resolves with the reason why a node takes no creates, within about a second; with undefined where it does. */
+  /** Resolves with the reason why a node takes no creates, within about a second; with undefined if it does. */
   async check(node: ShardNode): Promise<unknown> {
     if (node.isAway) return node.failure;
     const timeUp = new DatabaseTimeoutError(`shards of ${node.name} did not answer within ${PROBE_TIMEOUT_MS} ms`);
@@ -95,7 +95,7 @@ export class Shards implements NodeMonitor {
       await withinTime(this.probe(node), PROBE_TIMEOUT_MS, () => timeUp);
       return undefined;
     } catch (error) {
-      // Where all connections are in use, the probe was perhaps not sent.
+      // If all connections are in use, the probe was perhaps not sent.
       if (error === timeUp ? !this.database.isBusy() : isNodeFailure(error)) this.markAway(node, error);
       return error;
     }
@@ -131,7 +131,7 @@ export class Shards implements NodeMonitor {
     return rows.every(({ id, hash }) => hashInt8(BigInt(id)) === Number(hash));
   }
 
-  /** One at a time: where a node hangs, each holds a connection. */
+  /** One at a time: if a node hangs, each holds a connection. */
   private probe(node: ShardNode): Promise<void> {
     if (node.probe) return node.probe;
     const hasShards = this.nodes.includes(node);
@@ -160,7 +160,7 @@ export class Shards implements NodeMonitor {
   private async awaitReturn(node: ShardNode): Promise<void> {
     do {
       await new Promise((done) => setTimeout(done, PROBE_EVERY_MS).unref());
-      // Where it has lost its shards, those that wait for it are refused.
+      // If it has lost its shards, those that wait for it are refused.
       if (!this.nodes.includes(node)) return;
       node.failure = await this.probe(node).catch((error: unknown) => error);
     } while (node.isAway);

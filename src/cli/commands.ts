@@ -22,14 +22,14 @@ const migrate: Command = {
   usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
 
   --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
-  --lock-wait SECONDS    how long to try again where others use a table, 0 to 9999: 60 unless given. Each try makes creates
+  --lock-wait SECONDS    how long to try again while others use a table, 0 to 9999: 60 unless given. Each try makes creates
                          wait for 2 seconds at most; then migrate exits with 1, and says who uses the table
   --trust-owner ROLE     another role that may own the tables, or functions that they call; may be repeated
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
 service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
 
-It may be run many times, and from many places at once. Where it is interrupted, the next run goes on.`,
+It may be run many times, and from many places at once. If it is interrupted, the next run goes on.`,
   options: { schema: TEXT, 'lock-wait': TEXT, 'trust-owner': TEXTS },
   load: async () => (await import('./migrate.js')).migrate,
 };
@@ -91,7 +91,7 @@ const token: Command = {
   NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static,
                          jwt or other; one valid token has it at a time. create also takes it as --name NAME
   --expires WHEN         a time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most; a date such as 2030-12-31,
-                         the end of which it is; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
+                         valid to its end; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
                          or never. Unless given, 90d with create, and with rotate as long as the life of the old one
   --scope SCOPE          plants:create unless given, the only scope of the store; may be repeated. A scope of an
                          application that has the store in it needs a prefix of its own, as orders:read has
@@ -129,7 +129,7 @@ const plants: Command = {
   --schema NAME    the PostgreSQL schema of the store, instead of the URL's
 
 In JSON a plant has id, name, tag, createdAt and createdBy, without what it lacks. The id is exact: read it as an
-integer of 64 bits. An export says on standard error, where that is a terminal, how far it is.`,
+integer of 64 bits. An export says on standard error, if that is a terminal, how far it is.`,
   commands: {
     list: grouped(async () => (await loadPlants()).listPlants, { limit: TEXT, after: TEXT, json: FLAG }),
     get: grouped(async () => (await loadPlants()).getPlant, {}, 'ID'),

@@ -9,7 +9,7 @@ import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
-/** Of a mode: group and others may write. Windows has no such modes. */
+/** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
@@ -20,12 +20,12 @@ export function startLocalDatabase(): Promise<EmbeddedPostgres> {
   return withProgress('Starting a PostgreSQL of its own …', startDatabase);
 }
 
-/** Whether a person watches: not where the output goes into a pipe, a file, or the log of a build server. */
+/** Whether a person watches: false if the output goes into a pipe, a file, or the log of a build server. */
 export function isWatched(): boolean {
   return process.stdout.isTTY && !process.env.CI;
 }
 
-/** Does the work below a line that moves until its end, and then is gone; without it where nobody watches. */
+/** Shows a moving line during the work, and removes it at the end; shows none if nobody watches. */
 async function withProgress<T>(text: string, work: (print: (line: string) => void) => Promise<T>): Promise<T> {
   // Of the cursor only the place is changed, so there is nothing else to restore.
   if (!isWatched() || process.env.TERM === 'dumb') return work(console.log);
@@ -96,7 +96,7 @@ export async function localToken(): Promise<string> {
   }
 }
 
-/** Makes the local folder one that only its owner may write, whatever the umask: others could replace what is in it. */
+/** Makes the local folder writable for its owner only, with any umask: others could replace what is in it. */
 async function ownLocalDirectory(log: (line: string) => void = console.log): Promise<Stats> {
   try {
     await mkdir(LOCAL_DIRECTORY, { recursive: true, mode: 0o755 });
@@ -111,7 +111,7 @@ async function ownLocalDirectory(log: (line: string) => void = console.log): Pro
   }
 }
 
-/** Empty if there is none. What is checked is the open file, which nobody can exchange before it is read. */
+/** Empty if there is none. What is checked is the open file, which cannot be exchanged before it is read. */
 async function readToken(path: string, folderOwner: number): Promise<string> {
   if (!existsSync(path)) return '';
   // A link could lead to a file that others know; the end of a pipe could wait for ever.

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
 
-/** There is no result of a command, or a bad one, or it could not be printed. The message says what the command has done, or why. */
+/** A command has no result or a bad one, or could not print it. The message says what the command has done, or why. */
 export class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }
@@ -9,7 +9,9 @@ export class OutputError extends ExplainedError {
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error instanceof ExplainedError ? `plant-store: ${error.forOperators ?? error.message}` : (error.stack ?? error.message);
+  return error instanceof ExplainedError
+    ? `plant-store: ${error.forOperators ?? error.message}`
+    : (error.stack ?? error.message);
 }
 
 /** Why something failed, in the words of those who run the service. */

@@ -37,7 +37,7 @@ export async function serve(): Promise<void> {
     await run(environment, stopped, postgres);
   } finally {
     await postgres?.stop();
-    // Lines that wait keep the process, and nobody may read them.
+    // Lines that wait keep the process alive, and perhaps no program reads them.
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
   // Nor may a collector of traces that does not answer, once the log is written.
@@ -109,7 +109,7 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
 }
 
 /**
- * Says how to use the store: a summary for a person, and otherwise only the command with the token that nobody else knows.
+ * Says how to use the store: a summary for a person, and otherwise only the command with the token that is known nowhere else.
  * @param token the one that the service has made for itself
  */
 function printSummary(

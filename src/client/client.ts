@@ -18,7 +18,7 @@ type Headers = operations['createPlant']['parameters']['header'];
 export class PlantStoreClient {
   private readonly options: Required<PlantStoreClientOptions>;
 
-  /** @throws TypeError where an option cannot be */
+  /** @throws TypeError if an option is invalid */
   constructor(options: PlantStoreClientOptions) {
     this.options = resolveOptions(options);
   }
@@ -26,12 +26,12 @@ export class PlantStoreClient {
   /**
    * Creates a plant exactly once, however often it has to be sent: all attempts carry the same `Idempotency-Key`.
    *
-   * @throws PlantStoreError where the store refuses it
-   * @throws NetworkError where no answer came
-   * @throws UnexpectedResponseError where the answer is not the store's
-   * @throws AbortError where `signal` ended it
-   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for a plant, key, token or options
-   *   that are none
+   * @throws PlantStoreError if the store refuses it
+   * @throws NetworkError if no answer came
+   * @throws UnexpectedResponseError if the answer is not the store's
+   * @throws AbortError if `signal` ended it
+   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for an invalid plant, key, token
+   *   or option
    * @throws what `token` throws
    */
   async create(plant: NewPlant, options: CreateOptions = {}): Promise<Plant> {

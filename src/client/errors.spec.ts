@@ -19,7 +19,7 @@ describe(retryAfter.name, () => {
     expect(retryAfter(headers)).toBe(seconds);
   });
 
-  it('should go by its own clock where the answer does not tell that of its sender, as in a browser', () => {
+  it('should go by its own clock if the answer does not tell that of its sender, as in a browser', () => {
     const headers = new Headers({ 'Retry-After': new Date(Date.now() + 60_000).toUTCString() });
     expect(retryAfter(headers)).toBeGreaterThan(50);
     expect(retryAfter(headers)).toBeLessThanOrEqual(60);

@@ -4,7 +4,7 @@ import type { components } from './generated/openapi.js';
 /** Statuses of servers that may do better next time. */
 const TRANSIENT = [408, 425, 429, 500, 502, 503, 504];
 const MAX_EXCERPT_LENGTH = 200;
-/** A browser does not give a page the reason; this is the usual one. */
+/** A browser does not tell the page the reason; this is the usual one. */
 const HINT = 'location' in globalThis ? " (does the service's CORS_ORIGINS name this page's origin?)" : '';
 const UNKNOWN = 'Whether the plant was created is unknown; sending it again with the same Idempotency-Key is safe.';
 
@@ -16,13 +16,13 @@ interface RequestErrorDetails extends ErrorOptions {
 }
 
 /**
- * A create that failed, as its last attempt did, or that was aborted. An earlier attempt whose answer was lost may have
- * created the plant: only a repetition with the same `idempotencyKey` shows it.
+ * A create that failed, with the failure of its last attempt, or that was aborted. An earlier attempt may have created the
+ * plant although its answer was lost: only a repetition with the same `idempotencyKey` shows it.
  */
 export abstract class RequestError extends Error {
   /** Whether the same plant, sent again with the same `idempotencyKey`, may be created. It never is created twice. */
   readonly retryable: boolean;
-  /** Seconds to wait before, where the answer says so. */
+  /** Seconds to wait before, if the answer says so. */
   readonly retryAfter: number | undefined;
   /** The key that all attempts carried. */
   readonly idempotencyKey: string;
@@ -43,7 +43,7 @@ export class PlantStoreError extends RequestError {
   override readonly name = 'PlantStoreError';
   /** The number in the error catalogue. */
   readonly error: ErrorNumber;
-  /** The HTTP status: 400, or the first three digits of `error` where the service runs with `ERROR_STATUS=semantic`. */
+  /** The HTTP status: 400, or the first three digits of `error` if the service runs with `ERROR_STATUS=semantic`. */
   readonly status: number;
   /** Where to look in the service's log, for the numbers that it logs. */
   readonly requestId: string | undefined;
@@ -85,11 +85,11 @@ export class AbortError extends RequestError {
   }
 }
 
-/** Node says "fetch failed", and why only in the cause; where a name has several addresses, only in its code. */
+/** Node says "fetch failed", and why only in the cause; if a name has several addresses, only in its code. */
 function reasonsOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { message, code, name = 'unknown', cause } = error as Partial<Error> & { code?: string };
-  // An empty message is none.
+  // An empty message counts as missing.
   const reason = [message, code].find(Boolean) ?? name;
   return cause === undefined ? reason : `${reason}: ${reasonsOf(cause)}`;
 }
@@ -99,7 +99,7 @@ export class UnexpectedResponseError extends RequestError {
   override readonly name = 'UnexpectedResponseError';
   /** The HTTP status; 0 for a redirect in a browser. */
   readonly status: number;
-  /** The id of the request, where the answer has one. */
+  /** The id of the request, if the answer has one. */
   readonly requestId: string | undefined;
 
   /** @param body as text, or as the JSON value that it is */
@@ -141,7 +141,7 @@ export function retryAfter(headers: Headers): number | undefined {
   if (/^\d+$/.test(value)) return Number(value);
   const date = value.endsWith('GMT') ? Date.parse(value) : NaN;
   if (Number.isNaN(date)) return undefined;
-  // By the sender's clock, where the answer has it: ours may be wrong.
+  // By the sender's clock, if the answer has it: ours may be wrong.
   const sent = Date.parse(headers.get('Date') ?? '');
   return Math.max(0, (date - (Number.isNaN(sent) ? Date.now() : sent)) / 1000);
 }

@@ -19,24 +19,24 @@ export function serializePlant(plant: NewPlant): string {
   return `{${members.join(',')}}`;
 }
 
-/** A number is taken from callers in JavaScript, as far as none is rounded. Whether it fits int64 the store says. */
+/** Accepts a number from callers in JavaScript, unless it may be rounded. The store checks the range of int64. */
 function integer(id: unknown): string {
   if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id);
   const found = typeof id === 'number' ? `the number ${id}, which is no exact integer` : `of type ${typeof id}`;
   throw new TypeError(`id is ${found}. It must be a bigint, such as 9007199254740993n.`);
 }
 
-/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError where there is no `crypto` */
+/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError if there is no `crypto` */
 export function newIdempotencyKey(): string {
   const { getRandomValues } = Object((globalThis as { crypto?: unknown }).crypto) as Partial<typeof crypto>;
   if (!getRandomValues)
     throw new TypeError('idempotencyKey must be given for each create: there is no crypto here to make one.');
-  // `crypto.randomUUID` is missing in pages that do not come by https.
+  // `crypto.randomUUID` is missing in pages without https.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError where the answer is none */
+/** The plant that the store created. @throws PlantStoreError, UnexpectedResponseError if the answer has no plant */
 export async function readResponse(url: string, response: Response, idempotencyKey: string): Promise<Plant> {
   const body = parse(await response.text());
   if (response.ok && isPlant(body)) return body;

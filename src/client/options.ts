@@ -28,7 +28,7 @@ export interface CreateOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** Options that are whole numbers: the default and the least of each. */
+/** Options that are whole numbers: the default and the minimum of each. */
 const NUMBERS = { timeout: [15_000, 1], retries: [3, 0], retryDelay: [200, 0], maxRetryDelay: [30_000, 0] } as const;
 const NAMES = ['baseUrl', 'token', ...Object.keys(NUMBERS), 'fetch'];
 const CREATE_NAMES = ['signal', 'idempotencyKey'] satisfies (keyof CreateOptions)[];
@@ -37,7 +37,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
-/** The options with their defaults. @throws TypeError that names the one that cannot be, without showing a secret */
+/** The options with their defaults. @throws TypeError that names the invalid one, without showing a secret */
 export function resolveOptions(given: PlantStoreClientOptions): Required<PlantStoreClientOptions> {
   checkObject('options', given, `with ${NAMES.join(', ')}`);
   checkNames(given, NAMES);
@@ -56,12 +56,12 @@ export function resolveOptions(given: PlantStoreClientOptions): Required<PlantSt
   return { baseUrl, token, fetch, ...(Object.fromEntries(numbers) as Record<keyof typeof NUMBERS, number>) };
 }
 
-/** @throws TypeError that names the option of a create that cannot be */
+/** @throws TypeError that names the invalid option of a create */
 export function checkCreateOptions(options: CreateOptions): void {
   checkObject('options', options, `with ${CREATE_NAMES.join(' or ')}`);
-  // Its members are not its own, so that no name of them is unknown.
+  // The members of a signal are inherited, so checkNames would find no unknown name.
   if ('aborted' in options) throw new TypeError('options is an AbortSignal; write { signal }.');
-  // A failure is taken as it is, for its key.
+  // A failed create may be given as it is, for its key.
   if (!(options instanceof RequestError)) checkNames(options, CREATE_NAMES);
   const { signal, idempotencyKey } = options;
   if (signal !== undefined) checkSignal(signal);
@@ -75,7 +75,7 @@ export function checkToken(token: unknown): asserts token is string {
   throw new TypeError('token must be, or give, a bearer token: letters, digits and -._~+/, with = at the end only.');
 }
 
-/** @throws TypeError for what is no object; `right` says which kind would be */
+/** @throws TypeError unless it is an object; `right` says what kind is expected */
 export function checkObject(name: string, value: unknown, right: string): asserts value is object {
   if (typeof value === 'object' && value !== null) return;
   throw new TypeError(`${name} is ${kindOf(value)}; it must be an object ${right}.`);

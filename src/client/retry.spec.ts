@@ -27,7 +27,7 @@ describe(retryDelay.name, () => {
     expect(new Set(delays).size).toBeGreaterThan(10);
   });
 
-  it('should be none where a repetition is of no use, or too far away', () => {
+  it('should be none if a repetition is of no use, or too far away', () => {
     expect(retryDelay(new AnyError(false, 1), 0, options)).toBeUndefined();
     expect(retryDelay(new AnyError(true, 30.5), 0, options)).toBeUndefined();
     expect(retryDelay(new AnyError(true, Infinity), 0, options)).toBeUndefined();

@@ -3,8 +3,8 @@ import type { PlantStoreClientOptions } from './options.js';
 
 /**
  * Milliseconds to wait before a repetition, the first being 0: what the answer asks for, and on top exponential backoff
- * with full jitter, so that those who failed together do not come back together. Returns undefined where there should
- * be none: the failure would stay, or the answer asks for more than the client may wait.
+ * with full jitter, so that those who failed together do not come back together. Returns undefined if there should
+ * be no repetition: the failure would stay, or the answer asks for a longer wait than the client allows.
  */
 export function retryDelay(
   { retryable, retryAfter = 0 }: RequestError,
@@ -44,8 +44,8 @@ export async function withTimeLimit<T>(
 }
 
 /**
- * Does the work, but rejects with the signal's reason as soon as that is aborted, even where the work pays no heed to
- * it; and does not begin where that has happened already.
+ * Does the work, but rejects with the signal's reason as soon as that is aborted, even if the work ignores the signal. Does
+ * not begin if it is aborted already.
  */
 export function abortable<T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -16,13 +16,13 @@ interface Connection {
 }
 
 /**
- * A statement whose rows have one column of text: pg's own asks the server what each row has, and makes an object of it.
+ * A statement that returns one column of text. pg's own query also asks for a description of the rows, and makes an object of each.
  * Connections of pg call `submit`, and the methods that begin with `handle`.
  */
 export class ColumnQuery {
   private readonly rows: string[] = [];
 
-  /** @param name under which a connection keeps it; empty for none */
+  /** @param name under which a connection keeps it; empty if it is not kept */
   constructor(
     readonly name: string,
     readonly text: string,

@@ -15,16 +15,16 @@ import { dropIdle, endDead } from './dead-connections.js';
 import { giveUp } from './pg-client.js';
 import { clientOf } from './server-list.js';
 
-/** Of an idle connection. Node.js then probes every second, and ends the connection after ten probes without an answer. */
+/** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
 /** A connection that no statement needed for so long goes back to the pool, which closes it ten seconds later. */
 const SPARE_MS = 1000;
 
-/** Sends a statement on a connection, and calls back with what it was answered. */
+/** Sends a statement on a connection, and calls back with the answer. */
 type Send<Result> = (client: pg.PoolClient, done: (error: Error | null | undefined, result: Result) => void) => void;
 
 /**
- * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: only if it was not can a client be
+ * A pg pool whose errors tell, by their class, whether a failed statement was ever sent: if it was not, the client can be
  * promised that nothing was written. A caller waits for a connection and the answer no longer than the time limit. The connection
  * stays in use until the server has answered or the connection is known to be dead, so that there are no more sessions than
  * connections in the pool.
@@ -44,7 +44,7 @@ export class ConnectionPool extends pg.Pool {
   /** In use by a statement that was not answered within the time limit. Its caller does not wait any more. */
   private readonly overdue = new Set<pg.PoolClient>();
   private inspection: Promise<void> | undefined;
-  /** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. There are few, and no others come. */
+  /** Names statements by their text, so that PostgreSQL parses and plans each once on a connection. Their number is small and fixed. */
   private readonly names: Map<string, string> | undefined;
 
   constructor(options: UrlDatabaseOptions) {
@@ -70,7 +70,7 @@ export class ConnectionPool extends pg.Pool {
     });
     this.on('acquire', () => (this.acquired += 1));
     this.on('release', () => (this.acquired -= 1));
-    // The pool replaces an idle connection that the server closes. At its own end the server may be faster, and none is missed.
+    // The pool replaces an idle connection that the server closes. When the pool ends, the server may be faster: that does no harm.
     this.on('error', (error) => {
       if (!this.ending) this.logger.warn(`An idle database connection was lost: ${error.message}`);
     });
@@ -85,7 +85,7 @@ export class ConnectionPool extends pg.Pool {
     return this.inUse >= this.options.max;
   }
 
-  /** The name under which a connection keeps this statement; empty where it keeps none. */
+  /** The name under which a connection keeps this statement; empty if it does not keep it. */
   nameOf(sql: string): string {
     if (!this.names) return '';
     let name = this.names.get(sql);
@@ -199,7 +199,7 @@ export class ConnectionPool extends pg.Pool {
   }
 
   private watch(client: pg.PoolClient): void {
-    // PostgreSQL only warns where a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
+    // PostgreSQL only warns if a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too.
     client.on('notice', ({ code, routine }) => {
       if (code === '01000' && routine === 'SyncRepWaitForLSN') this.unsynced.add(client);
     });

@@ -43,7 +43,7 @@ describe(parseDatabaseUrl.name, () => {
     expect(clientOf(encoded)).toMatchObject({ host: '/run/postgresql', database: 'plants', password: 'secret' });
   });
 
-  it('should take the user for the database where none is named, as PostgreSQL does', () => {
+  it('should take the user for the database if none is named, as PostgreSQL does', () => {
     expect(parseDatabaseUrl('postgresql://gardener@db').description).toBe('gardener at db:5432 as gardener');
   });
 
@@ -56,7 +56,7 @@ describe(parseDatabaseUrl.name, () => {
       );
     });
 
-    it('should be any text, as it is, where it comes separately', () => {
+    it('should be any text, as it is, if it comes separately', () => {
       fc.assert(
         fc.property(password, (secret) => {
           expect(clientOf('postgresql://gardener@db/plants', secret).password).toBe(secret);
@@ -68,12 +68,12 @@ describe(parseDatabaseUrl.name, () => {
       expect(clientOf('postgresql://gardener@db/plants?password=a%2Bb').password).toBe('a+b');
     });
 
-    it('should be accepted twice only where both are the same', () => {
+    it('should be accepted twice only if both are the same', () => {
       expect(clientOf('postgresql://gardener:a%40b@db/plants', 'a@b').password).toBe('a@b');
       expect(faultOf('postgresql://gardener:secret@db/plants', 'hidden')).toMatch(/password other than the one given/);
     });
 
-    it('should not be told in any message', () => {
+    it('should not be in any message', () => {
       const faults = [
         faultOf('postgresql://gardener:secret@db/plants', 'hidden'),
         faultOf('postgresql://gardener:secret#@db/plants'),
@@ -160,7 +160,7 @@ describe(parseDatabaseUrl.name, () => {
       expect(faultOf('postgresql:///plants?host=a&port=x')).toMatch('ports from 1 to 65535');
     });
 
-    it('should be warned of where the first of them may be a standby', () => {
+    it('should be warned of if the first of them may be a standby', () => {
       const [warning] = parseDatabaseUrl('postgresql://a,b/plants').warnings;
       expect(warning).toMatch('Add the parameter target_session_attrs=read-write');
     });
@@ -186,14 +186,14 @@ describe(parseDatabaseUrl.name, () => {
       expect([...new URL(parseDatabaseUrl(url).connectionString).searchParams]).toEqual([]);
     });
 
-    it('should be refused where nobody knows them, with the one that was meant', () => {
+    it('should be refused if unknown, with the one that was probably meant', () => {
       expect(faultOf('postgresql://db/plants?sslmod=require')).toBe(
         'has the parameter sslmod that neither PostgreSQL nor Prisma knows; did you mean sslmode?',
       );
       expect(faultOf('postgresql://db/plants?max=3')).toMatch(/the parameter max that .* knows$/);
     });
 
-    it('should not be named where one may be the end of a secret', () => {
+    it('should not be named if one may be the end of a secret', () => {
       expect(faultOf('postgresql://db/plants?password=a&hidden')).toMatch(/^has a parameter that/);
     });
   });
@@ -208,7 +208,7 @@ describe(parseDatabaseUrl.name, () => {
       warn.mockRestore();
     });
 
-    it('should leave the server unverified, or the connection open, where asked for', () => {
+    it('should leave the server unverified, or the connection open, if asked for', () => {
       expect(sslOf('sslmode=no-verify')).toEqual({ rejectUnauthorized: false });
       expect(sslOf('sslmode=disable')).toBe(false);
       expect(sslOf('sslmode=require&uselibpqcompat=true')).toEqual({ rejectUnauthorized: false });
@@ -226,7 +226,7 @@ describe(parseDatabaseUrl.name, () => {
     },
   );
 
-  it.each(['12#34', '12/34', '12?34'])('should refuse the password %s where it is not encoded', (secret) => {
+  it.each(['12#34', '12/34', '12?34'])('should refuse the password %s if it is not encoded', (secret) => {
     expect(faultOf(`postgresql://gardener:${secret}@db/plants`)).toMatch('special characters percent-encoded');
   });
 

@@ -11,7 +11,7 @@ export interface DatabaseServer {
   readonly port: number;
 }
 
-/** Which of the servers may be used: libpq's `target_session_attrs`, as far as it is of use to what writes. */
+/** Which of the servers may be used: the values of libpq's `target_session_attrs` that make sense for a program that writes. */
 const TARGETS = ['any', 'read-write', 'primary'] as const;
 
 /** A database, for pg and for Prisma's adapter. */
@@ -21,7 +21,7 @@ export interface DatabaseUrl {
   readonly servers: readonly DatabaseServer[];
   readonly target: (typeof TARGETS)[number];
   readonly schema: string;
-  /** The role; empty where the URL leaves it to pg. */
+  /** The role; empty if the URL leaves it to pg. */
   readonly user: string;
   /** Whether a connection keeps prepared statements: not behind a pooler that the URL declares, as it does for Prisma. */
   readonly keepsStatements: boolean;
@@ -143,7 +143,7 @@ function findServers(urls: [URL, ...URL[]]): DatabaseServer[] {
   });
 }
 
-/** Returns a warning about those without effect. Throws where there are others than pg, libpq and Prisma know. */
+/** Returns a warning about those without effect. Throws if there are others than pg, libpq and Prisma know. */
 function checkParameters(parameters: URLSearchParams): string[] {
   const names = [...new Set(parameters.keys())];
   const unknown = names.find((name) => !KNOWN.includes(name));
@@ -165,7 +165,7 @@ function parseUrl(url: string): URL {
   const complete = url.replace(NO_HOST, '$1localhost');
   if (PROTOCOL.test(url) && URL.canParse(complete)) {
     const parsed = new URL(complete);
-    // Behind the host, an @ or # is most likely a password's, cut in two by a character that was not encoded.
+    // An @ or # after the host is probably part of the password, after a character that was not encoded.
     if (!(parsed.pathname + parsed.search).includes('@') && parsed.hash === '') return parsed;
   }
   throw new Error(
@@ -187,12 +187,12 @@ function onlyPassword(candidates: string[]): string {
   return first;
 }
 
-/** Whether the URL itself says which schema is meant. */
+/** Whether the URL itself names the schema. */
 export function namesSchema(url: string): boolean {
   return /[?&]schema=/.test(url);
 }
 
-/** Throws where PostgreSQL would refuse the name, cut it short, or take it for another. */
+/** Throws if PostgreSQL would refuse the name, cut it short, or take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
   if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))

@@ -5,7 +5,7 @@ interface ServerError {
 }
 
 /**
- * SQLSTATEs after which the session goes on, whatever the language: faults of data, of a constraint, of the statement, a rolled
+ * SQLSTATEs after which the session goes on, in any language: faults of data, of a constraint, of the statement, a rolled
  * back transaction, a lock that was not granted, a statement that was cancelled.
  */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
@@ -40,7 +40,7 @@ export class ConnectionPoolExhaustedError extends Error {
 /** The time was up before the answer came; the result of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
-  /** Resolves when the connection can be used again; undefined where that is not known. */
+  /** Resolves when the connection can be used again; undefined if that is not known. */
   released?: Promise<unknown>;
 }
 

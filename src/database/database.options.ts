@@ -23,7 +23,7 @@ export const GRACE_MS = 250;
 /** The values of synchronous_commit with which a commit is answered only when it is on disk. */
 export const DURABLE_COMMITS = ['on', 'remote_apply'];
 
-/** The URL of a PostgreSQL database, which must go with the password of this option. Messages repeat neither. */
+/** The URL of a PostgreSQL database, which must fit the password of this option. Messages repeat neither. */
 export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {
   return Rule<object>((url, options, found) => {
     if (url === undefined && !required) return undefined;
@@ -43,7 +43,7 @@ export function schemaFault(schema: unknown): string | undefined {
   return failureOf(() => checkSchema(schema));
 }
 
-/** A schema that the URL may name as well, but no other one. Both have to be right by themselves. */
+/** A schema. If the URL names one too, it must be the same. Each has to be valid. */
 export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): string | undefined {
   const fault = schemaFault(schema);
   if (fault !== undefined || schema === undefined) return fault;
@@ -53,7 +53,7 @@ export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): str
     : undefined;
 }
 
-/** As much of a `pg` pool as the store uses: any version of `pg` has it, and so may what an application puts in front. */
+/** The part of a `pg` pool that the store uses: every version of `pg` has it, and a wrapper of the application may have it too. */
 export interface PgPoolLike {
   connect(): Promise<PgClientLike>;
   /** With these three, a pool that is exhausted can be distinguished from a database that cannot be reached. */
@@ -62,7 +62,7 @@ export interface PgPoolLike {
   readonly options?: { readonly max?: number };
 }
 
-/** As much of a `pg` client as the store uses. */
+/** The part of a `pg` client that the store uses. */
 export interface PgClientLike {
   query(...parameters: never[]): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -75,7 +75,7 @@ export class DatabaseAddress {
   /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
   url!: string;
-  /** The password, as it is, where the URL has none; none unless given. */
+  /** The password, as it is, if the URL has none; none unless given. */
   @Should('a string', isString)
   password?: string | undefined;
 }
@@ -144,7 +144,7 @@ export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool' | 'adapter'>;
 /** Connections of the application: they are returned unchanged, and the pool is never closed. */
 export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size' | 'adapter'>;
 
-/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` where it does not). */
+/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` if it does not). */
 export type AdapterDatabaseOptions = Given<
   Omit<AdapterDatabase, 'url'>,
   'adapter',
@@ -152,7 +152,7 @@ export type AdapterDatabaseOptions = Given<
 >;
 
 /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
-// Only one of the types has `url`: so TypeScript reports of a URL that may be undefined just that, and not that `adapter` is missing.
+// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `adapter`.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
 
 /** Whether the connections are the store's own. */
@@ -166,7 +166,7 @@ const SOURCE_NAMES = ['url', 'pool', 'adapter'] as const;
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
   const sourcesOf = (given: unknown) => SOURCE_NAMES.filter((name) => Reflect.get(given as object, name) !== undefined);
-  // Where one is only named, its own rule says that it is undefined; most often it is a URL.
+  // If one is given as undefined, its own rule reports that; most often it is a URL.
   const classOf = (given: object) =>
     SOURCES[sourcesOf(given)[0] ?? SOURCE_NAMES.find((name) => name in given) ?? 'url'];
   return applyDecorators(

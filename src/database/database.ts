@@ -31,7 +31,7 @@ const OUT_OF_RESOURCES = /^(?:53(?!300)|58|XX)/;
 
 /** The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. */
 export class Database implements OnApplicationShutdown {
-  /** Whether a statement has failed for lack of resources. Who finds that the database has enough again resets it. */
+  /** Whether a statement has failed for lack of resources. The probe that finds enough resources again resets it. */
   isShort = false;
 
   private constructor(
@@ -44,11 +44,11 @@ export class Database implements OnApplicationShutdown {
     private readonly adapter: SqlDriverAdapter,
     /** Whether all connections are in use, as far as that is known. */
     readonly isBusy: () => boolean,
-    /** Undefined where connections are borrowed from the host. */
+    /** Undefined if connections are borrowed from the host. */
     readonly pool?: PoolStatistics,
   ) {}
 
-  /** Connects to nothing yet. Rejects where the options can't be used. */
+  /** Connects to nothing yet. Rejects if the options can't be used. */
   static async open(options: DatabaseOptions): Promise<Database> {
     if (hasUrl(options)) {
       const pool = new ConnectionPool(options);
@@ -83,7 +83,7 @@ export class Database implements OnApplicationShutdown {
     return rows.map((row) => Object.fromEntries(columnNames.map((name, index) => [name, row[index]])) as Row);
   };
 
-  /** Runs one statement, and returns the first column of its rows, as texts. In our own pool it passes Prisma's adapter by. */
+  /** Runs one statement, and returns the first column of its rows, as texts. With our own pool it does not use Prisma's adapter. */
   async queryColumn(sql: string, values: QueryValue[]): Promise<string[]> {
     try {
       if (this.pool instanceof ConnectionPool) return await this.pool.queryColumn(sql, values);
@@ -113,7 +113,7 @@ export class Database implements OnApplicationShutdown {
 
   /**
    * Closes what was opened for the store, and nothing of the host's. Not in `onModuleDestroy`, which Nest runs before the requests in
-   * flight are answered. Prisma's client is not disconnected: it would dispose of the adapter too, which can be done once only.
+   * flight are answered. Prisma's client is not disconnected: it would dispose of the adapter too, which is possible only once.
    */
   onApplicationShutdown(): Promise<void> {
     return this.adapter.dispose();

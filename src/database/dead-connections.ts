@@ -4,7 +4,7 @@ import pg from 'pg';
 import { withinTime } from '../util/timing.js';
 import { giveUp, ignoreErrors, internalsOf } from './pg-client.js';
 
-/** From one inspection to the next. */
+/** Pause between two inspections. */
 const INSPECT_EVERY_MS = 1000;
 
 const FIND_WORKING_SESSIONS = `SELECT pg_catalog.pg_backend_pid() AS own,
@@ -31,7 +31,7 @@ export function dropIdle(pool: Pool): void {
 
 /**
  * Ends the connections that are dead of those whose statements were not answered within the time limit, until the others are
- * answered. While the server cannot be asked, none counts as dead.
+ * answered. While the server does not answer, no connection counts as dead.
  *
  * @param overdue loses those that are ended
  */
@@ -41,7 +41,7 @@ export async function endDead(pool: Pool, overdue: Set<pg.PoolClient>): Promise<
   let inspector: pg.PoolClient | undefined;
   while (overdue.size > 0) {
     try {
-      // It keeps its place in the pool meanwhile; where none is free, it is one more.
+      // It keeps its place in the pool meanwhile; if no place is free, this is one more connection.
       inspector ??= await (
         pool.isBusy() ? new pg.Pool({ ...pool.options, max: 1 }).on('connect', ignoreErrors) : pool
       ).connect();

@@ -73,7 +73,7 @@ async function inTransaction<T>(adapter: SqlDriverAdapter, work: (transaction: T
     await transaction.commit();
     return result;
   } catch (error) {
-    // Where this fails too, the connection is lost, and the transaction with it.
+    // If this fails too, the connection is lost, and the transaction with it.
     await end('ROLLBACK').catch(() => undefined);
     await transaction.rollback().catch(() => undefined);
     throw error;

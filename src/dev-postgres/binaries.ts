@@ -58,7 +58,7 @@ export class PostgresBinaries {
     this.pgCtl = join(folder, 'bin', `pg_ctl${suffix}`);
   }
 
-  /** In the package where possible, else in a copy: in `shared` if we are root, or in `home`. */
+  /** In the package if possible, else in a copy: in `shared` if we are root, or in `home`. */
   static async prepare(
     source: PostgresPackage,
     user: ServerUser,
@@ -108,7 +108,7 @@ export class PostgresBinaries {
 }
 
 /**
- * Makes `target` a copy of `source` that everybody may read. It appears under its name all at once, also where several
+ * Makes `target` a copy of `source` that everybody may read. It appears under its name all at once, also if several
  * processes copy at the same time.
  */
 async function copyBinaries(source: string, target: string): Promise<void> {

@@ -25,7 +25,7 @@ describe(initdb.name, () => {
     await expect(runInstead('echo no space left; exit 3')).rejects.toThrow('initdb failed with code 3:\nno space left');
   });
 
-  it('should fail where there is no such program', async () => {
+  it('should fail if there is no such program', async () => {
     const programs = { initdb: join(folder, 'missing') } as PostgresBinaries;
 
     await expect(initdb(folder, programs, ServerUser.ourselves, 'secret')).rejects.toThrow('ENOENT');

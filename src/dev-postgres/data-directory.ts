@@ -9,7 +9,7 @@ import type { ServerHome, ServerUser } from './server-home.js';
 import { readIfExists, spawnProgram } from './server.js';
 
 const DRAFT = '.postgres-init-';
-// The encoding and the order of texts are PostgreSQL's own: none is needed of the system.
+// The encoding and the order of texts are PostgreSQL's own: the system needs no locale.
 const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
 /** Makes the data directory if there is none yet; returns the password of the user `postgres`. */
@@ -67,7 +67,7 @@ async function initialise(home: ServerHome, binaries: PostgresBinaries, password
   }
 }
 
-/** An initdb whose owner was killed fails without its folder. What cannot be removed hinders nobody. */
+/** If the owner of an initdb was killed, the initdb fails without its folder. A folder that cannot be removed does no harm. */
 async function discard(draft: string): Promise<void> {
   await rm(draft, { recursive: true, force: true, maxRetries: 10 }).catch(() => undefined);
 }

@@ -9,7 +9,7 @@ import { ServerHome } from './server-home.js';
 import { isServerOf, Postmaster, readPidFile, type ServerSettings } from './server.js';
 
 const DATABASE = 'plants';
-/** Another process may just be starting its server, with data to be made or repaired. */
+/** Time for another process that is starting its server, and perhaps making or repairing the data. */
 const SEARCH_TIMEOUT_MS = 20_000;
 /** Before each start of a server that has ended by itself. There are no more, unless it ran well in between. */
 const RESTART_PAUSES_MS = [100, 1000, 2000, 4000];
@@ -129,7 +129,7 @@ export async function runningServerUrl(directory: string): Promise<string> {
   }
 }
 
-// A PGSSLMODE in the environment is meant for other servers: this one speaks in the clear, and only to this machine.
+// A PGSSLMODE in the environment is meant for other servers: this one has no TLS, and listens on this machine only.
 function serverUrl(password: string, port: number, database = DATABASE): string {
   return `postgresql://postgres:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
 }

@@ -24,7 +24,7 @@ describe(lockFolder.name, () => {
     return 'held';
   }
 
-  it('should be held by one, and tell the others by whom', async () => {
+  it('should be held by one, and tell the others its owner', async () => {
     expect(await acquire()).toBe('held');
     expect(await acquire()).toEqual({ pid: process.pid });
   });

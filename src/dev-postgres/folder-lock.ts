@@ -9,7 +9,7 @@ import { hasCode } from './errors.js';
 // open(2) of macOS and the BSDs takes the lock in the same call; Node has no name for the flag.
 const O_EXLOCK = 0x20;
 
-/** Of another process that has the lock; its pid, where that is known. */
+/** Another process has the lock; its pid, if that is known. */
 interface LockOwner {
   readonly pid: number | undefined;
 }

@@ -16,7 +16,7 @@ export class ServerUser {
 
   static readonly ourselves = new ServerUser();
 
-  /** An existing user. None is made: changing the machine's accounts is the administrator's affair. */
+  /** An existing user. No user is made: only the administrator changes the accounts of the machine. */
   static async inPlaceOfRoot(): Promise<ServerUser> {
     const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
     for (const name of ['postgres', '_postgres', 'nobody']) {
@@ -133,7 +133,7 @@ export class ServerHome {
   }
 }
 
-/** One that everybody can enter, whatever our umask. */
+/** A folder that every user can enter, with any umask. */
 export async function makeSharedFolder(folder: string): Promise<void> {
   if (await mkdir(folder, { recursive: true, mode: 0o755 })) await chmod(folder, 0o755);
 }

@@ -31,7 +31,7 @@ describe(`${readPidFile.name} and ${disownPidFile.name}`, () => {
     expect(await readPidFile(directory)).toEqual(expected);
   });
 
-  it('should read nothing where there is no file, and have nothing to disown', async () => {
+  it('should read nothing if there is no file, and have nothing to disown', async () => {
     await disownPidFile(directory);
 
     expect(await readPidFile(directory)).toBeUndefined();

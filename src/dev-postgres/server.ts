@@ -92,7 +92,7 @@ export class Postmaster {
 
 /**
  * Reads PostgreSQL's own `postmaster.pid`, a value a line: the first is the process, the fourth its port, the eighth its state.
- * Undefined when there is no file, or none with a process in it.
+ * Undefined if there is no file, or no process in it.
  */
 export async function readPidFile(
   dataDirectory: string,
@@ -105,7 +105,7 @@ export async function readPidFile(
 }
 
 /**
- * Of a server that is gone: lets the next one start, even where another program now has the old number. PostgreSQL
+ * For the file of a server that is gone: lets the next one start, even if another program now has the old number. PostgreSQL
  * takes a file with its parent's number for stale. Without the file it would not find the shared memory in which
  * processes of a killed server may still be at work.
  */
@@ -164,7 +164,7 @@ export function spawnProgram(
 
 /**
  * What PostgreSQL sees of our environment: neither our secrets, which its user could read, nor PG* variables meant for
- * other servers, and no language but the one in which its messages can be searched for.
+ * other servers; and messages in English, so that users can search for them.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const inherited = ['PATH', 'TZ', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'LD_LIBRARY_PATH'];

@@ -4,7 +4,7 @@ import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import type { PlatformResponse } from './platform.js';
 import { notesOf, REQUEST_ID_HEADER, requestIdOf } from './request-notes.js';
 
-/** No answer is for a cache, or to be taken for anything but JSON. */
+/** An answer must not be cached, and must be read as JSON only. */
 const ANSWER_HEADERS = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
@@ -12,7 +12,7 @@ const ANSWER_HEADERS = {
 };
 
 /**
- * Answers with JSON, byte for byte the same on every platform. Does nothing where an answer was sent already, for example by a
+ * Answers with JSON, byte for byte the same on every platform. Does nothing if an answer was sent already, for example by a
  * timeout interceptor of a host.
  */
 export function sendJson(

@@ -56,13 +56,13 @@ const GIVEN_UP =
 const UNFORESEEN =
   'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
 
-/** A failure that nobody foresaw is 50000, and says nothing of its cause. */
+/** An unexpected failure is 50000, and its message does not contain the cause. */
 function toApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {
     return new ApiError(50000, UNFORESEEN, { cause: failure });
   }
-  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, where there is one.
+  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, if there is one.
   const number = failure.getStatus() * 100;
   if (number === 40400) return new UnknownPathError();
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.

@@ -8,14 +8,14 @@ export const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
 export type ContentCoding = (typeof CODINGS)[number];
 type Compression = Exclude<ContentCoding, 'identity'>;
 
-/** What compression may add to a body that does not compress. */
+/** Bytes that compression may add to a body that does not get smaller. */
 const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
 
 /**
  * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. Returns what
  * `parse` makes of it; the bytes do not outlive that.
  *
- * @throws TooManyBodiesError where the bodies of all requests in flight would be too large together
+ * @throws TooManyBodiesError if the bodies of all requests in flight would be too large together
  */
 export async function readBytes<Result>(
   request: IncomingMessage,
@@ -136,7 +136,7 @@ function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Without what the service itself takes, measured. Where a container has no limit, it has 0 or a huge number. */
+/** Without the memory of the service itself, as measured. Node.js reports 0 or a huge number if a container has no limit. */
 const memory = Math.min(getHeapStatistics().heap_size_limit - 64 * MEBIBYTE, process.constrainedMemory() || Infinity);
 /** The memory of all bodies together: each is copied several times until its plant is stored. */
 export const MAX_BODIES_BYTES = Math.max(MEBIBYTE, Math.min(256 * MEBIBYTE, Math.floor(memory / 8)));
@@ -154,7 +154,7 @@ export class BodyMemory {
     private readonly response: ServerResponse,
   ) {}
 
-  /** @throws TooManyBodiesError where all bodies would be too large together, unless this is the only one */
+  /** @throws TooManyBodiesError if all bodies would be too large together, unless this is the only one */
   hold(bytes: number): void {
     if (bytes < MIN_COUNTED_BYTES || bytes <= this.bytes) return;
     const others = BodyMemory.allBytes - this.bytes;

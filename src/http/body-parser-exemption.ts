@@ -6,13 +6,13 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
- * reads the bodies of its requests itself: after the guards, and byte for byte. To be called right after
+ * reads the bodies of its requests itself: after the guards, and byte for byte. Call it right after
  * `NestFactory.create()`, on Express or Fastify.
  *
  * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another
  * version, or one that comes first.
  *
- * @throws Error where it comes too late, behind a parser or the routes, or where the platform is another one
+ * @throws Error if it comes too late, behind a parser or the routes, or if the platform is another one
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
@@ -41,7 +41,7 @@ function hideMediaType(request: IncomingMessage): void {
   request.headers['content-type'] = UNPARSED;
 }
 
-/** Gives a request its media type back, where it was hidden. */
+/** Gives a request its media type back, if it was hidden. */
 export function revealMediaType(request: IncomingMessage): void {
   if (!hidden.has(request)) return;
   const type = hidden.get(request);
@@ -55,7 +55,7 @@ const ROUTE_CONFIG = '__fastify_route_config__';
 /** The key of Nest's own decorators of methods, such as `@Post()`. */
 const ROUTE_PATH = 'path';
 
-/** Marks a route that reads its body from the raw stream, where the application's own parser leaves it alone. */
+/** Marks a route that reads its body from the raw stream, if the application's own parser leaves it alone. */
 export function ReadsOwnBody(): CustomDecorator {
   return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true });
 }

@@ -10,7 +10,7 @@ const MAX_LINGER_BYTES = 64 * 1024 * 1024;
 
 const lingering = new WeakSet<Socket>();
 
-/** Whether the connection ends with the answer in flight: what still arrives on it is to be discarded. */
+/** Whether the connection ends with the answer in flight: later bytes are discarded. */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }
@@ -24,7 +24,7 @@ export function lingerOnClose(socket: Socket): void {
   if (lingering.has(socket)) return;
   lingering.add(socket);
   let left = MAX_LINGER_BYTES;
-  // The listeners of the parser. The empty chunk ends a pause of which only the parser knows.
+  // The listeners of the parser. The empty chunk ends a pause that only the parser knows.
   socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
     left -= bytes.length;
     if (left < 0) socket.destroy();
@@ -109,7 +109,7 @@ export function deferContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Lets a client send the body, where it waits for permission. */
+/** Lets a client send the body, if it waits for permission. */
 export function acceptBody(request: IncomingMessage, response: ServerResponse): void {
   if (awaitingContinue.delete(request)) response.writeContinue();
 }

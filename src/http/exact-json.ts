@@ -16,7 +16,7 @@ export class JsonSyntaxError extends Error {
 export class JsonNumber {
   constructor(
     readonly source: string,
-    /** False where JavaScript may have rounded it before. */
+    /** False if JavaScript may have rounded it before. */
     readonly isExact = true,
   ) {}
 }
@@ -52,13 +52,13 @@ export function toJsonValue(value: unknown): JsonValue {
  * value that the text holds instead. Depth costs memory but no stack, so no nesting overflows it.
  *
  * @param names the members to return, all if absent; others are only checked, as keeping thousands of them would take long
- * @throws JsonSyntaxError where the text is not JSON or repeats a key, at any depth
+ * @throws JsonSyntaxError if the text is not JSON or repeats a key, at any depth
  */
 export function parseExactJson(text: string, names?: readonly string[]): JsonValue | JsonObject {
   return new ExactJsonParser(text, names).parse();
 }
 
-/** The keys of one open object: most have one or two, for which a Set would be waste. `null` is an open array. */
+/** The keys of one open object: most have one or two, and a Set would cost more. `null` is an open array. */
 type OpenContainer = { keys: Set<string> | string | undefined } | null;
 
 const OBJECT = new JsonStructure('object');

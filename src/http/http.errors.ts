@@ -2,7 +2,7 @@ import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 
 const CLOSE = { Connection: 'close' };
 
-/** The request breaks HTTP itself, so that nobody can tell where it ends: its connection is closed. */
+/** The request breaks HTTP itself, so that its end is unknown: its connection is closed. */
 export class MalformedRequestError extends ApiError {
   constructor(message: string, options?: ErrorOptions) {
     super(40010, message, { ...options, headers: CLOSE });

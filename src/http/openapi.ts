@@ -69,7 +69,7 @@ function description(errorStatus: ErrorStatus): string {
 /** What an operation declares of its failures. */
 interface DeclaredFailures {
   type: Type;
-  /** The meaning of 400 where every failure has that status. */
+  /** The meaning of 400 if every failure has that status. */
   description: string;
   /** One failure of each number that is worth an example. */
   examples: ApiError[];

@@ -8,7 +8,7 @@ export const PRINCIPAL = Symbol('plant-store:principal');
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
   readonly [PRINCIPAL]?: { readonly name: string };
   body?: unknown;
-  /** What the body was parsed from, where the application was created with `rawBody: true`. */
+  /** What the body was parsed from, if the application was created with `rawBody: true`. */
   rawBody?: unknown;
 };
 
@@ -42,7 +42,7 @@ export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undef
 /** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */
 export function headerValues(request: IncomingMessage, lowerCaseName: string): string[] {
   const { rawHeaders } = request;
-  // Of a serverless adapter, which has them in no other form.
+  // A serverless adapter has them in no other form.
   if (rawHeaders.length === 0) return [request.headers[lowerCaseName] ?? []].flat();
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -72,16 +72,16 @@ describe(readJsonObject.name, () => {
       expect(await readKept({ id, name: 'Rose' })).toMatchObject({ id: { isExact }, name: 'Rose' });
     });
 
-    it.each([undefined, null, {}, ''])('should be missing where it is %j', async (body) => {
+    it.each([undefined, null, {}, ''])('should be missing if it is %j', async (body) => {
       await expect(readKept(body)).rejects.toMatchObject({ error: 40001 });
     });
 
-    it('should be refused with what to set where it is a text that was decoded', async () => {
+    it('should be refused with what to set if it is a text that was decoded', async () => {
       await expect(readKept(PLANT, 2 * PLANT.length)).rejects.toThrow('`rawBody: true`');
     });
   });
 
-  it('should say what to do where another one has read the body', async () => {
+  it('should say what to do if another one has read the body', async () => {
     const request = requestOf(PLANT.length);
     request.push(PLANT);
     request.push(null);
@@ -89,7 +89,7 @@ describe(readJsonObject.name, () => {
     await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser()');
   });
 
-  it('should say what to do where another one has begun to read the body', async () => {
+  it('should say what to do if another one has begun to read the body', async () => {
     const request = requestOf(PLANT.length);
     request.push(PLANT);
     request.read();

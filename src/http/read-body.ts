@@ -149,7 +149,7 @@ function alreadyRead(
     return parseObject(bytes, names);
   }
   const { body } = received;
-  // Some parsers leave an empty object where there was no body.
+  // Some parsers leave an empty object if there was no body.
   if (!request.readableDidRead && Object.keys(Object(body) as object).length === 0) {
     throw new MissingBodyError('The body is empty');
   }

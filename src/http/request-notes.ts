@@ -7,7 +7,7 @@ interface RequestNotes {
   requestId: string | undefined;
   /** Number of the catalogue that it was answered with; 0 for any answer that is no failure. */
   error: number;
-  /** The plant that it is about, where that could be read. */
+  /** The plant that it is about, if that could be read. */
   plantId: bigint | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface RequestObserver {
   /** The headers of a request were read; nothing is done with it yet. */
   begin?(request: IncomingMessage, response: ServerResponse): void;
   /**
-   * An answer is sent now. A request whose connection broke before is answered all the same, to nobody.
+   * An answer is sent now. A request whose connection broke before is answered all the same, though no client reads it.
    *
    * @param durationMs from the arrival of the headers until the answer was ready
    */

@@ -11,7 +11,7 @@ interface PageDocument {
   paths: { '/plants': { post: { requestBody: { content: Content } } } };
 }
 
-// Of the browser: TypeScript's library of its names would give them to the whole service.
+// Names of the browser: TypeScript's own library would declare them for the whole service.
 declare const addEventListener: (type: string, listener: () => void) => void;
 declare const document: { head: { insertAdjacentHTML: (position: string, html: string) => void } };
 declare const history: { replaceState: (state: null, title: string, url: string) => void };
@@ -20,7 +20,7 @@ declare const sessionStorage: { getItem: (key: string) => string | null; setItem
 
 /**
  * What the page does beyond Swagger UI. It runs in the browser: Nest writes the text of this function into a script of the page,
- * so nothing in it may be of another file or of the rest of this one.
+ * so it must not use anything from outside of itself.
  */
 export function plantStorePlugin(system: SwaggerUi): object {
   const [SCHEME, KEY, FRAGMENT] = ['bearerAuth', 'plant-store token', '#token='] as const;
@@ -58,7 +58,7 @@ export function plantStorePlugin(system: SwaggerUi): object {
       const id = (random >> 2n) | (1n << 53n) | 1n;
       example.value = JSON.stringify(example.value, null, 2).replace(/"id": \d+/, `"id": ${id}`);
     }
-    // Swagger UI leaves out a relative link where the server is relative too.
+    // Swagger UI leaves out a relative link if the server is relative too.
     document.externalDocs.url = new URL(document.externalDocs.url, location.href).href;
     const result = original(document);
     fillIn();

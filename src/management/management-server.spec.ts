@@ -141,7 +141,7 @@ describe(ManagementServer.name, () => {
     expect((await ask('/info', 'POST')).status).toBe(405);
   });
 
-  it('should answer JSON that nobody keeps, and HEAD without a body', async () => {
+  it('should answer JSON that is not cached, and HEAD without a body', async () => {
     const response = await ask('/livez', 'HEAD');
 
     expect(response.status).toBe(200);
@@ -207,7 +207,7 @@ describe(ManagementServer.name, () => {
       });
     });
 
-    it('should answer where there is none, as HTTP/1.0 may have it: a browser always sends one', async () => {
+    it('should answer without one, as in HTTP/1.0: a browser always sends one', async () => {
       const socket = connect(port, '127.0.0.1').setEncoding('utf8');
       socket.write('GET /livez HTTP/1.0\r\n\r\n');
       expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);

@@ -16,7 +16,7 @@ interface Observed {
   configuration: ShownConfiguration;
 }
 
-/** The waits for a connection, counted around `connect` of the pool; there are none where the pool is not ours. */
+/** The waits for a connection, counted around `connect` of the pool; not counted if the pool is the host's. */
 class ConnectionWaits {
   /** Statements that wait now: all connections are in use, or one is just being made. */
   now = 0;

@@ -49,7 +49,7 @@ export async function observe({
       const values = await read();
       return { name, help, type, values: typeof values === 'number' ? [{ value: values }] : values };
     };
-    // All that a registry uses of a metric.
+    // A registry uses nothing else of a metric.
     registry.registerMetric({ name, get } as unknown as Metric);
   };
   const counter = add.bind(undefined, 'counter');
@@ -100,7 +100,7 @@ export async function observe({
     histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits.seconds);
   }
 
-  gauge('plant_store_ready', '1 where /readyz answers 200, else 0.', async () =>
+  gauge('plant_store_ready', '1 if /readyz answers 200, else 0.', async () =>
     (await readiness.findObstacle()) === undefined ? 1 : 0,
   );
   counter('plant_store_log_lines_dropped_total', 'Log lines that were dropped.', () => logWriter.dropped);

@@ -162,7 +162,7 @@ describe(BatchWriter.name, () => {
     await expect(Promise.all(results)).resolves.toEqual([stored, { stored: false }, { stored: false }]);
   });
 
-  it('should look up together the existing plants for creates with a key, and make nobody else wait for it', async () => {
+  it('should look up together the existing plants for creates with a key, without a wait for other creates', async () => {
     let found: (plants: Map<bigint, StoredPlant>) => void = () => undefined;
     const lookedUp = jest.fn();
     findExisting = (ids) => {
@@ -221,7 +221,7 @@ describe(BatchWriter.name, () => {
     await expect(late).rejects.toThrow(ExistingPlantLookupError);
   });
 
-  it('should try each alone where one of a few was rejected', async () => {
+  it('should try each alone if one of a few was rejected', async () => {
     const { results } = await create(plant(1), plant(2), plant(3));
     sent[0]?.fail(rejected('23514'));
     await turn();
@@ -236,7 +236,7 @@ describe(BatchWriter.name, () => {
     expect(maxInFlight).toBe(2);
   });
 
-  it('should try parts where one of many was rejected, within the places of all statements and the turns of all creates', async () => {
+  it('should try parts if one of many was rejected, within the places of all statements and the turns of all creates', async () => {
     const ids = Array.from({ length: 500 }, (_, id) => id);
     const answerAll = async (from: number): Promise<void> => {
       for (let at = from; at < sent.length; at++) {
@@ -261,7 +261,7 @@ describe(BatchWriter.name, () => {
     expect(statistics).toMatchObject({ waiting: 0, inFlight: 0, created: 500 });
   });
 
-  it('should leave places to new creates where each plant of a rejected statement hangs, and go on afterwards', async () => {
+  it('should leave places to new creates if each plant of a rejected statement hangs, and go on afterwards', async () => {
     const { results } = await create(...Array.from({ length: 20 }, (_, id) => plant(id)));
     sent[0]?.fail(rejected('55P03'));
     for (let i = 0; i < 20; i++) await jest.advanceTimersByTimeAsync(110);
@@ -278,7 +278,7 @@ describe(BatchWriter.name, () => {
     expect(maxInFlight).toBe(5);
   });
 
-  it('should try each alone at once where a lock was waited for, and give up those that wait for too long', async () => {
+  it('should try each alone at once if a lock was waited for, and give up those that wait for too long', async () => {
     const { results } = await create(...Array.from({ length: 30 }, (_, id) => plant(id)));
     await jest.advanceTimersByTimeAsync(TIMEOUT - 50);
     sent[0]?.fail(rejected('55P03'));
@@ -362,7 +362,7 @@ describe(BatchWriter.name, () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('should never tell that nothing was written where an earlier statement may have stored the plant', async () => {
+  it('should never tell that nothing was written if an earlier statement may have stored the plant', async () => {
     findExisting = () => Promise.resolve(new Map<bigint, StoredPlant>());
     const { results } = await create(plant(1), plant(2), plant(3));
     sent[0]?.fail(rejected('57014'));

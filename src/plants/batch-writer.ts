@@ -12,7 +12,7 @@ import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.opti
 import { hasWaited, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
 import { type CreateResult, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
-/** Single inserts in a row from which on the next create is taken for one that arrives alone. */
+/** After so many single inserts in a row, the next create is expected to arrive alone. */
 const MIN_SINGLE_INSERTS = 100;
 /** So many plants of a rejected statement are sent again together, and each by itself only if they are rejected too. */
 const PART_PLANTS = 20;
@@ -45,7 +45,7 @@ export class BatchWriter {
     lanes.onChange = this.schedule;
   }
 
-  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects where the statement fails. */
+  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects if the statement fails. */
   create(plant: PlantRecord): Promise<CreateResult> {
     const lane = this.lanes.find(plant.id);
     if (lane.refusal) throw lane.refusal;
@@ -110,7 +110,7 @@ export class BatchWriter {
     if (taken.length > 0) await this.resolveConflicts(lane, taken);
   }
 
-  /** Returns the creates whose ids were taken; the others are stored, and have their result. */
+  /** Returns the creates with taken ids; the others are stored, and have their result. */
   private async insert(
     lane: Lane,
     batch: readonly PendingCreate[],
@@ -147,8 +147,8 @@ export class BatchWriter {
   }
 
   /**
-   * An id may have been taken by the same request, sent before, whose key tells; or by this very create, whose first statement
-   * failed; or it is free, and a trigger left the plant out. These need the stored plant.
+   * An id may have been taken by an earlier attempt of the same request, as its key shows; or by this very create, in a first
+   * statement that failed; or it is free, and a trigger left the plant out. These need the stored plant.
    */
   private async resolveConflicts(lane: Lane, taken: readonly PendingCreate[]): Promise<void> {
     const unclear = [];
@@ -181,7 +181,7 @@ export class BatchWriter {
     }
   }
 
-  /** Does the work again for the creates that wait and have time left, after a pause; none is done where the cause will not pass. */
+  /** Does the work again after a pause, for creates that wait and have time left; not if the failure is permanent. */
   private async repeat(
     lane: Lane,
     batch: readonly PendingCreate[],
@@ -208,7 +208,7 @@ export class BatchWriter {
     const message = `the database did not answer within ${timeout} ms`;
     const isTaken = pending.state === 'taken';
     pending.state = 'late';
-    // Where the database answers at its own time limit, that answer comes first.
+    // If the database answers at its own time limit, that answer comes first.
     pending.timer = setTimeout(() => {
       pending.fail(isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
     }, 2 * GRACE_MS);

@@ -46,7 +46,7 @@ describe(CreateFailures.name, () => {
     expect(failures.isTableSuspected).toBe(false);
   });
 
-  it('should name the triggers that may have left a plant out, where there are some', async () => {
+  it('should name the triggers that may have left a plant out, if there are some', async () => {
     expect(await failures.explainMissing()).toBeInstanceOf(ExistingPlantLookupError);
     found = [{ name: 'skip\n\u001b' }];
     const error = await failures.explainMissing();
@@ -54,7 +54,7 @@ describe(CreateFailures.name, () => {
     expect(error.message).toMatch('"skip\\n\\u001b"');
   });
 
-  it('should not ask for triggers again, where it knows of some', async () => {
+  it('should not ask for triggers again, if it knows of some', async () => {
     found = [{ name: 'skip' }];
     await failures.readTriggers();
     await failures.explainMissing();

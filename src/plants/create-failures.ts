@@ -5,7 +5,7 @@ import { quote } from '../util/text.js';
 import { ExistingPlantLookupError, PlantSkippedError } from './plants.errors.js';
 import { PlantsStatistics } from './plants-statistics.js';
 
-/** Failures with one SQLSTATE, and no plant created between them, from which on the table is suspected. */
+/** After so many failures with one SQLSTATE, and no created plant between them, the table is suspected. */
 const MIN_SUSPICIOUS_FAILURES = 5;
 /** Row, BEFORE and INSERT are the last bits of `tgtype`. A partition may have triggers of its own. This waits for no lock on the table. */
 const FIND_TRIGGERS = `
@@ -16,7 +16,7 @@ const FIND_TRIGGERS = `
   SELECT DISTINCT tgname::text AS name FROM pg_catalog.pg_trigger JOIN part ON tgrelid = part.oid
   WHERE NOT tgisinternal AND tgenabled <> 'D'::"char" AND tgtype & 7::int2 = 7::int2`;
 
-/** What others have made of the table, so that creates fail which have no fault of their own. */
+/** Changes of the table by others that make valid creates fail. */
 @Injectable()
 export class CreateFailures {
   /** Names of the triggers that may leave a plant out without an error. */
@@ -30,7 +30,7 @@ export class CreateFailures {
     private readonly statistics: PlantsStatistics,
   ) {}
 
-  /** Whether creates fail again and again, and none succeeds: perhaps all do, perhaps those of one client. */
+  /** Whether creates fail again and again without a success between: perhaps all fail, perhaps those of one client. */
   get isTableSuspected(): boolean {
     return this.created === this.statistics.created && Math.max(...this.counts.values()) >= MIN_SUSPICIOUS_FAILURES;
   }
@@ -48,14 +48,14 @@ export class CreateFailures {
     this.created = this.statistics.created;
   }
 
-  /** Why an insert has stored nothing, where no plant has the id. */
+  /** Why an insert has stored nothing, if no plant has the id. */
   async explainMissing(): Promise<Error> {
     if (this.triggers.length === 0) await this.readTriggers();
     if (this.triggers.length > 0) return new PlantSkippedError(this.triggers);
     return new ExistingPlantLookupError('the plant that had the id is gone');
   }
 
-  /** They stay as they were where this fails: every other statement fails then too. */
+  /** The names stay unchanged if this fails: every other statement fails then too. */
   async readTriggers(): Promise<void> {
     const { query, schema } = this.database;
     const rows = await query<{ name: string }>(FIND_TRIGGERS, [schema]).catch(() => undefined);

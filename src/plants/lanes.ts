@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-sql.js';
 
-/** Connections where their number is not known. */
+/** Assumed number of connections if it is unknown. */
 const MAX_UNKNOWN_CONNECTIONS = 9;
 /** Connections for look-ups, the health check, and statements that are sent again. */
 const OTHER_CONNECTIONS = 1;
@@ -74,7 +74,7 @@ export class Lanes implements OnApplicationShutdown {
 
   find: (id: bigint) => Lane = () => this.only;
 
-  /** Asks each server. Undefined where there is one: the store's health asks that itself. */
+  /** Asks each server. Undefined if there is one: the store's health asks that itself. */
   probe: () => Promise<LanesHealth> | undefined = () => undefined;
 
   /** Ends what the replacement has begun. */

@@ -79,7 +79,7 @@ export function parseNewPlant(body: JsonObject): NewPlant {
   throw new InvalidPlantError(plantFaults(id, body));
 }
 
-/** @throws InvalidPlantError where code of the application gave no plant; JavaScript has no types, so all is checked */
+/** @throws InvalidPlantError if code of the application gave no plant; JavaScript has no types, so all is checked */
 export function assertPlant(given: unknown): asserts given is NewPlant {
   const fields = Object(given) as Fields;
   if (!isPlant(fields)) throw new InvalidPlantError(plantFaults(fields.id, fields));
@@ -104,7 +104,7 @@ export function isInt64(value: unknown): value is bigint {
 }
 
 /**
- * The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Returns undefined where the number
+ * The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Returns undefined if the number
  * has a fraction or lies outside of int64. Its size is checked before it is expanded, so `1e999999999` costs nothing.
  */
 export function parseInt64(source: string): bigint | undefined {
@@ -136,7 +136,7 @@ export function isStorableText(value: unknown): value is string {
 const MAX_KEY_LENGTH = 255;
 
 /**
- * The `Idempotency-Key` of a request, or undefined where it has none.
+ * The `Idempotency-Key` of a request, or undefined if it has none.
  *
  * @throws InvalidIdempotencyKeyError
  */
@@ -147,7 +147,7 @@ export function idempotencyKey(request: PlatformRequest): string | undefined {
   return key;
 }
 
-/** @throws InvalidIdempotencyKeyError where this cannot be stored with a plant */
+/** @throws InvalidIdempotencyKeyError if this cannot be stored with a plant */
 export function assertIdempotencyKey(key: string): void {
   if (key === '') throw new InvalidIdempotencyKeyError('is empty');
   if (key.length > MAX_KEY_LENGTH) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);

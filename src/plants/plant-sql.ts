@@ -5,7 +5,7 @@ import { type Plant as PlantRow, Prisma } from '../database/generated/client.js'
 import { escapeSchema } from '../database/prisma-adapter.js';
 import { FIELD_NAMES, type NewPlant } from './new-plant.js';
 
-/** What a plant is stored with besides its id: its fields, the `Idempotency-Key`, and the name of its creator. */
+/** What is stored of a plant in addition to its id: its fields, the `Idempotency-Key`, and the name of its creator. */
 type TextColumn = Exclude<keyof PlantRow, 'id' | 'createdAt' | 'writeId'>;
 
 /** What is written of a plant. */
@@ -37,8 +37,8 @@ export function sizeOf(plant: PlantRecord): number {
 /** The part of the time that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
 /**
- * Lets the commit of the statement that it is in wait for the disk. Neither a pooler nor a host can be relied on to keep a
- * setting of the session. What waits for more stays.
+ * Makes the commit of its statement wait for the disk. Behind a pooler or in a host, a setting of the session could be lost. A
+ * stricter setting stays.
  */
 const WAIT_FOR_DISK = `CASE WHEN pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
   THEN pg_catalog.set_config('synchronous_commit', 'on', true) END`;
@@ -86,7 +86,7 @@ export class PlantStatements {
         unnest($2::bigint[], ${parametersFrom(4, 'text[]')}) WITH ORDINALITY AS plant (id, ${TEXT_NAMES}, position)
       ORDER BY id, position
       ${RETURNING_ID}`;
-    // The message gives the transaction something to commit. As it commits after those whose rows it sees, they are then as
+    // The message gives the transaction something to commit. It commits after the transactions whose rows it sees, so these are as
     // durable as this one: a row can be visible before, after a crash or a wait for a standby that was cancelled.
     this.selectDurable = `${this.select}
       (SELECT ${WAIT_FOR_DISK}, pg_catalog.pg_logical_emit_message(true, 'plant-store', '')) AS fence, ${this.table}`;
@@ -94,7 +94,7 @@ export class PlantStatements {
   }
 
   /**
-   * Inserts plants in one statement: all of them or, where it fails, none. Returns the ids that were not taken; of several
+   * Inserts plants in one statement: all of them or, if it fails, none. Returns the ids that were not taken; of several
    * plants with one id the first is inserted.
    *
    * @param writeId stored with the first plant; those of the others count on from there

@@ -8,9 +8,9 @@ import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
 import { probeStatement, SKIPPED } from './plants-probe.js';
 
-/** From one probe to the next. */
+/** Minimum time between two probes. */
 const PROBE_EVERY_MS = 2000;
-/** From one look at what others have changed in the tables to the next: it is known within a minute. */
+/** Pause between two inspections of the tables for changes by others: they are known within a minute. */
 const INSPECT_EVERY_MS = 50_000;
 /** Limit of the wait for the result of a probe. */
 const CHECK_TIMEOUT_MS = 2000;
@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export class PlantsHealth {
   /** Which parts of the table take no creates while others do, as of the last probe. */
   private failingParts: string | undefined;
-  /** Which tables a crash would empty, as of the last inspection. The start has found none. */
+  /** The tables that a crash would empty, as of the last inspection. The start has found no such table. */
   private unlogged: string | undefined;
   private readonly logger = new Logger(PlantsHealth.name);
   private nextInspection = performance.now() + INSPECT_EVERY_MS;
@@ -58,7 +58,7 @@ export class PlantsHealth {
   }
 
   /**
-   * Resolves where a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
+   * Resolves if a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
    * reason, fit to be shown: it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
    * A plant is inserted, and rolled back, only after creates have failed in a way that may concern each.
    */
@@ -93,7 +93,7 @@ export class PlantsHealth {
     }
   }
 
-  /** After a probe that has succeeded, whose result does not wait for it. */
+  /** Runs after a successful probe; the result of the probe does not wait for it. */
   private async inspect(now: number): Promise<void> {
     if (now < this.nextInspection) return;
     this.nextInspection = now + INSPECT_EVERY_MS;

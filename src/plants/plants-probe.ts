@@ -4,7 +4,7 @@ import { COLUMNS, TEXT_COLUMNS } from './plant-sql.js';
 
 /** Limit of a probe's wait for the lock on the table. */
 const LOCK_TIMEOUT_MS = 1000;
-/** SQLSTATE of a probe whose row was left out. */
+/** SQLSTATE of a probe if its row was not inserted. */
 export const SKIPPED = 'SKIP0';
 
 /**

@@ -12,10 +12,10 @@ import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.opti
 /** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
 const TRACING_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
-/** From one attempt to learn whether the table is distributed to the next. */
+/** Pause between two attempts to learn whether the table is distributed. */
 const RETRY_MS = 60_000;
 
-/** Checks at the start that plants can be created, and attaches to the creates what is in use. What is not is not loaded either. */
+/** Checks at the start that plants can be created, and attaches the parts that are in use to the creates. The others are not loaded. */
 @Injectable()
 export class PlantsStart {
   private readonly logger = new Logger(PlantsStart.name);
@@ -34,7 +34,7 @@ export class PlantsStart {
     await assertReadyForCreates(database, this.settings.database);
     await Promise.all([this.attachCitus(), this.failures.readTriggers()]);
     const { trace } = Object((globalThis as { [TRACING_REGISTRY]?: unknown })[TRACING_REGISTRY]) as { trace?: unknown };
-    // OpenTelemetry's API is an optional peer: where it is missing, nothing is traced.
+    // OpenTelemetry's API is an optional peer: if it is missing, nothing is traced.
     const tracing = trace ? await import('../tracing/statement-spans.js').catch(() => undefined) : undefined;
     tracing?.traceStatements(writer, statements);
   }

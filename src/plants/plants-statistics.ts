@@ -53,7 +53,7 @@ export class PlantsStatistics {
   statements = 0;
   /** Creates that wait for a statement now. */
   waiting = 0;
-  /** Creates whose statement is in flight now. */
+  /** Creates with a statement in flight now. */
   inFlight = 0;
   /** Plants in each of the statements. */
   readonly statementPlants = new Histogram(STATEMENT_PLANTS_BOUNDS);
@@ -63,7 +63,7 @@ export class PlantsStatistics {
   readonly queueSeconds = Histogram.ofSeconds();
   private readonly counts = new Map<string, { plants: number }>();
 
-  /** Plants that were created, by the label of who created them; those of nobody in particular are left out. */
+  /** Plants that were created, by the label of who created them; plants without a creator are left out. */
   get createdBy(): ReadonlyMap<string, number> {
     return new Map([...this.counts].map(([label, { plants }]) => [label, plants]));
   }

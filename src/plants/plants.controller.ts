@@ -33,7 +33,7 @@ import { ApiCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-/** A guard of the host need not know the challenge that belongs to a missing credential; where it sets one, that stays. */
+/** A guard of the host need not know the challenge that belongs to a missing credential; if it sets one, that stays. */
 @Catch()
 class PlantsExceptionFilter extends ApiExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {
@@ -104,7 +104,7 @@ export function plantsControllerAt(extras: Required<PlantsModuleExtras>): Type<P
 }
 
 /**
- * Has every method but POST refused, behind the same guards. Express takes a second route for all methods. Fastify would not start
+ * Refuses every method except POST, behind the same guards. Express takes a second route for all methods. Fastify would not start
  * with it, as it has one route for a path and method.
  */
 export function refuseOtherMethods({ prototype }: PlantsRoute, adapter: HttpServer): void {
@@ -149,8 +149,8 @@ function routeOtherMethods(fastify: Fastify): void {
 }
 
 /**
- * Routes keep their methods. Those of the host, and what it answers where there is none, are to be as they were: Fastify would read the
- * body of each request with a method that it knows, and give the method to all that is for all methods. It has no call for this.
+ * Restores Fastify's list of methods: the host's routes, and its answers without a route, must not change. Fastify would read the
+ * body of each request with a known method, and add the method to every route for all methods. It has no call for this.
  */
 function forgetMethods(fastify: object, methods: string[]): void {
   const key = Object.getOwnPropertySymbols(fastify).find(

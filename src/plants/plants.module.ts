@@ -41,14 +41,14 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   moduleName: 'Plants',
 })
   .setClassMethodName('forRoot')
-  // All of them: what is not named here Nest would count among the options.
+  // All of them: Nest would count an extra that is missing here among the options.
   .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
   .build();
 
 /** Injection token of the options of a store, not yet checked. */
 export const PLANTS_MODULE_OPTIONS = MODULE_OPTIONS_TOKEN;
 
-/** As Nest builds it, but for the extras: to Nest, all of them may be left out. */
+/** As Nest builds it, except for the extras: for Nest, all of them are optional. */
 interface PlantsModuleBase {
   new (): object;
   forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
@@ -91,12 +91,12 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
 }
 
 /**
- * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. Who may create
- * plants is for the application to say, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
- * Starting fails with a `MigrationError` where the database is not at this version, and with a `PlantsModuleOptionsError` where
+ * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. The application
+ * decides who may create plants, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
+ * Starting fails with a `MigrationError` if the database is not at this version, and with a `PlantsModuleOptionsError` if
  * the options can't work.
  *
- * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Where there are several stores, keep what `forRoot` returned in a constant, and
+ * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. If there are several stores, keep what `forRoot` returned in a constant, and
  * import that, in addition to the application's module, in the feature that is to have the service of this one.
  */
 @Module({
@@ -143,7 +143,7 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     return super.forRootAsync(options);
   }
 
-  /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. */
+  /** The only hook before the registration of routes that knows the platform, in Nest's testing modules too. */
   configure(): void {
     const { guards, path } = this.route;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));

@@ -14,7 +14,7 @@ import {
 } from './plants.errors.js';
 import type { PlantsModuleExtras } from './plants.options.js';
 
-/** A class that stands for a schema of a store in an OpenAPI document. It differs from the DTO in its name only. */
+/** A class for a schema of a store in an OpenAPI document. It differs from the DTO in its name only. */
 function named<Schema extends object>(name: string, schema: Type<Schema>): Type<Schema> {
   @ApiSchema({ name })
   class NamedSchema extends (schema as Type<object>) {}

@@ -138,7 +138,7 @@ describe(extrasOf.name, () => {
     ['version: is 1, should be a string such as "1"', { version: 1 }],
     ['version: is an array, should be', { version: [] }],
     [
-      "guards: is missing, should be an array of guard classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none'",
+      "guards: is missing, should be an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none'",
       { guards: undefined },
     ],
     ['guards: is null, should be an array of guard classes', { guards: null }],

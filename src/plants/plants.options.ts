@@ -29,7 +29,7 @@ import {
 export interface CreatedPlant {
   /** As it was sent: any int64. */
   readonly id: bigint;
-  /** The name of who created it, where that is known. */
+  /** The name of who created it, if that is known. */
   readonly createdBy: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface CreatedPlant {
 export interface Creator {
   /** Is stored with the plant, as `created_by`, and logged: 1 to 255 characters that PostgreSQL can store. */
   readonly name: string;
-  /** What metrics count the plant under, where there may be any number of names; the name unless given. */
+  /** What metrics count the plant under, if there may be any number of names; the name unless given. */
   readonly metricLabel?: string;
 }
 
@@ -65,7 +65,7 @@ export class PlantsSettings {
   @QueueLimit
   writeQueueLimit = 10_000;
   /**
-   * Who creates a plant with this request of the platform, if that is known; whom `BearerAuthGuard` let pass unless given. For
+   * Who creates a plant with this request of the platform, if that is known; the principal of `BearerAuthGuard` unless given. For
    * applications that guard the route in another way.
    */
   @FunctionThat('returns who creates a plant with a request')
@@ -103,7 +103,7 @@ function isGuard(value: unknown): boolean {
 export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
 
 const GUARDS =
-  "an array of guard classes, such as [BearerAuthGuard]; or 'global', where a global guard protects the route; or 'none', to open it to everybody";
+  "an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
 
 function guardsFault(guards: unknown): string | undefined {
   if (guards === 'global' || guards === 'none') return undefined;
@@ -150,16 +150,16 @@ export class PlantsExtras {
   )
   path = 'plants';
   /**
-   * Version of the route, or several, where the application has versioning enabled; its default version unless given. Give
-   * it where the default is several: for each, Nest then makes an `operationId` of its own.
+   * Version of the route, or several, if the application has versioning enabled; its default version unless given. Give
+   * it if the default is several: for each, Nest then makes an `operationId` of its own.
    */
   @Should('a string such as "1", VERSION_NEUTRAL, or an array of these', (value) =>
     Array.isArray(value) ? value.length > 0 && value.every(isVersion) : isVersion(value),
   )
   version?: ControllerOptions['version'];
   /**
-   * Who may create plants: guards of the route, in addition to the application's global ones. `'global'` where a global guard
-   * protects it, of which the start can see only that there is one. `'none'` opens it to everybody, with a warning at the start.
+   * Who may create plants: guards of the route, in addition to the application's global ones. `'global'` if a global guard
+   * protects it: the start checks only that there is one. `'none'` opens it to everybody, with a warning at the start.
    */
   @Rule(guardsFault)
   guards!: PlantsGuards;
@@ -189,13 +189,13 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
   }) as PlantsModuleSettings;
 }
 
-/** The extras. @param given the extras, and for `forRoot` all options, of which the others are checked elsewhere */
+/** The extras. @param given the extras, and for `forRoot` all options; the others are checked elsewhere */
 export function extrasOf(given: PlantsModuleExtras): Required<PlantsModuleExtras> {
   const extras = Object.fromEntries(Object.entries(given).filter(([name]) => EXTRAS.includes(name)));
   return checkOptions(PlantsExtras, extras, PlantsModuleOptionsError) as Required<PlantsModuleExtras>;
 }
 
-/** Throws a PlantsModuleOptionsError where something in addition to the factory would be ignored, guards with a typo for example. */
+/** Throws a PlantsModuleOptionsError if something in addition to the factory would be ignored, guards with a typo for example. */
 export function checkAsyncPlantsOptions(options: unknown): void {
   checkAsyncOptions(options, { extras: EXTRAS, options: PlantsSettings }, PlantsModuleOptionsError);
 }

@@ -24,7 +24,7 @@ describe(PlantsRepository.name, () => {
     await expect(create(() => Promise.resolve({ stored: true }))).resolves.toBe(true);
   });
 
-  it('should recognise a request that has created its plant before, whoever repeats it', async () => {
+  it('should recognise a request that has created its plant before, repeated by any client', async () => {
     const existingPlant = { ...PLANT, createdBy: 'alice' };
     await expect(create(() => Promise.resolve({ stored: false, existingPlant }))).resolves.toBe(false);
   });
@@ -39,7 +39,7 @@ describe(PlantsRepository.name, () => {
   it.each([
     ['without a key', { ...PLANT, idempotencyKey: null }, undefined],
     ['with another key', PLANT, { ...PLANT, idempotencyKey: 'another' }],
-    ['where the plant was created without one', PLANT, { ...PLANT, idempotencyKey: null }],
+    ['if the plant was created without one', PLANT, { ...PLANT, idempotencyKey: null }],
   ])('should refuse an id that is taken, %s', async (_, plant, existingPlant) => {
     const result = { stored: false, ...(existingPlant && { existingPlant }) };
     await expect(create(() => Promise.resolve(result), plant)).rejects.toMatchObject({ error: 40901 });

@@ -17,7 +17,7 @@ export class PlantsRepository {
   ) {}
 
   /**
-   * Stores a plant, durably by the time the promise resolves. Resolves with false where an earlier request with the same
+   * Stores a plant, durably by the time the promise resolves. Resolves with false if an earlier request with the same
    * idempotency key has stored this very plant, and nothing was written.
    *
    * @throws PlantExistsError, IdempotencyKeyReusedError: the id is taken, and nothing was written
@@ -29,7 +29,7 @@ export class PlantsRepository {
   }
 
   /**
-   * The same in a transaction of the host's, which can go on where the id is taken. What the host's driver throws stays
+   * The same in a transaction of the host's, which can go on if the id is taken. What the host's driver throws stays
    * unchanged: what the host does with its transaction depends on it.
    */
   async createIn(query: Query, plant: PlantRecord): Promise<void> {
@@ -52,7 +52,7 @@ export class PlantsRepository {
   }
 }
 
-/** True where the create has stored its plant, false where an earlier one with the same key has. Throws where the id is taken. */
+/** True if the create has stored its plant, false if an earlier one with the same key has. Throws if the id is taken. */
 function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): boolean {
   if (stored) return true;
   if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)

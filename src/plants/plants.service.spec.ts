@@ -92,16 +92,16 @@ describe(PlantsService.name, () => {
     );
   });
 
-  it('should tell of what was created, and create it whatever becomes of that', async () => {
+  it('should report what was created, and create it even if the report fails', async () => {
     Logger.overrideLogger(false);
-    const told: CreatedPlant[] = [];
+    const reported: CreatedPlant[] = [];
     const service = serviceWith([], (plant) => {
-      told.push(plant);
+      reported.push(plant);
       throw new Error('the listener is broken');
     });
 
     expect(await service.create(PLANT, { creator: { name: 'import' } })).toEqual({ name: 'Rose' });
-    expect(told).toEqual([{ id: 1n, createdBy: 'import' }]);
+    expect(reported).toEqual([{ id: 1n, createdBy: 'import' }]);
   });
 
   it.each([[''], ['n'.repeat(256)], ['a\0'], ['\ud800'], [undefined], [5]])(
@@ -134,7 +134,7 @@ describe(PlantsService.name, () => {
     expect(stored).toEqual([]);
   });
 
-  it('should not end the process where onCreated fails, and the logger of the host too', async () => {
+  it('should not end the process if onCreated fails, and the logger of the host too', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on('unhandledRejection', note);

@@ -24,7 +24,7 @@ export interface CreatePlantOptions {
   readonly creator?: Creator | undefined;
   /**
    * A transaction of the application's, on the database of the store: the plant is stored when that commits, and only then.
-   * Left out, the create is committed by itself; `undefined` is refused, for it may stand for a transaction that rolls back.
+   * If left out, the create is committed by itself. `undefined` is refused: it may be a transaction that rolls back.
    */
   readonly transaction?: HostTransaction;
 }
@@ -75,15 +75,15 @@ export class PlantsService implements OnModuleInit {
    * Creates a plant, or recognises that this very request has created it before.
    *
    * @param plant its id a bigint, the other fields as in a request
-   * @throws ApiError whose `error` is the number of the failure:
-   *   - 40003 where this is no plant, with every fault in the message, and 40004 where the key is none;
-   *   - 40901 where the id is taken, and 40902 where this key created a plant of this id with other fields;
-   *   - 50300 and 50301 where nothing was written, and it may be tried again;
-   *   - 50400 where the outcome is unknown: only with a key may it be tried again, unchanged;
+   * @throws ApiError; its `error` is the number of the failure:
+   *   - 40003 if this is no plant, with every fault in the message, and 40004 if the key is invalid;
+   *   - 40901 if the id is taken, and 40902 if this key created a plant of this id with other fields;
+   *   - 50300 and 50301 if nothing was written, and it may be tried again;
+   *   - 50400 if the outcome is unknown: only with a key may it be tried again, unchanged;
    *   - 50000 for any other failure, which is its cause.
    *
-   *   With a transaction the last three are replaced by what the application's driver throws, but where a trigger left the plant out; after the others it can go on.
-   * @throws TypeError where an option cannot be used
+   * With a transaction, the application's driver throws instead of the last three, unless a trigger left the plant out; after the others it can go on.
+   * @throws TypeError if an option cannot be used
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     assertOptions(options);
@@ -101,7 +101,7 @@ export class PlantsService implements OnModuleInit {
     return plantOf(plant);
   }
 
-  /** The plant is stored, and answered so, whatever the application makes of it. */
+  /** The plant is stored, and answered so, even if the application's callback fails. */
   private async report(plant: CreatedPlant): Promise<void> {
     try {
       await this.settings.onCreated?.(plant);

@@ -41,14 +41,14 @@ describe(storageError.name, () => {
     ['the table is missing', 50000, rejected('42P01')],
     ['a privilege is missing', 50000, rejected('42501', 'ERROR')],
     ['the server has a bug', 50000, rejected('XX000', 'ERROR')],
-  ])('should, where %s, be %d, with the cause for the log alone', (_, error, cause) => {
+  ])('should, if %s, be %d, with the cause for the log alone', (_, error, cause) => {
     const failure = storageError(cause);
     expect(failure.error).toBe(error);
     expect(failure.cause).toBe(cause);
     expect(failure.message).not.toMatch(SECRET);
   });
 
-  it('should promise that nothing was written, and say when to send again, only where that is certain', () => {
+  it('should promise that nothing was written, and say when to send again, only if that is certain', () => {
     const { message, headers } = storageError(new DatabaseUnreachableError());
     expect(message).toMatch('Nothing was written');
     expect(headers).toEqual({ 'Retry-After': '1' });
@@ -64,7 +64,7 @@ describe(storageError.name, () => {
     ['no answer came in time', 50300, new DatabaseTimeoutError()],
     ['the connection was lost', 50300, new Error('Connection terminated unexpectedly')],
     ['the plant is gone meanwhile', 50300, undefined],
-  ])('should, where the id is taken and %s, be %d, for nothing was written', (_, error, cause) => {
+  ])('should, if the id is taken and %s, be %d, for nothing was written', (_, error, cause) => {
     const lookup = new ExistingPlantLookupError(SECRET, { cause });
     expect(storageError(lookup)).toMatchObject({ error, cause: lookup });
   });
@@ -89,7 +89,7 @@ describe(isUndecided.name, () => {
   it.each([
     [false, 'a plain rejection', rejected('23514', 'ERROR')],
     [true, 'a rejection that leaves the outcome open', rejected('57014', 'ERROR')],
-    [true, 'whatever is no rejection', new Error('Connection terminated unexpectedly')],
+    [true, 'a failure that is no rejection', new Error('Connection terminated unexpectedly')],
     [false, 'a connection that was never made', new DatabaseUnreachableError()],
     [false, 'a statement that got no connection', new ConnectionPoolExhaustedError()],
   ])('should be %s for %s', (expected, _, error) => {

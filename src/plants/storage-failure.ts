@@ -43,7 +43,7 @@ export function isPlantRejected(error: unknown): boolean {
   return state !== undefined && !NO_PLANTS_FAULT.test(state);
 }
 
-/** Whether it was rejected after a wait, for a lock for example: the plants that are sent again together would share the next one. */
+/** Whether it was rejected after a wait, for a lock for example: plants that are sent again together would wait together again. */
 export function hasWaited(error: unknown): boolean {
   return /^55P03$|^57014$/.test(rejection(error) ?? '');
 }
@@ -57,7 +57,7 @@ export function isUndecided(error: unknown): boolean {
 }
 
 /**
- * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 where
+ * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 if
  * it knows no reason), though the statement may have been committed before.
  */
 export function isNodeFailure(error: unknown): boolean {

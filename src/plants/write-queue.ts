@@ -14,7 +14,7 @@ const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** The result of a create: the plant is stored, durably, or its id was taken and nothing was written. */
 export interface CreateResult {
   readonly stored: boolean;
-  /** The plant that has the id: where it is taken, and the create has an idempotency key to compare. */
+  /** The plant that has the id: if it is taken, and the create has an idempotency key to compare. */
   readonly existingPlant?: PlantRecord | undefined;
 }
 
@@ -74,7 +74,7 @@ export class PendingCreate {
 
 /** Creates that wait for a statement: for each lane in the order of their arrival. */
 export class WriteQueue {
-  /** The lane whose last statement is the oldest comes first. */
+  /** The lane with the oldest last statement comes first. */
   private readonly entries = new Map<Lane, PendingCreate[]>();
   private plants = 0;
   private characters = 0;
@@ -91,7 +91,7 @@ export class WriteQueue {
     return this.entries.keys();
   }
 
-  /** @throws WriteQueueFullError where too many creates wait already, or too many characters */
+  /** @throws WriteQueueFullError if too many creates wait already, or too many characters */
   add(lane: Lane, entry: PendingCreate, limit: number): void {
     if (this.plants >= limit || (!this.isEmpty && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
       throw new WriteQueueFullError(`${this.plants} creates wait for the database`);
@@ -147,7 +147,7 @@ export class WriteQueue {
   }
 
   private count({ part }: PendingCreate, plants: number, characters: number): void {
-    // For what was rejected together with others, no create is refused.
+    // Creates that were rejected together with others are never refused here.
     if (!part) this.plants += plants;
     this.characters += characters;
     this.statistics.waiting = this.plants;

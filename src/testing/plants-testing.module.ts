@@ -29,7 +29,7 @@ import { PlantsRepository } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
 import { PlantsStart } from '../plants/plants-start.js';
 
-/** Has the form of a URL, as the options need one. Nothing connects to it, and no host has this name. */
+/** A URL, as the options need one. Nothing connects to it, and no server has this name. */
 const NO_DATABASE = { url: 'postgresql://plants@in-memory.invalid/plants' };
 
 /** What makes a create fail, by the number that it is answered with. */
@@ -39,7 +39,7 @@ const FAILURES = new Map<number, new (message: string) => Error>([
   [50400, DatabaseTimeoutError],
 ]);
 
-/** A plant as it is stored. What it was created without is absent. */
+/** A plant as it is stored. Fields that were not given are absent. */
 export interface PlantInMemory extends NewPlant {
   createdBy?: string;
   idempotencyKey?: string;
@@ -107,7 +107,7 @@ class WriterInMemory
   }
 }
 
-/** Only `failNext` makes it fail: what a test asks for is no line in its log. */
+/** Only `failNext` makes it fail: a failure that a test asks for needs no line in its log. */
 @Injectable()
 class RepositoryInMemory extends PlantsRepository {
   override create(plant: PlantRecord): Promise<boolean> {

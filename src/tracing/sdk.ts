@@ -21,13 +21,13 @@ import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 
-/** From one line about lost spans to the next. */
+/** Minimum time between two lines about lost spans. */
 const REPORT_EVERY_MS = 60_000;
 /** Time that a stop gives the last spans. */
 const MAX_FLUSH_MS = 1000;
 const CONTEXT = 'Tracing';
 
-/** Those of the semantic conventions; a client may send any word. */
+/** The methods of the semantic conventions; a client may send any word. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 const HOST = /^(?<address>\[[^\]]+\]|[^:]+)(?::(?<port>\d{1,5}))?$/;
 
@@ -47,7 +47,7 @@ export function startSdk(endpoint: string, route: string, shutdownTimeout: numbe
   // While it starts, each line is about another variable.
   let reportEvery = 0;
   let nextReport = 0;
-  // A sentence, or the failure of an export as JSON. Without the other arguments, which are what a server has answered.
+  // A sentence, or the failure of an export as JSON. The other arguments are left out: they hold the answer of a server.
   const warn = (message: string): void => {
     const now = performance.now();
     if (now < nextReport) return;
@@ -87,7 +87,7 @@ function reasonIn(failure: string): string {
   return Number(code) > 0 ? `it answered with status ${code}` : (message ?? code);
 }
 
-/** The context of code that runs at once. One that is known behind an await takes AsyncLocalStorage, which makes all promises slower. */
+/** The context of synchronous code. A context that lasts over an await needs AsyncLocalStorage, which makes all promises slower. */
 function synchronousContext(): ContextManager {
   let current = ROOT_CONTEXT;
   const manager: ContextManager = {
@@ -123,9 +123,9 @@ export class RequestSpans implements RequestObserver {
     const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
     const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
     (request as Traced)[SPAN] = span;
-    // Most are not, where a sampler decides: nothing more is done for them.
+    // Most are not recorded if a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
-    // Express' own, which go by the trusted proxies.
+    // Express' own values, which respect the trusted proxies.
     const { ip, protocol } = request as { ip?: string; protocol?: string };
     const { address, port } = HOST.exec(headers.host ?? '')?.groups ?? {};
     span.setAttributes({

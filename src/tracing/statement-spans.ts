@@ -37,7 +37,7 @@ function activeSpan(): SpanContext | undefined {
   return span !== undefined && (span.traceFlags & SAMPLED) !== 0 ? span : undefined;
 }
 
-/** There is no span where none of the creates has one. */
+/** No span unless one of the creates has one. */
 async function traceStatement<T>(
   operation: 'INSERT' | 'SELECT',
   plants: number,

@@ -1,4 +1,4 @@
-/** Of names up to this length, one typing error is taken for a slip; of longer ones two or, from twice the length on, three. */
+/** Names up to this length may have one typing error; longer ones two or, from twice the length on, three. */
 const LENGTH_PER_SLIP = 6;
 const MAX_SLIPS = 3;
 

@@ -1,4 +1,4 @@
-/** In characters, as Node.js counts what waits; nearly all take one byte. */
+/** Limit in characters, as Node.js counts waiting output; nearly all take one byte. */
 const MAX_WAITING_LENGTH = 4_194_304;
 
 /**
@@ -8,7 +8,7 @@ const MAX_WAITING_LENGTH = 4_194_304;
 class LogWriter {
   /** Lines that were dropped since the start of the process. */
   dropped = 0;
-  /** How many of them lines have mentioned. */
+  /** How many of them were reported in a line. */
   private mentioned = 0;
   /** The lines of this turn, and how many. */
   private text = '';

@@ -12,7 +12,7 @@ export class LruMap<Key, Value> extends Map<Key, Value> {
 
   override get(key: Key): Value | undefined {
     const value = super.get(key);
-    // A Map keeps the order in which its entries were set.
+    // A Map keeps its entries in the order of their insertion.
     if (value !== undefined && super.delete(key)) super.set(key, value);
     return value;
   }

@@ -5,7 +5,7 @@ import { quote } from './text.js';
 
 /** Settings that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */
 export abstract class OptionsError extends Error {
-  /** @param owner whose options they are */
+  /** @param owner the class that has these options */
   constructor(owner: string, faults: readonly string[]) {
     super(`The options of ${owner} cannot be used:\n${faults.join('\n')}`);
   }
@@ -39,7 +39,7 @@ export function describeFound(value: unknown, shown = false): string {
 /** What is wrong with a value, if anything. `found` describes the value as messages may; `options` are all of the class. */
 export type FindFault<T = never> = (value: unknown, options: T, found: string) => string | undefined;
 
-/** A rule of a field that says by itself what is wrong. All other rules are made of it. */
+/** A rule of a field that reports by itself what is wrong. All other rules are built on it. */
 export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
   const faultOf = ({ value, object, property }: ValidationArguments): string | undefined =>
     findFault(value, object as T, describeFound(value, Reflect.hasMetadata(SHOWN, object, property)));
@@ -52,7 +52,7 @@ export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
   });
 }
 
-/** What a field should be, where it is given or required. @param what follows "should be" */
+/** What a field should be, if it is given or required. @param what follows "should be" */
 export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value, _options, found) =>
     (value === undefined && !required) || holds(value) ? undefined : `${found}, should be ${what}`,
@@ -179,7 +179,7 @@ class AsyncOptions {
   imports?: unknown;
 }
 
-/** Throws where Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
+/** Throws if Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
 export function checkAsyncOptions(
   given: unknown,
   { extras = [], options }: { extras?: readonly string[]; options: OptionsClass },

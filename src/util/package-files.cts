@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// CommonJS by its name too, where the tests run all other sources as ES modules: both kinds can ask such a file where it is.
+// CommonJS by its name too, though the tests run all other sources as ES modules: both kinds can ask such a file for its path.
 const filename = module.filename as string | undefined;
 
 /** Whether a bundler has made this a part of another file: that has the packages, and nothing of the store is on the disk. */

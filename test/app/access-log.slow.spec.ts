@@ -164,7 +164,7 @@ describe('The log of requests', () => {
     });
   });
 
-  it('should be empty where it is off', async () => {
+  it('should be empty if it is off', async () => {
     await start({ LOG_REQUESTS: 'off' });
     try {
       expect(await service.post('{}')).toMatchObject({ status: 400 });

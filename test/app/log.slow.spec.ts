@@ -73,7 +73,7 @@ describe('The log of failures in numbers', () => {
     expect(failures().length + suppressed()).toBe(300);
   });
 
-  it('should have a hundred request ids a second of what nobody foresaw', async () => {
+  it('should have a hundred request ids a second of unexpected failures', async () => {
     await database.query('ALTER TABLE plants RENAME TO lost_plants');
     const { numbers, seconds } = await fail(300);
     expect(new Set(numbers)).toEqual(new Set([50000]));
@@ -177,7 +177,7 @@ describe('A log that nobody reads', () => {
     expect(text.split('\n').length - 1).toBe(100);
   });
 
-  it('should not end the process where its reader has', async () => {
+  it('should not end the process if its reader has', async () => {
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
     const answers = createInterface(child.stderr)[Symbol.asyncIterator]();
     child.stdout.destroy();

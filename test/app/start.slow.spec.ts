@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { TakenPort } from '../support/http/taken-port.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
-it('should leave no PostgreSQL of its own behind where the port of the service is taken', async () => {
+it('should leave no PostgreSQL of its own behind if the port of the service is taken', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-start-'));
   // Or root's server, which runs as another user, would have its data outside of it.
   await chmod(folder, 0o755);

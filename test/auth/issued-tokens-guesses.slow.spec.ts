@@ -57,7 +57,7 @@ describe('Guessed access tokens', () => {
     expect(lookups.count).toBeLessThan(GUESSES / 5);
   });
 
-  it('should cost a few queries where they come all at once', async () => {
+  it('should cost a few queries if they come all at once', async () => {
     const lookups = store.proxy.counting(LOOKUP);
     using connection = await RawConnection.open(store.port);
     const requests = Array.from({ length: GUESSES }, () => postHead('', NO_PLANT, bearer(makeToken())) + NO_PLANT);
@@ -75,7 +75,7 @@ describe('Guessed access tokens', () => {
     expect(lookups.count).toBeLessThan(GUESSES / 20);
   });
 
-  it('should cost no query each where one is sent again and again', async () => {
+  it('should cost no query each if one is sent again and again', async () => {
     const lookups = store.proxy.counting(LOOKUP);
     const start = performance.now();
     const token = makeToken();
@@ -84,7 +84,7 @@ describe('Guessed access tokens', () => {
     expect(lookups.count).toBeLessThanOrEqual(2 + (1 + CONFIRMATIONS_A_SECOND) * seconds);
   });
 
-  it('should cost nothing where they are malformed', async () => {
+  it('should cost nothing if they are malformed', async () => {
     const { token } = await issueToken(store.database);
     const connections = store.proxy.connections;
     const malformed = [

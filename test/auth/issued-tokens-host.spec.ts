@@ -72,7 +72,7 @@ describe('An application of its own that takes issued tokens', () => {
       () => ({ url: 'postgresql://gardener@127.0.0.1:1/plants' }),
       /^issuedTokens of AuthModule: cannot connect to database plants at 127\.0\.0\.1:1/,
     ],
-  ])('should not start where they are to be %s', async (_, issuedTokens, message) => {
+  ])('should not start if they are to be %s', async (_, issuedTokens, message) => {
     @Module({ imports: [AuthModule.forRoot({ issuedTokens: issuedTokens(database.url) })] })
     class HostModule {}
     const host = await NestFactory.create(HostModule, { logger: false, abortOnError: false });

@@ -55,7 +55,7 @@ describe('Issued access tokens without their database', () => {
         store.proxy.freeze();
       },
     ],
-  ])('should be right where it %s, if they were before; others are not decided', async (_, fail) => {
+  ])('should be right if it %s, if they were before; others are not decided', async (_, fail) => {
     const unknown = await issueToken(store.database, { name: 'unknown' });
     fail();
 
@@ -71,14 +71,14 @@ describe('Issued access tokens without their database', () => {
     expect(await verdict(makeToken())).toBe(40101);
   });
 
-  it('should be looked up on another connection where theirs was ended', async () => {
+  it('should be looked up on another connection if theirs was ended', async () => {
     await endTokenSessions(store.database);
     expect(await verdict(makeToken())).toBe(40101);
     await endTokenSessions(store.database);
     expect(await verdict((await issueToken(store.database)).token)).toBe(40003);
   });
 
-  it('should be wrong soon after it is back, where they were revoked meanwhile', async () => {
+  it('should be wrong soon after it is back, if they were revoked meanwhile', async () => {
     store.proxy.reset();
     await expectUndecided(makeToken());
     await revoke();
@@ -87,19 +87,19 @@ describe('Issued access tokens without their database', () => {
     await until(async () => (await verdict(known.token)) === 40101);
   });
 
-  it('should be wrong within 2 s after they were revoked where the connection falls silent, and another can be made', async () => {
+  it('should be wrong within 2 s after they were revoked if the connection falls silent, and another can be made', async () => {
     store.proxy.freezeOpen();
     await revoke();
     await expectWithin(2000, async () => (await verdict(known.token)) === 40101);
   });
 
-  it('should be wrong soon after they were revoked where the next connection hangs as well', async () => {
+  it('should be wrong soon after they were revoked if the next connection hangs as well', async () => {
     store.proxy.freezeOpen(1);
     await revoke();
     await until(async () => (await verdict(known.token)) === 40101);
   });
 
-  it('should be wrong soon after they were revoked where the database answers slowly', async () => {
+  it('should be wrong soon after they were revoked if the database answers slowly', async () => {
     store.proxy.delay = 200;
     await revoke();
     await until(async () => (await verdict(known.token)) === 40101);
@@ -107,7 +107,7 @@ describe('Issued access tokens without their database', () => {
     expect(await verdict(makeToken())).toBe(40101);
   });
 
-  it('should be wrong within 2 s after they were revoked where each answer takes most of a second, and their use is recorded', async () => {
+  it('should be wrong within 2 s after they were revoked if each answer takes most of a second, and their use is recorded', async () => {
     const used = await issueToken(store.database);
     const lookUp = store.proxy.counting(tokenDigest(used.token).toString('hex'));
     store.proxy.delay = 430;

@@ -84,7 +84,7 @@ describe('Issued access tokens', () => {
   it.each([
     ['has no scopes', "'{}'"],
     ['has null for scopes', 'NULL'],
-  ])('should be refused for the scope where one %s', async (_, scopes) => {
+  ])('should be refused for the scope if one %s', async (_, scopes) => {
     const { headers, id } = await instances.issue();
     await instances.database.query(`UPDATE access_tokens SET scopes = ${scopes} WHERE id = $1`, [id]);
     await expectBoth(headers, 40300);
@@ -100,7 +100,7 @@ describe('Issued access tokens', () => {
   it.each([
     ['one instance', 1],
     ['both', 2],
-  ])('should have their last use written down, where they were used at %s', async (_, count) => {
+  ])('should have their last use written down, if they were used at %s', async (_, count) => {
     const { headers, id } = await instances.issue();
     const unused = await instances.issue();
     const users = instances.stores.slice(0, count);
@@ -141,14 +141,14 @@ describe('Issued access tokens', () => {
       await expectSoon(token.headers, 40101);
     });
 
-    it('should be refused where the sessions for them were ended', async () => {
+    it('should be refused if the sessions for them were ended', async () => {
       await issue();
       await endTokenSessions(instances.database);
       await revoke();
       await expectSoon(token.headers, 40101);
     });
 
-    it('should be refused where another change of them is not committed yet', async () => {
+    it('should be refused if another change of them is not committed yet', async () => {
       await issue();
       const other = await instances.issue({ name: 'other' });
       await instances.database.query(`UPDATE access_tokens SET last_used_at = NULL`);
@@ -209,7 +209,7 @@ describe('Issued access tokens', () => {
       await expectBoth(headers, 40101);
     });
 
-    it('should be right again within 2 s where they are given more time', async () => {
+    it('should be right again within 2 s if they are given more time', async () => {
       const { headers, id } = await instances.issue({ expires: '-1 second' });
       await expectBoth(headers, 40101);
       await instances.database.query('UPDATE access_tokens SET expires_at = NULL WHERE id = $1', [id]);
@@ -218,7 +218,7 @@ describe('Issued access tokens', () => {
   });
 
   // The last test: it stops the instances.
-  it('should have their last use written down at the end, where there was no time before', async () => {
+  it('should have their last use written down at the end, if there was no time before', async () => {
     const { headers, id } = await instances.issue();
     const [one] = instances.stores;
     await one.post(NO_PLANT, headers);

@@ -86,7 +86,7 @@ describe(`${JwtVerifier.name}, given tokens that are not valid`, () => {
     ['signed by a stranger, without a name', () => issuer.forge({}, { kid: undefined }, stranger)],
     ['that brings its own key', () => issuer.forge({}, { jwk: publicJwk(stranger) }, stranger)],
     ['that says where its key is', () => issuer.forge({}, { jku: 'http://127.0.0.1:9/keys' }, stranger)],
-    ['with a name of its key that is none', () => issuer.forge({}, { kid: { $ne: null } })],
+    ['with an invalid name of its key', () => issuer.forge({}, { kid: { $ne: null } })],
     ['with SQL as the name of its key', () => issuer.forge({}, { kid: "' OR 1=1; --" })],
     ['cut short', () => good.slice(0, -1)],
     ['cut short by half', () => good.slice(0, good.length / 2)],

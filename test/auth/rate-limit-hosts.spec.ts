@@ -12,7 +12,7 @@ import { requestHead } from '../support/http/request.js';
 import { outcomes, sendInTurn, times, wrongTokens } from '../support/http/requests-in-turn.js';
 import { connectTo } from '../support/service/store.js';
 
-/** Tokens are good where they are called so, and only some may create plants. */
+/** Tokens are good if their name says so, and only some may create plants. */
 class CallersVerifier extends TokenVerifier {
   verify(token: string): Principal | undefined {
     const name = /^good-(\w+)$/.exec(token)?.[1];
@@ -121,7 +121,7 @@ describe.each(PLATFORMS)('the limits of a host on %s', (platform) => {
   it.each([
     [true, [40101, 40101, 42900, 40101]],
     [false, [40101, 40101, 42900, 42900]],
-  ])('should go by the address that the platform has, where proxies are trusted: %p', async (trustProxy, expected) => {
+  ])('should go by the address that the platform has, if proxies are trusted: %p', async (trustProxy, expected) => {
     await start(AuthModule.forRoot(LIMITS), { trustProxy });
     const requests = [
       ...wrongTokens(3, { 'X-Forwarded-For': '192.0.2.1' }),

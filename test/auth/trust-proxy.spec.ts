@@ -75,7 +75,7 @@ describe('TRUST_PROXY', () => {
     expect(await send('1', ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1'])).toEqual([40101, 42900, 42900]);
   });
 
-  it('should be refused at the start where it would trust everybody, or is no proxy', async () => {
+  it('should be refused at the start if it would trust everybody, or is no proxy', async () => {
     await using run = await PlantStoreProcess.run('serve', { TRUST_PROXY: 'true', RATE_LIMIT: 'many' });
     expect(await run.ended).toBe(1);
     expect(run.stderr).toMatch(

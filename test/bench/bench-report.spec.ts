@@ -80,7 +80,7 @@ describe(ratioOf.name, () => {
     expect(ratioOf(numbers.slice(0, 8), ones)).toEqual({ median: 4.5, low: 1, high: 8 });
   });
 
-  it('should have no interval for a few rounds, and not be where a figure is missing', () => {
+  it('should have no interval for a few rounds, and not be if a figure is missing', () => {
     expect(ratioOf(numbers.slice(0, 7), ones)).toEqual({ median: 4, low: undefined, high: undefined });
     expect(ratioOf([1, undefined], [1, 1])).toBeUndefined();
     expect(ratioOf([], [])).toBeUndefined();

@@ -28,7 +28,7 @@ async function post(port: number, body: object, token: string): Promise<RawRespo
   return response;
 }
 
-/** Skipped, with one line on why, where something is missing: also on CI, as it is nothing that users need. */
+/** Skipped, with one line on why, if something is missing: also on CI, as it is nothing that users need. */
 function describeTarget(name: string, missing: string | undefined, suite: () => void): void {
   if (missing !== undefined) process.stderr.write(`Skipped "The target ${name}": ${missing}\n`);
   (missing === undefined ? describe : describe.skip)(`The target ${name}`, suite);

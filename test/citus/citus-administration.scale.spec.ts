@@ -82,7 +82,7 @@ describeWithCitus('the command line on Citus', () => {
     expect(await coordinator.query(`SELECT pg_relation_size('plants')::int AS rest`)).toEqual([{ rest: 0 }]);
   });
 
-  it('should do nothing where it is done, and refuse another number of shards', async () => {
+  it('should do nothing if it is done, and refuse another number of shards', async () => {
     expect(await run('distribute')).toMatchObject({ code: 0, stdout: expect.stringContaining('distributed already') });
     expect(await run('distribute --shards 4')).toMatchObject({ code: 0 });
     expect(await run('distribute --shards 8')).toEqual(failure('plants has 4 shards already'));
@@ -186,7 +186,7 @@ describeWithCitus('the command line on Citus', () => {
     await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);
   });
 
-  it('should not start where a node may lose what it has acknowledged', async () => {
+  it('should not start if a node may lose what it has acknowledged', async () => {
     const { coordinator, workers } = cluster;
     await workers[1]?.set('synchronous_commit', 'off');
     await until(async () => (await workers[1]?.query('SHOW synchronous_commit'))?.[0]?.synchronous_commit === 'off');
@@ -197,7 +197,7 @@ describeWithCitus('the command line on Citus', () => {
     await (await startOn(coordinator)).stop();
   });
 
-  it('should not start where its own sessions may lose what they have acknowledged', async () => {
+  it('should not start if its own sessions may lose what they have acknowledged', async () => {
     for (const node of cluster.nodes) {
       const url = `${node.url('svc')}?options=-c%20synchronous_commit%3Doff`;
       await expect(startStoreOn({ url } as Store['database'])).rejects.toThrow(

@@ -142,7 +142,7 @@ describe('A writer with shards', () => {
     }
   });
 
-  it('should not be ready where no shard answers', async () => {
+  it('should not be ready if no shard answers', async () => {
     await setAway([...FIRST, ...SECOND]);
     await until(async () => (await readiness()).includes('the database cannot be reached'));
   });

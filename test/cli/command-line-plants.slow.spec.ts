@@ -50,7 +50,7 @@ describe('plant-store plants export, of many plants', () => {
     expect(stderr).toBe('and 0\n');
   });
 
-  it('should fail where there is no room for what it prints', async () => {
+  it('should fail if there is no room for what it prints', async () => {
     const { stderr, code } = await run('"$0" "$1" plants export >/dev/full');
     expect(stderr).toMatch(/^plant-store: standard output cannot be written to \(ENOSPC.*\)\n$/);
     expect(code).toBe(1);
@@ -61,7 +61,7 @@ describe('plant-store plants export, of many plants', () => {
     const { stdout } = await run(`script -qec "'$0' '$1' plants export --after 0 > /dev/null" /dev/null`);
     expect(stdout).toMatch(/(\r\d+ plants, \d+\/s.\[K)+/);
     expect(stdout).toMatch(new RegExp(`\\r${PLANTS} plants, \\d+/s.\\[K\\r?\\n$`));
-    // Where the plants are on the terminal too, their lines stay whole.
+    // If the plants are on the terminal too, their lines stay whole.
     const { stdout: mixed } = await run(`script -qec "'$0' '$1' plants export --after ${PLANTS - 10_000}" /dev/null`);
     expect(mixed.split(/\r?\n/).filter((line) => !line.startsWith('{"id":'))).toEqual([
       expect.stringMatching(new RegExp(`^\\r10000 plants, `)) as unknown,

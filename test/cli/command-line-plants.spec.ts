@@ -16,7 +16,7 @@ describe('plant-store plants', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     const name = new URL(database.url).pathname.slice(1);
-    // Whatever form the server gives to dates.
+    // With any date format of the server.
     await database.query(`ALTER DATABASE "${name}" SET datestyle TO 'German'`);
     await database.query(`ALTER DATABASE "${name}" SET timezone TO 'America/New_York'`);
     for (const id of IDS) {
@@ -85,7 +85,7 @@ describe('plant-store plants', () => {
       expect(await printed('list --after=9223372036854775807')).toMatch(/^ID +NAME .*\n$/);
     });
 
-    it('should end a page early where its plants are large, and go on behind it', async () => {
+    it('should end a page early if its plants are large, and go on behind it', async () => {
       const own = await createTestDatabase();
       await own.query(
         `INSERT INTO plants (id, name) SELECT id, repeat('x', 1000000) FROM generate_series(1, 12) AS id`,
@@ -117,7 +117,7 @@ describe('plant-store plants', () => {
       expect(await printed(['get', id])).toMatch(new RegExp(`^\\{"id":${id},"name":"Rose ${id}",.*\\}\n$`));
     });
 
-    it('should fail where there is none', async () => {
+    it('should fail if there is none', async () => {
       expect(await failure(1, 'get 7')).toBe('plant-store: there is no plant with the id 7\n');
     });
   });
@@ -175,7 +175,7 @@ describe('plant-store plants', () => {
         `INSERT INTO plants (id, name) SELECT id, 'Rose' FROM generate_series($1::int, $1 + 11999) AS id`,
         [first],
       );
-      // Whoever reads may take longer than the server would let a transaction wait.
+      // The reader may take longer than the server would let a transaction wait.
       const name = new URL(own.url).pathname.slice(1);
       await own.query(`ALTER DATABASE "${name}" SET idle_in_transaction_session_timeout TO '1ms'`);
       const proxy = await TcpProxy.start(own.url);

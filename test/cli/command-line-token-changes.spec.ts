@@ -43,7 +43,7 @@ describe('plant-store token rotate', () => {
     expect(made.told).toContain(`Access token deploy, with the id ${after?.id}`);
   });
 
-  it('should give it the life of the newest one where several are valid, and all the same end', async () => {
+  it('should give it the life of the newest one if several are valid, and all the same end', async () => {
     await commands.make('rotate', 'deploy', '--overlap', '1d');
     const [first, second, third] = await commands.list('deploy');
     expect(seconds(third?.createdAt, third?.expiresAt)).toBeCloseTo(30 * DAY, 1);
@@ -52,7 +52,7 @@ describe('plant-store token rotate', () => {
     expect(seconds(third?.createdAt, second?.expiresAt)).toBeCloseTo(DAY, -1);
   });
 
-  it('should leave an hour unless it is told otherwise, and never stay never', async () => {
+  it('should leave an hour unless an option says otherwise, and never stay never', async () => {
     await commands.issue('eternal');
     await commands.make('rotate', 'eternal');
     const [before, after] = await commands.list('eternal');
@@ -88,13 +88,13 @@ describe('plant-store token rotate', () => {
     expect((await commands.list('late')).at(-1)).toMatchObject({ expiresAt: '9999-12-31T23:59:59.999Z' });
   });
 
-  it('should change nothing where the new one would have ended already', async () => {
+  it('should change nothing if the new one would have ended already', async () => {
     const before = await commands.list('ends');
     expect(await commands.fail(1, 'rotate', 'ends', '--expires', '2020-01-01')).toMatch('must be in the future');
     expect(await commands.list('ends')).toEqual(before);
   });
 
-  it('should fail where no token of that name is valid, or ever was', async () => {
+  it('should fail if no token of that name is valid, or ever was', async () => {
     await commands.issue('gone');
     await database.query(`UPDATE access_tokens SET revoked_at = now() WHERE name = 'gone'`);
     expect(await commands.fail(1, 'rotate', 'gone')).toBe(
@@ -104,7 +104,7 @@ describe('plant-store token rotate', () => {
     expect(await commands.states('gone')).toEqual(['revoked']);
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });
@@ -162,7 +162,7 @@ describe('plant-store token prune', () => {
     expect(await commands.states('valid')).toEqual(['valid']);
   });
 
-  it('should say, where the database does not confirm it, that it may have been done', async () => {
+  it('should say, if the database does not confirm it, that it may have been done', async () => {
     await commands.issue('expired', { expires: '-91 days' });
     const proxy = await TcpProxy.start(database.url);
     proxy.loseAnswerTo('COMMIT\0');
@@ -233,7 +233,7 @@ describe('plant-store token revoke', () => {
     },
   );
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });
@@ -248,7 +248,7 @@ describe('Changes of plant-store token', () => {
   });
   afterAll(() => database.drop());
 
-  it('should leave none valid where it is revoked at the same time', async () => {
+  it('should leave none valid if it is revoked at the same time', async () => {
     await commands.issue('torn');
     const [rotated, revoked] = await Promise.all([commands.run('rotate', 'torn'), commands.run('revoke', 'torn')]);
     expect([0, 1]).toContain(rotated.code);
@@ -256,13 +256,13 @@ describe('Changes of plant-store token', () => {
     expect(await commands.states('torn')).not.toContain('valid');
   });
 
-  it('should leave exactly one that lasts where several rotate at once', async () => {
+  it('should leave exactly one that lasts if several rotate at once', async () => {
     await commands.issue('busy');
     await Promise.all([1, 2, 3].map(() => commands.make('rotate', 'busy', '--overlap', '0')));
     expect(await commands.states('busy')).toEqual(['revoked', 'revoked', 'revoked', 'valid']);
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });

@@ -145,7 +145,7 @@ describe('plant-store token create', () => {
     }
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });
@@ -160,7 +160,7 @@ describe('plant-store token list', () => {
   });
   afterAll(() => database.drop());
 
-  it('should list nothing, in a friendly way, where there are none', async () => {
+  it('should list nothing, in a friendly way, if there are none', async () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
     expect(table.stdout).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATE\n$/);
     expect(table.stderr).toMatch('plant-store token create NAME');
@@ -251,7 +251,7 @@ describe('plant-store token list', () => {
     expect(JSON.parse(stdout)).toEqual(await commands.list());
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });

@@ -34,7 +34,7 @@ describe('plant-store serve in production, without a token', () => {
     return service.log.filter(({ message }) => String(message).includes('access token'));
   }
 
-  it('should say so where all tokens have ended', async () => {
+  it('should say so if all tokens have ended', async () => {
     const tokens = new TokenCommands(database);
     await tokens.make('create', '--name', 'ci');
     await tokens.run('revoke', 'ci');
@@ -44,7 +44,7 @@ describe('plant-store serve in production, without a token', () => {
     expect(await hints(service)).toHaveLength(1);
   });
 
-  it('should end in time where the database does not say whether there is one', async () => {
+  it('should end in time if the database does not say whether there is one', async () => {
     await using lock = await TableLock.take(database, 'access_tokens');
     await using service = await serve();
     await lock.awaited();
@@ -54,7 +54,7 @@ describe('plant-store serve in production, without a token', () => {
     expect(service.output).not.toContain('access token');
   });
 
-  it('should say nothing where there is one in the database', async () => {
+  it('should say nothing if there is one in the database', async () => {
     await new TokenCommands(database).make('create', '--name', 'ci', '--expires', 'never');
     await using service = await serve();
     expect(await hints(service)).toEqual([]);
@@ -63,12 +63,12 @@ describe('plant-store serve in production, without a token', () => {
   it.each([
     ['static tokens', { ACCESS_TOKENS: 'a-token-of-20-characters-or-more' }],
     ['a JWT issuer', { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'plants' }],
-  ])('should say nothing where there is %s', async (_, variables) => {
+  ])('should say nothing if there is %s', async (_, variables) => {
     await using service = await serve(variables);
     expect(await hints(service)).toEqual([]);
   });
 
-  it('should make no token of its own outside production either, where there is a JWT issuer', async () => {
+  it('should make no token of its own outside production either, if there is a JWT issuer', async () => {
     await using service = await serve({
       NODE_ENV: 'development',
       JWT_ISSUER: 'https://issuer.example',

@@ -32,7 +32,7 @@ describe('plant-store token and plants, without a database', () => {
     return (JSON.parse(stdout) as ListedToken[]).map(({ name }) => name);
   };
 
-  it('should say what to set where nothing was ever started, and leave nothing behind', async () => {
+  it('should say what to set if nothing was ever started, and leave nothing behind', async () => {
     const refused = await token('create', '--name', 'me');
     expect([refused.stdout, await refused.ended]).toEqual(['', 1]);
     expect(refused.stderr).toMatch(
@@ -56,7 +56,7 @@ describe('plant-store token and plants, without a database', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('should work on it where the service does not run, and be out of the way afterwards', async () => {
+  it('should work on it if the service does not run, and be out of the way afterwards', async () => {
     const made = await token('create', '--name', 'you');
     expect(await made.ended).toBe(0);
     expect(made.stdout.trimEnd()).toMatch(ISSUED_TOKEN);

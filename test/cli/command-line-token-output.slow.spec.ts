@@ -23,7 +23,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   });
   afterAll(() => database.drop());
 
-  /** @param rest what the shell is told of the output, behind what it is told to run */
+  /** @param rest redirects the output, after the command */
   async function run(command: string, rest = '; } >/dev/full'): Promise<{ stderr: string; code: number | string }> {
     const main = new URL('../../dist/main.js', import.meta.url).pathname;
     const script = `{ "$0" "$1" ${command}${rest}`;
@@ -55,27 +55,24 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   it.each([
     ['0', (): string => 'is revoked'],
     ['2h', (end: string): string => `stays valid until ${end}`],
-  ])(
-    'should say what became of the old one where a rotation with an overlap of %s was in vain',
-    async (overlap, fate) => {
-      const name = `unprinted-${overlap}`;
-      const { id: oldId } = await commands.issue(name, { expires: '90 days' });
-      const { code, stderr } = await run(`token rotate ${name} --overlap ${overlap}`);
-      const [old, made] = await commands.list(name);
-      expect(stderr).toMatch(
-        new RegExp(
-          `^plant-store: the access token ${name} with the id ${made?.id} was made, but could not be printed \\(ENOSPC.*\\)\\. ` +
-            `The one with the id ${oldId} ${fate(`${old?.expiresAt?.slice(0, 19)}Z`)}\\. As nobody has it now, ` +
-            `rotate again \\(plant-store token rotate ${name}\\), and then revoke it: plant-store token revoke ${made?.id}\n$`,
-        ),
-      );
-      expect(code).toBe(1);
-      // What it advises works.
-      await commands.make('rotate', name);
-      expect((await commands.run('revoke', String(made?.id))).code).toBe(0);
-      expect((await commands.states(name)).slice(1)).toEqual(['revoked', 'valid']);
-    },
-  );
+  ])('should say the result for the old one if a rotation with an overlap of %s was in vain', async (overlap, fate) => {
+    const name = `unprinted-${overlap}`;
+    const { id: oldId } = await commands.issue(name, { expires: '90 days' });
+    const { code, stderr } = await run(`token rotate ${name} --overlap ${overlap}`);
+    const [old, made] = await commands.list(name);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^plant-store: the access token ${name} with the id ${made?.id} was made, but could not be printed \\(ENOSPC.*\\)\\. ` +
+          `The one with the id ${oldId} ${fate(`${old?.expiresAt?.slice(0, 19)}Z`)}\\. As nobody has it now, ` +
+          `rotate again \\(plant-store token rotate ${name}\\), and then revoke it: plant-store token revoke ${made?.id}\n$`,
+      ),
+    );
+    expect(code).toBe(1);
+    // What it advises works.
+    await commands.make('rotate', name);
+    expect((await commands.run('revoke', String(made?.id))).code).toBe(0);
+    expect((await commands.states(name)).slice(1)).toEqual(['revoked', 'valid']);
+  });
 
   it('should fail to list', async () => {
     await commands.issue('listed');
@@ -123,7 +120,7 @@ describe('plant-store token create, and who else could have the token', () => {
     for (const { name } of tables) {
       const rows = await database.query<{ text: string }>(`SELECT t::text AS text FROM "${name}" t`);
       for (const { text } of rows) {
-        // In whatever form: bytes are printed in hexadecimal.
+        // In any form: bytes are printed in hexadecimal.
         expect(text).not.toContain(token.slice(6, 20));
         expect(text).not.toContain(Buffer.from(token.slice(6, 20)).toString('hex'));
       }
@@ -132,7 +129,7 @@ describe('plant-store token create, and who else could have the token', () => {
 
   const itOnLinux = process.platform === 'linux' ? it : it.skip;
 
-  itOnLinux('should show the token to nobody who lists the processes', async () => {
+  itOnLinux('should not show the token in the list of processes', async () => {
     const seen = new Set<string>();
     const run = new PlantStoreProcess(['token', 'create', '--name', 'watched'], {
       variables: { DATABASE_URL: database.url },

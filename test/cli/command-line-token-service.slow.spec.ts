@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 
 const WITHIN_MS = 2000;
 
-describe('plant-store token, beside a running service', () => {
+describe('plant-store token, during a running service', () => {
   let database: TestDatabase;
   let commands: TokenCommands;
   let services: PlantStoreProcess[];

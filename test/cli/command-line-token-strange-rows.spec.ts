@@ -10,7 +10,7 @@ describe('plant-store token, with rows that were written by hand', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Whatever form the server gives to dates.
+    // With any date format of the server.
     const name = new URL(database.url).pathname.slice(1);
     await database.query(`ALTER DATABASE "${name}" SET datestyle TO 'German'`);
     commands = new TokenCommands(database);
@@ -111,7 +111,7 @@ describe('plant-store token, with rows that were written by hand', () => {
     );
   });
 
-  it('should have told no token and no digest but where it was made', () => {
+  it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
   });
 });

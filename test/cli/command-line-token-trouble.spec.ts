@@ -73,7 +73,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
   });
 });
 
-/** As it stands at the end of a statement's text; "READ COMMITTED" does not. */
+/** As it is at the end of a statement's text; "READ COMMITTED" does not. */
 const COMMIT = 'COMMIT\0';
 
 describe('plant-store token, on a connection that breaks', () => {
@@ -125,7 +125,7 @@ describe('plant-store token, on a connection that breaks', () => {
     );
   });
 
-  it('should not say so where the server refused it, or the connection broke before', async () => {
+  it('should not say so if the server refused it, or the connection broke before', async () => {
     await atCommit(`RAISE 'not today'`);
     expect(await commands.fail(1, 'create', '--name', 'ci')).toMatch(/^plant-store: schema public of .*: not today\n$/);
     proxy.loseAnswerTo('INSERT');

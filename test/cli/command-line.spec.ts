@@ -86,7 +86,7 @@ describe('plant-store', () => {
       },
     );
 
-    it('should not print a token that is where none belongs, and have its process exit with 2', async () => {
+    it('should not print a token in the wrong place, and have its process exit with 2', async () => {
       const token = makeToken();
       const refused = await PlantStoreProcess.run(['token', 'revoke', token]);
       expect([refused.stdout, await refused.ended]).toEqual(['', 2]);
@@ -103,7 +103,7 @@ describe('plant-store', () => {
     });
     afterAll(() => database.drop());
 
-    it('should apply what the database lacks, once, and in another schema where told so', async () => {
+    it('should apply what the database lacks, once, and in another schema if one is named', async () => {
       // In production too.
       const variables = { DATABASE_URL: database.url, NODE_ENV: 'production' };
       const first = await PlantStoreProcess.run('migrate', variables);
@@ -142,7 +142,7 @@ describe('plant-store', () => {
     it('should name the variable that is missing', () => expectFailure('migrate', {}, 'DATABASE_URL'));
   });
 
-  it('should distribute nothing where there is no Citus, and say what is missing', async () => {
+  it('should distribute nothing if there is no Citus, and say what is missing', async () => {
     const database = await createTestDatabase({ migrated: false });
     const variables = { DATABASE_URL: database.url };
     const refusal = (text: string): unknown => ({ code: 1, stdout: '', stderr: expect.stringContaining(text) });

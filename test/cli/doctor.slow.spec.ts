@@ -131,7 +131,7 @@ it('should have the doctor end although the database does not answer', async () 
 });
 
 describeWithPgBouncer('plant-store doctor, behind PgBouncer in transaction mode', () => {
-  it('should say that the URL does not name the pooler, and be content where it does', async () => {
+  it('should say that the URL does not name the pooler, and be content if it does', async () => {
     const database = await createTestDatabase();
     const pooler = await PgBouncer.start(database.url, { pool_mode: 'transaction', default_pool_size: '4' });
     const examine = async (url: string): Promise<Finding | undefined> => {

@@ -61,7 +61,7 @@ describe('plant-store doctor', () => {
     return Object.fromEntries(others.map(({ check, state }) => [check, state]));
   }
 
-  it('should find nothing wrong where all is well, and say what it has looked at', async () => {
+  it('should find nothing wrong if all is well, and say what it has looked at', async () => {
     await issueToken(database, { expires: '90 days' });
     const findings = await examine({ LOG_LEVEL: 'warn' });
     expect(troubles(findings)).toEqual({});
@@ -342,7 +342,7 @@ describe('plant-store doctor', () => {
     );
   });
 
-  it('should make nothing where nothing was ever started', async () => {
+  it('should make nothing if nothing was ever started', async () => {
     const empty = await mkdtemp(join(tmpdir(), 'plant-store-doctor-'));
     const run = await PlantStoreProcess.run(
       'doctor',

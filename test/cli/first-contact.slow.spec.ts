@@ -69,7 +69,7 @@ describeWith(missing, 'plant-store serve on a terminal', () => {
     if (variables.TERM === 'dumb') expect(service.output).not.toMatch(SPINNER);
   });
 
-  it('should print no more than into a pipe where CI is set', async () => {
+  it('should print no more than into a pipe if CI is set', async () => {
     await using service = onTerminal({ ...COLOURS, CI: 'true', LOG_FORMAT: 'json' });
     await service.printed(/Or explore it: \S+\s/);
     service.interrupt();

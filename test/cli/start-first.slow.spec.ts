@@ -85,7 +85,7 @@ describe('plant-store serve, without any configuration', () => {
     await expect(readFile(join(folder, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
   });
 
-  it('should make a new token where a crash left an empty one', async () => {
+  it('should make a new token if a crash left an empty one', async () => {
     const token = join(folder, '.data/access-token');
     await writeFile(token, '');
     const command = await start();

@@ -58,13 +58,13 @@ describe('npm start', () => {
     return { code: child.exitCode, output, errors };
   }
 
-  it('should build where there is no build, and then run that, from any folder', async () => {
+  it('should build if there is no build, and then run that, from any folder', async () => {
     expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
     expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: '' });
     expect(await builds()).toBe(1);
   });
 
-  it.each([...SOURCES, ...SETTINGS])('should build anew where %s has changed, whatever its time', async (file) => {
+  it.each([...SOURCES, ...SETTINGS])('should build anew if %s has changed, with any time of the file', async (file) => {
     await start();
     await write(file, 'changed');
     await utimes(join(root, file), 0, 0);
@@ -72,7 +72,7 @@ describe('npm start', () => {
     expect(await builds()).toBe(2);
   });
 
-  it('should build anew where a source is gone or new, but not for a test', async () => {
+  it('should build anew if a source is gone or new, but not for a test', async () => {
     await start();
     await rm(join(root, 'src/plants/plant.ts'));
     expect(await start()).toMatchObject({ errors: 'Building …\n' });
@@ -82,7 +82,7 @@ describe('npm start', () => {
     expect(await start()).toMatchObject({ output: 'running serve\n', errors: '' });
   });
 
-  it('should build anew where another build has been made since', async () => {
+  it('should build anew if another build has been made since', async () => {
     await start();
     await write('dist/main.js', '');
     expect(await start()).toMatchObject({ code: 0, output: 'running serve\n', errors: 'Building …\n' });
@@ -134,7 +134,7 @@ describe('npm start', () => {
     );
   });
 
-  it('should not run where the build fails, and show why', async () => {
+  it('should not run if the build fails, and show why', async () => {
     await write('build.mjs', 'console.error("a mistake in line 7"); process.exit(3);');
     const failed = { code: 3, output: '', errors: expect.stringContaining('a mistake in line 7') as unknown };
     expect(await start()).toEqual(failed);

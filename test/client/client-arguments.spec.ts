@@ -20,13 +20,13 @@ describe('what cannot be sent', () => {
     [NaN, /^id is the number NaN/],
     ['1', /^id is of type string/],
     [undefined, /^id is of type undefined/],
-  ])('should be refused where the id is %p', async (id, message) => {
+  ])('should be refused if the id is %p', async (id, message) => {
     const plant = { id, name: 'Rose' } as unknown as NewPlant;
     expect(await create(plant)).toMatchObject({ name: 'TypeError', message: expect.stringMatching(message) });
   });
 
   it.each(['', ' key', 'key ', 'a\nb', 'schlüssel', 'k'.repeat(256)])(
-    'should be refused where the key is %j',
+    'should be refused if the key is %j',
     async (key) => {
       const message = expect.stringContaining('idempotencyKey must have 1 to 255 characters');
       expect(await create(ROSE, key)).toMatchObject({ name: 'TypeError', message });
@@ -34,7 +34,7 @@ describe('what cannot be sent', () => {
   );
 
   it.each([undefined, {}])(
-    'should be refused without a key where the runtime has no crypto to make one: %p',
+    'should be refused without a key if the runtime has no crypto to make one: %p',
     async (crypto) => {
       const fetch = jest.fn<() => Promise<Response>>();
       const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token, fetch, retries: 0 });
@@ -54,7 +54,7 @@ describe('what cannot be sent', () => {
     },
   );
 
-  it.each([undefined, null, 'Rose', 1n])('should be refused where the plant is %p', async (plant) => {
+  it.each([undefined, null, 'Rose', 1n])('should be refused if the plant is %p', async (plant) => {
     const message = expect.stringMatching(/^plant is .*; it must be an object such as { id: 1n, name: 'Rose' }\.$/);
     expect(await create(plant as unknown as NewPlant)).toMatchObject({ name: 'TypeError', message });
   });
@@ -68,7 +68,7 @@ describe('what cannot be sent', () => {
     [{ signal: null }, /^signal is null; it must be an AbortSignal, such as the signal of an AbortController\.$/],
     [{ signal: 5000 }, /^signal is 5000; it must be an AbortSignal/],
     [{ signal: new AbortController() }, /^signal is no AbortSignal; it must be an AbortSignal/],
-  ])('should be refused where the options of the create are %j', async (options, message) => {
+  ])('should be refused if the options of the create are %j', async (options, message) => {
     const client = new PlantStoreClient({ baseUrl: 'http://127.0.0.1', token });
     expect(await rejectionOf(client.create(ROSE, options as CreateOptions))).toMatchObject({
       name: 'TypeError',
@@ -76,17 +76,14 @@ describe('what cannot be sent', () => {
     });
   });
 
-  it.each([undefined, null, 'http://127.0.0.1'])(
-    'should be refused where the options of the client are %p',
-    (options) => {
-      expect(() => new PlantStoreClient(options as unknown as PlantStoreClientOptions)).toThrow(
-        expect.objectContaining({
-          name: 'TypeError',
-          message: expect.stringMatching(/^options is .*; it must be an object with baseUrl, token, timeout, /),
-        }),
-      );
-    },
-  );
+  it.each([undefined, null, 'http://127.0.0.1'])('should be refused if the options of the client are %p', (options) => {
+    expect(() => new PlantStoreClient(options as unknown as PlantStoreClientOptions)).toThrow(
+      expect.objectContaining({
+        name: 'TypeError',
+        message: expect.stringMatching(/^options is .*; it must be an object with baseUrl, token, timeout, /),
+      }),
+    );
+  });
 
   it.each([
     ['baseUrl', ''],
@@ -110,7 +107,7 @@ describe('what cannot be sent', () => {
     ['timeout', Symbol('1')],
     ['fetch', 'x'],
     ['fetch', null],
-  ])('should be refused where the option %s is %p', (option, value) => {
+  ])('should be refused if the option %s is %p', (option, value) => {
     const options = { baseUrl: 'http://127.0.0.1', token, [option]: value } as PlantStoreClientOptions;
     expect(() => new PlantStoreClient(options)).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${option} `) }),

@@ -46,7 +46,7 @@ describeInBrowser('the client in a page of another origin', () => {
     expect(rows).toEqual([{ id: id.toString(), name: 'Rose', key: 32 }]);
   });
 
-  it('should be told when to come again, and under which id the failure is logged', async () => {
+  it('should learn when to try again, and under which id the failure is logged', async () => {
     store = await ProxiedStore.start({ CORS_ORIGINS: site.origin, ERROR_STATUS: 'semantic' });
     store.proxy.reset();
     expect(await create(1n)).toMatchObject({
@@ -61,7 +61,7 @@ describeInBrowser('the client in a page of another origin', () => {
     expect(await create(1n, 'another-token-of-the-tests')).toMatchObject({ error: 40101, status: 401 });
   });
 
-  it('should say that the service may not know the origin, where it does not', async () => {
+  it('should say that the service may not know the origin, if it does not', async () => {
     store = await ProxiedStore.start({});
     expect(await create(1n)).toMatchObject({
       isRequestError: true,

@@ -99,7 +99,7 @@ describe('signal', () => {
     /^The create was aborted: no more plants\. Whether the plant was created is unknown; .* Idempotency-Key/;
   const NOTHING_SENT = /^The create was aborted: no more plants\. Nothing was sent\.$/;
 
-  it('should let nothing be sent where it is aborted already', async () => {
+  it('should let nothing be sent if it is aborted already', async () => {
     await using server = await AnsweringServer.start(CREATED);
     const create = new PlantStoreClient({ baseUrl: server.url, token }).create(ROSE, {
       signal: AbortSignal.abort(reason),
@@ -175,7 +175,7 @@ describe('signal', () => {
   it.each([
     ['token', NOTHING_SENT],
     ['fetch', UNKNOWN],
-  ])('should end a wait for a %s that pays no heed to it', async (option, outcome) => {
+  ])('should end a wait for a %s that ignores it', async (option, outcome) => {
     const controller = new AbortController();
     const endless = (): Promise<never> => {
       setTimeout(() => {

@@ -79,7 +79,7 @@ export function describeBodyBytes(target: () => ContractTarget): void {
       expect(message).toMatch(/body.*\{"id": 1, "name": "Rose"\}/);
     });
 
-    it('should be missed where the chunked body is empty', async () => {
+    it('should be missed if the chunked body is empty', async () => {
       const head = postHead(target().basePath, '', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' });
       await expectNothingWritten(target(), await target().raw(head, '0\r\n\r\n'), 40001);
     });

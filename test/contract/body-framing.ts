@@ -63,7 +63,7 @@ export function describeBodyFraming(target: () => ContractTarget): void {
       expectCreated(response, { name: 'Röse🌹' });
     });
 
-    it('should be read whatever letters name the coding', async () => {
+    it('should be read with any letter case of the coding', async () => {
       const headers = { ...CHUNKED, 'Transfer-Encoding': 'Chunked' };
       const response = await target().raw(postHead(target().basePath, '', headers), `${SIZE}\r\n${PLANT}\r\n0\r\n\r\n`);
       expectCreated(response, { name: 'Röse🌹' });
@@ -84,7 +84,7 @@ export function describeBodyFraming(target: () => ContractTarget): void {
     expect(await connection.response()).toBeUndefined();
   });
 
-  describe('a request whose end can be told in two ways', () => {
+  describe('a request with two different ends', () => {
     it.each(AMBIGUOUS)('should be refused for %s, and its connection closed', async (_, headers) => {
       using connection = await RawConnection.open(target().port);
       const smuggled = postHead(target().basePath, SMUGGLED) + SMUGGLED;

@@ -73,7 +73,7 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
       await expectNothingWritten(target(), await target().post('{"id":1,"name":"x"}'.padEnd(limit + 1)), 41300);
     });
 
-    it('should be refused before it is sent where its length says enough', async () => {
+    it('should be refused before it is sent if its length says enough', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, '', { 'Content-Length': String(1024 * MEBIBYTE) }));
       expectRefusal(await connection.response(), 41300, target().errorStatus);
@@ -95,7 +95,7 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
       await connection.closed();
     });
 
-    it('should not end the connection where it is small enough to be thrown away', async () => {
+    it('should not end the connection if it is small enough to be thrown away', async () => {
       using connection = await RawConnection.open(target().port);
       const large = Buffer.alloc(limit + MEBIBYTE, ' ');
       connection.send(postHead(target().basePath, large), large);

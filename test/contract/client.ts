@@ -119,14 +119,14 @@ export function describeClient(errorStatus: ErrorStatus): void {
       expect(await stored()).toEqual([]);
     });
 
-    it('should create the plant where the store had trouble only at first', async () => {
+    it('should create the plant if the store had trouble only at first', async () => {
       await store.database.query('ALTER SEQUENCE rejections RESTART');
       expect(await client.create({ ...ROSE, tag: 'once 53100' })).toEqual({ name: 'Rose', tag: 'once 53100' });
       expect(client.pauses).toHaveLength(1);
       expect(await stored()).toMatchObject([{ id: '1' }]);
     });
 
-    it('should create the plant exactly once where the first answer is lost', async () => {
+    it('should create the plant exactly once if the first answer is lost', async () => {
       const proxy = await TcpProxy.start(baseUrl);
       client = new ImpatientClient({ baseUrl: proxy.url, token: TOKEN });
       proxy.loseAnswerTo('POST /api/v1/plants');
@@ -136,7 +136,7 @@ export function describeClient(errorStatus: ErrorStatus): void {
       expect(await stored()).toMatchObject([{ id: '1', name: 'Rose' }]);
     });
 
-    it('should not repeat a create where it may not, and let its key be used for that', async () => {
+    it('should not repeat a create if it may not, and let its key be used for that', async () => {
       const proxy = await TcpProxy.start(baseUrl);
       const once = new PlantStoreClient({ baseUrl: proxy.url, token: TOKEN, retries: 0 });
       proxy.loseAnswerTo('POST /api/v1/plants');

@@ -91,7 +91,7 @@ export function describeConnections(target: () => ContractTarget): void {
     it.each([
       ['a plant', FERN, 200],
       ['a refusal', ROSE, 40901],
-    ])('should be closed behind %s where the client asks for it', async (_, body, outcome) => {
+    ])('should be closed behind %s if the client asks for it', async (_, body, outcome) => {
       using connection = await RawConnection.open(target().port);
       connection.send(post(body, { Connection: 'close' }));
       const response = await connection.response();
@@ -101,7 +101,7 @@ export function describeConnections(target: () => ContractTarget): void {
       expect(await connection.response()).toBeUndefined();
     });
 
-    it('should be kept in HTTP/1.0 where the client asks for it', async () => {
+    it('should be kept in HTTP/1.0 if the client asks for it', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(post(ROSE, { Connection: 'keep-alive' }).replace('HTTP/1.1', 'HTTP/1.0'));
       expectRefusal(await connection.response(), 40901, target().errorStatus);
@@ -132,14 +132,14 @@ export function describeConnections(target: () => ContractTarget): void {
       expect(await storedPlants(target())).toMatchObject([{ name: 'Rose' }, { name: 'Moss' }]);
     });
 
-    it('should still carry the answer where the client has nothing more to say', async () => {
+    it('should still carry the answer if the client has nothing more to say', async () => {
       using connection = await RawConnection.open(target().port);
       connection.socket.end(post(FERN));
       expectCreated(await connection.response(), { name: 'Fern' });
       expect(await connection.response()).toBeUndefined();
     });
 
-    it('should write nothing where it ends before the body does', async () => {
+    it('should write nothing if it ends before the body does', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(post(FERN).slice(0, -1));
       connection.socket.end();
@@ -147,7 +147,7 @@ export function describeConnections(target: () => ContractTarget): void {
       expect(await storedPlants(target())).toMatchObject([{ id: '1' }]);
     });
 
-    it('should do no harm where it breaks at any moment', async () => {
+    it('should do no harm if it breaks at any moment', async () => {
       const bytes = post(FERN, { Authorization: 'Bearer wrong' });
       for (const end of [1, 20, bytes.length - 10, bytes.length]) {
         using connection = await RawConnection.open(target().port);

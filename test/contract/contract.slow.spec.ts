@@ -7,7 +7,7 @@ import { describeStandalone } from './describe-standalone.js';
 describeStandalone('semantic');
 
 // Without it they go past Express.
-describe('POST /plants where Express routes the requests, as a middleware is to see them', () => {
+describe('POST /plants if Express routes the requests, as a middleware is to see them', () => {
   const seeAll = (app: INestApplication): unknown =>
     app.use((_request: unknown, _response: unknown, next: () => void) => {
       next();

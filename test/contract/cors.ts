@@ -28,7 +28,7 @@ export function describeCors(target: () => ContractTarget, origin: string): void
   describe('pages of other origins', () => {
     beforeEach(() => removePlants(target()));
 
-    it('should be told that they may create plants, where they may', async () => {
+    it('should be allowed to create plants, if they are configured', async () => {
       const response = await preflight(origin);
       expect(response).toMatchObject({ status: 204, body: '' });
       expect(response.headers).toMatchObject({

@@ -115,7 +115,7 @@ export function describeCredentials(target: () => ContractTarget, canRepeat = tr
       expect(response.headers['www-authenticate']).toBe(CHALLENGE);
     });
 
-    it.each(ELSEWHERE)('should count whatever stands elsewhere: %s', async (_, query, body, headers) => {
+    it.each(ELSEWHERE)('should count with any credential elsewhere: %s', async (_, query, body, headers) => {
       expectCreated(await create(query, body, headers), { name: 'Rose' });
     });
 
@@ -141,7 +141,7 @@ export function describeCredentialAmongMany(target: () => ContractTarget): void 
   });
 }
 
-/** @param tokens every one of which the target accepts */
+/** @param tokens the target accepts each of them */
 export function describeSeveralTokens(target: () => ContractTarget, tokens: string[]): void {
   it.each(tokens)('should accept each of its tokens: %s', async (token) => {
     await removePlants(target());

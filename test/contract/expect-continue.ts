@@ -33,7 +33,7 @@ export function describeExpectContinue(target: () => ContractTarget): void {
       expectRefusal(await connection.response(), 40901, target().errorStatus);
     });
 
-    it('should be answered where the body does not wait', async () => {
+    it('should be answered if the body does not wait', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, PLANT, { Expect: '100-continue' }), PLANT);
       expect(await connection.response()).toMatchObject({ status: 100 });

@@ -71,7 +71,7 @@ export function describeMediaTypes(target: () => ContractTarget, canRepeat = tru
       expect(message).toMatch(new RegExp(`charset "${charset.replaceAll('"', '')}".*utf-8`));
     });
 
-    it('should not be missing where there is a body', async () => {
+    it('should not be missing if there is a body', async () => {
       const message = await expectNothingWritten(
         target(),
         await target().post(PLANT, { 'Content-Type': undefined }),
@@ -95,7 +95,7 @@ export function describeMediaTypes(target: () => ContractTarget, canRepeat = tru
       expectCreated(await target().post(PLANT, { 'Content-Type': parameters(256) }), { name: 'Rose' });
     });
 
-    it('should make no difference where a form holds a token', async () => {
+    it('should make no difference if a form holds a token', async () => {
       const form = `access_token=${'x'.repeat(30)}&id=1&name=Rose`;
       const response = await target().post(form, { 'Content-Type': 'application/x-www-form-urlencoded' });
       await expectNothingWritten(target(), response, 41500);

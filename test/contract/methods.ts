@@ -42,7 +42,7 @@ export function describeOtherMethods(target: () => ContractTarget, methods: read
       expectCreated(await connection.response(), { name: 'Rose' });
     });
 
-    it('should not be OPTIONS, a preflight included, where no other origin is let in', async () => {
+    it('should not be OPTIONS, a preflight included, if no other origin is let in', async () => {
       const preflight = { Origin: 'https://other.example', 'Access-Control-Request-Method': 'POST' };
       const response = await target().raw(
         requestHead(requestLine(target(), 'OPTIONS'), { ...preflight, Authorization: undefined }),
@@ -89,7 +89,7 @@ export function describeMethods(target: () => ContractTarget): void {
       expect(await connection.response()).toBeUndefined();
     });
 
-    it('should do no harm where the client breaks the connection', async () => {
+    it('should do no harm if the client breaks the connection', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(connect);
       connection.socket.resetAndDestroy();

@@ -78,7 +78,7 @@ export function describeNamesAndTags(target: () => ContractTarget): void {
       expect(message).not.toMatch(/\b(?:id|name)\b/);
     });
 
-    it('should be absent from the answer where it was absent from the request', async () => {
+    it('should be absent from the answer if it was absent from the request', async () => {
       const { body } = await target().post('{"id": 1, "name": "Rose"}');
       expect(JSON.parse(body)).toStrictEqual({ name: 'Rose' });
     });

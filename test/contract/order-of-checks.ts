@@ -83,7 +83,7 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
 /** For servers that answer what Node would refuse by itself. */
 export function describeOrderInBrokenRequests(target: () => ContractTarget): void {
   it.each(CREDENTIALS)(
-    'should refuse a request with %s for that where its chunks are broken too',
+    'should refuse a request with %s for that if its chunks are broken too',
     async (_, Authorization, error) => {
       using connection = await RawConnection.open(target().port);
       connection.send(`${postHead(target().basePath, '', { Authorization, ...CHUNKED })}zz\r\n`);

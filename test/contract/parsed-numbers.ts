@@ -24,14 +24,14 @@ export function describeParsedNumbers(target: () => ContractTarget): void {
       expect(await storedPlants(target())).toMatchObject([{ id: String(Number(id)), name: 'Rose' }]);
     });
 
-    it.each(ROUNDED)('should be refused where it may have been rounded, saying what to switch on: %s', async (id) => {
+    it.each(ROUNDED)('should be refused if it may have been rounded, saying what to switch on: %s', async (id) => {
       const response = await target().post(`{"id": ${id}, "name": "Rose"}`);
       const message = await expectNothingWritten(target(), response, 40003);
       expect(message).toMatch(/: id .*exemptPlantsFromBodyParser.*`rawBody: true`/);
     });
   });
 
-  it('should not hide the other faults where it may have been rounded', async () => {
+  it('should not hide the other faults if it may have been rounded', async () => {
     const response = await target().post('{"id": 1e300, "name": 1e300}');
     const message = await expectNothingWritten(target(), response, 40003);
     expect(message).toMatch(/: id .*name is a number; it must be a string/);

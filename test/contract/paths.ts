@@ -136,7 +136,7 @@ export function describePaths(target: () => ContractTarget): void {
       ['/docs', 'text/html'],
       ['/docs/errors', 'text/html'],
       ['/openapi.json', 'application/json'],
-    ])('should need no credential, and stand at the root: %s', async (path, type) => {
+    ])('should need no credential, and be at the root: %s', async (path, type) => {
       const response = await target().raw(requestHead(`GET ${path} HTTP/1.1`, { Authorization: undefined }));
       expect(response.status).toBe(200);
       expect(response.headers['content-type']).toMatch(new RegExp(`^${type}(?:;|$)`));

@@ -91,17 +91,14 @@ export function describePipelining(target: () => ContractTarget): void {
       expect(await storedPlants(target())).toMatchObject([{ name: 'Rose' }]);
     });
 
-    it.each(MALFORMED)(
-      'should be answered once where one malformed request follows another: %s',
-      async (kind, error) => {
-        for (const [other] of MALFORMED) {
-          using connection = await RawConnection.open(target().port);
-          connection.send(malformed(kind) + malformed(other));
-          expectRefusal(await connection.response(), error, target().errorStatus);
-          expect(await connection.response()).toBeUndefined();
-        }
-      },
-    );
+    it.each(MALFORMED)('should be answered once if one malformed request follows another: %s', async (kind, error) => {
+      for (const [other] of MALFORMED) {
+        using connection = await RawConnection.open(target().port);
+        connection.send(malformed(kind) + malformed(other));
+        expectRefusal(await connection.response(), error, target().errorStatus);
+        expect(await connection.response()).toBeUndefined();
+      }
+    });
 
     it('should not be answered behind the one that closes the connection', async () => {
       using connection = await RawConnection.open(target().port);

@@ -19,7 +19,7 @@ const FIELDS: Fields = {
 /** What the store adds to a plant. */
 const OWN_COLUMNS = ['idempotency_key', 'created_at', 'created_by', 'write_id'];
 
-// The compiler fails here where the types of the client and of the service differ.
+// The compiler fails here if the types of the client and of the service differ.
 const ofClient = (plant: Required<NewPlant>): Required<ClientPlant> => plant;
 const ofService = (plant: Required<ClientPlant>): Required<NewPlant> => plant;
 

@@ -36,7 +36,7 @@ export function describeTakenIds(target: () => ContractTarget, isExact = true): 
       expect(await storedPlants(target())).toMatchObject([{ id: '1', name: created[0] }]);
     });
 
-    it('should not stand in the way of others at the same time', async () => {
+    it('should not block others at the same time', async () => {
       const numbers = Array.from({ length: 100 }, (_, i) => i);
       const responses = await Promise.all(
         numbers.map((id) => target().post(`{"id": ${id % 50}, "name": "Plant ${id}"}`)),

@@ -35,7 +35,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
       expect(await connection.response()).toBeUndefined();
     }
 
-    it('should be refused wherever it stops', async () => {
+    it('should be refused at any place where it stops', async () => {
       await Promise.all(
         beginnings().map(async (beginning) => {
           using connection = await RawConnection.open(target().port);
@@ -76,7 +76,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
       );
     });
 
-    it('should be refused where it waited for a 100 and then sends nothing', async () => {
+    it('should be refused if it waited for a 100 and then sends nothing', async () => {
       using connection = await RawConnection.open(target().port);
       connection.send(postHead(target().basePath, ROSE, { Expect: '100-continue' }));
       expect(await connection.response()).toMatchObject({ status: 100 });
@@ -91,7 +91,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
     });
   });
 
-  describe('a connection with no request under way', () => {
+  describe('a connection with no request in flight', () => {
     beforeEach(() => removePlants(target()));
 
     it('should be kept after an answer', async () => {
@@ -104,7 +104,7 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
       expectCreated(await idle.response(), { name: 'Fern' });
     });
 
-    it('should be closed without a word where it never had one', async () => {
+    it('should be closed without a word if it never had one', async () => {
       using connection = await RawConnection.open(target().port);
       expect(await connection.response()).toBeUndefined();
     });

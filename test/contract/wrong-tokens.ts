@@ -35,7 +35,7 @@ export function describeWrongTokens(ERROR_STATUS: ErrorStatus): void {
         expect(refusal?.headers).not.toHaveProperty('ratelimit-limit');
       });
 
-      it('should not count where there is none, or no well-formed one', async () => {
+      it('should not count a missing or malformed one', async () => {
         const missing = Array.from({ length: 150 }, () => ({ headers: { Authorization: undefined } }));
         const malformed = Array.from({ length: 150 }, () => ({ headers: { Authorization: 'Bearer a b' } }));
         expect(await send([...missing, ...malformed])).toEqual([...times(150, 40100), ...times(150, 40102)]);
@@ -55,7 +55,7 @@ export function describeWrongTokens(ERROR_STATUS: ErrorStatus): void {
         expect(await store.database.query('SELECT count(*) FROM plants')).toEqual([{ count: '4' }]);
       });
 
-      it('should count at every path, whatever the body is', async () => {
+      it('should count at every path, with any body', async () => {
         await send(wrongTokens(50));
         for (let sent = 0; sent < 50; sent++) {
           const head = requestHead('GET /nowhere HTTP/1.1', { Authorization: `Bearer another-wrong-token-${sent}` });
@@ -66,7 +66,7 @@ export function describeWrongTokens(ERROR_STATUS: ErrorStatus): void {
         expect(await send([{ body: 'not JSON' }])).toEqual([40002]);
       });
 
-      it('should be counted exactly where many come at a time', async () => {
+      it('should be counted exactly if many come at a time', async () => {
         const answers = await Promise.all(Array.from({ length: 15 }, () => send(wrongTokens(10))));
         expect(answers.flat().sort()).toEqual([...times(100, 40101), ...times(50, 42900)]);
       });

@@ -56,7 +56,7 @@ describe('a role without all rights', () => {
     await guest.stop();
   });
 
-  it('should be told of one right that is missing, and of columns nothing', async () => {
+  it('should be reported if one is missing, and not for columns', async () => {
     const table = `${pg.escapeIdentifier(SCHEMA)}.plants`;
     await database.query(`GRANT USAGE ON SCHEMA ${pg.escapeIdentifier(SCHEMA)} TO ${quoted};
       GRANT SELECT ON ${pg.escapeIdentifier(SCHEMA)}._prisma_migrations, ${table} TO ${quoted}`);

@@ -148,7 +148,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
       expect(await commands.states('one')).toEqual(['revoked', 'revoked', 'revoked']);
     });
 
-    it('should not take a change of tokens for undone where the pooler loses the session in the commit', async () => {
+    it('should not take a change of tokens for undone if the pooler loses the session in the commit', async () => {
       await commands.issue('lost');
       // A deferred trigger runs in the midst of the commit.
       await database.query(`
@@ -224,18 +224,18 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
       return service.output;
     }
 
-    it('should say once what to set where the URL does not declare the pooler', async () => {
+    it('should say once what to set if the URL does not declare the pooler', async () => {
       expect((await logOfStart(pooler.urlOf(database.url))).match(WARNING)).toHaveLength(1);
     });
 
     it.each([
       ['it does', () => pooler.urlOf(database.url, POOLED)],
       ['there is no pooler', () => database.url],
-    ])('should say nothing where %s', async (_, url) => {
+    ])('should say nothing if %s', async (_, url) => {
       expect(await logOfStart(url())).not.toMatch('session');
     });
 
-    it('should say nothing where the pooler keeps sessions apart', async () => {
+    it('should say nothing if the pooler keeps sessions apart', async () => {
       await using sessions = await PgBouncer.start(database.url, { pool_mode: 'session' });
       expect(await logOfStart(sessions.urlOf(database.url))).not.toMatch('session');
     });

@@ -5,7 +5,7 @@ import { endPool } from '../support/database/end-pool.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
-/** What a session knows of the inserts that were prepared in it, told by a trigger: how often each was executed. */
+/** The inserts that were prepared in a session, recorded by a trigger: how often each was executed. */
 const TELL = `
   CREATE TABLE told (executions text);
   CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -40,14 +40,14 @@ describe('the statements of a store', () => {
   });
 
   it.each(['pgbouncer=true', 'statement_cache_size=0'])(
-    'should not be prepared where the URL says %s',
+    'should not be prepared if the URL says %s',
     async (parameter) => {
       const url = `${database.url}${database.url.includes('?') ? '&' : '?'}${parameter}`;
       expect(await told({ url, size: 1 })).toEqual([null, null, null]);
     },
   );
 
-  it('should not be prepared on connections that are lent', async () => {
+  it('should not be prepared on borrowed connections', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
     expect(await told({ pool })).toEqual([null, null, null]);
     await endPool(pool);

@@ -193,7 +193,7 @@ async function outcome({ url }: TestDatabase, statement: SentStatement, path: st
   }
 }
 
-/** Those that do something else where the hostile schema is on the path. */
+/** Those that do something else if the hostile schema is on the path. */
 async function captured({ database, statements }: Use): Promise<string[]> {
   const found = [];
   for (const statement of statements) {
@@ -211,7 +211,7 @@ async function sources(): Promise<string[]> {
   return Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
 }
 
-describe('The SQL of the store, where the functions and operators of a stranger are on the search_path', () => {
+describe('The SQL of the store, if the functions and operators of a stranger are on the search_path', () => {
   const databases: TestDatabase[] = [];
   let ordinary: Use;
   let distributed: Use;
@@ -221,7 +221,7 @@ describe('The SQL of the store, where the functions and operators of a stranger 
     const database = await createTestDatabase({ migrated: false });
     databases.push(database);
     const sent = await sentDuring(() => work(database));
-    // No statement of a script stands alone, and a session of `migrate` runs it with a path of its own.
+    // No statement of a script runs alone, and a session of `migrate` runs it with a path of its own.
     const isScript = ({ text }: SentStatement): boolean => MIGRATIONS.some(({ sql }) => text.includes(sql));
     const statements = sent.filter((statement) => !isScript(statement) && statement.text !== SLEEP);
     await createHostileSchema(database, STRANGER, [...statements, ...UNSAFE]);
@@ -304,7 +304,7 @@ describe('The SQL of the store, where the functions and operators of a stranger 
 });
 
 describe('An expired token', () => {
-  it('should stay expired where a stranger has planted a product that lets it live on', async () => {
+  it('should stay expired if a stranger has planted a product that lets it live on', async () => {
     const store = await startStore();
     try {
       const { database } = store;

@@ -95,7 +95,7 @@ describe('A database of several hosts with TLS', () => {
   it.each([
     ['names none of them', 'elsewhere', 'does not match'],
     ['is of an unknown authority', 'foreign', 'self-signed'],
-  ])('should use none where the certificate %s', async (_, name, reason) => {
+  ])('should use none if the certificate %s', async (_, name, reason) => {
     await present(name);
     const failure = await start(hosts(), parameters()).catch((error: unknown) => error);
     const [one, other] = hosts();

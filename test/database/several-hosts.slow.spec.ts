@@ -45,7 +45,7 @@ describe('A database of several hosts', () => {
   const readiness = async (): Promise<unknown> =>
     (await fetch(`http://127.0.0.1:${store?.managementPort}/readyz`)).json();
 
-  it('should be used where only the last takes connections', async () => {
+  it('should be used if only the last takes connections', async () => {
     const closed = `127.0.0.1:${await freePort()}`;
     await start(urlOf([closed, hostOf(second)]));
     expect(await create(1)).toMatchObject({ status: 200 });
@@ -129,7 +129,7 @@ describe('A database of several hosts', () => {
     await until(async () => (await create(1))?.status === 200);
   });
 
-  it('should be left where it accepts no writes any more', async () => {
+  it('should be left if it accepts no writes any more', async () => {
     await start(urlOf([hostOf(first)]));
     expect(await create(1)).toMatchObject({ status: 200 });
     const name = new URL(database.url).pathname.slice(1);

@@ -56,7 +56,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
     ['the command', 'before', migrateByCommand],
     ['code', 'after', migrateByCode],
     ['code', 'before', migrateByCode],
-  ])('should show no drift to either, where %s migrates the store %s the application', async (_, order, migrate) => {
+  ])('should show no drift to either, if %s migrates the store %s the application', async (_, order, migrate) => {
     if (order === 'before') await migrate();
     expect(await host.deploy()).toEqual(['20200101000000_factories']);
     if (order === 'after') await migrate();
@@ -99,7 +99,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
 });
 
 describe("a store in the application's own schema", () => {
-  it('should not be migrated, and told to take another', async () => {
+  it('should not be migrated, and be an error that advises another one', async () => {
     await using database = await openBareDatabase();
     await using host = await HostMigrations.of(database.url);
     await host.deploy();

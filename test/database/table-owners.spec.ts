@@ -56,7 +56,7 @@ describe('tables of other roles', () => {
   const giveTables = async (to: string, tables = TABLES): Promise<void> => {
     for (const table of tables) await database.query(`ALTER TABLE ${table} OWNER TO ${to}`);
   };
-  /** A trap which makes its owner a superuser, where one springs it. */
+  /** A trap which makes its owner a superuser, if one springs it. */
   const trap = (
     returns: string,
     result: string,
@@ -97,7 +97,7 @@ describe('tables of other roles', () => {
     await expectNoSuperuser();
   });
 
-  it('should be refused with a copied history, named by doctor and at the start, and taken where the role is trusted', async () => {
+  it('should be refused with a copied history, named by doctor and at the start, and taken if the role is trusted', async () => {
     await open(true);
     await giveTables(strangers);
     const { code, stderr } = await migrate();
@@ -237,13 +237,13 @@ describe('tables of other roles', () => {
       expect(await migrate()).toMatchObject({ code: 0, stderr: '' });
     });
 
-    it('should be refused where one who may grant it has made the role that migrates its member', async () => {
+    it('should be refused if one who may grant it has made the role that migrates its member', async () => {
       await database.query(`GRANT ${owner} TO ${strangers} WITH ADMIN OPTION`);
       await as(strangers, `GRANT ${owner} TO ${new URL(database.url).username}`);
       expect(await migrate()).toMatchObject({ code: 1, stderr: expect.stringContaining(NOBODYS) });
     });
 
-    it('should be refused where it has made others its members by itself, as it can in PostgreSQL 14', async () => {
+    it('should be refused if it has made others its members by itself, as it can in PostgreSQL 14', async () => {
       await database.query(`GRANT ${owner} TO CURRENT_USER`);
       await database.query(`SET allow_system_table_mods = on;
         UPDATE pg_auth_members SET grantor = roleid WHERE roleid = '${owner}'::regrole`);

@@ -81,7 +81,7 @@ const HEALTHY: Series = {
   [DROPPED]: always(0),
 };
 
-/** Each alert, with what is scraped where it must fire, and where it must not. All else is healthy. */
+/** Each alert, with what is scraped when it must fire, and when it must not. All else is healthy. */
 const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
   {
     alert: 'PlantStoreDown',
@@ -249,7 +249,7 @@ describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/al
     expect(await testRules([test({}, [])])).toContain('SUCCESS');
   });
 
-  it.each(CASES)('should have $alert fire where it must, and it alone', async ({ alert, fires, silent }) => {
+  it.each(CASES)('should have $alert fire when it must, and no other', async ({ alert, fires, silent }) => {
     const names = RegExp(BURNS).test(alert) ? `alertname="${alert}"` : undefined;
     const tests = [
       ...fires.map((series) => test(series, [alert], names)),

@@ -117,7 +117,7 @@ describe('docker-compose.yml', () => {
     expect(handedOn(block('api', '  '))).toEqual([]);
   });
 
-  it('should show the password of the owner to nobody but migrate and the database', () => {
+  it('should show the password of the owner to migrate and the database only', () => {
     const readers = services.filter((name) => block(name, '  ').includes('owner-credentials:/run/plant-store-owner'));
     expect(readers).toEqual(['migrate', 'credentials', 'db']);
   });
@@ -147,7 +147,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('should tell the service of static access tokens only where there are any', () => {
+  it('should tell the service of static access tokens only if there are any', () => {
     const file = '/run/plant-store/access-tokens';
     expect(block('x-configuration')).toContain(
       `  ACCESS_TOKENS_FILE: \${ACCESS_TOKENS_FILE:+${file}}\${ACCESS_TOKENS:+${file}}\n`,

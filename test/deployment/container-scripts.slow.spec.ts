@@ -122,7 +122,7 @@ describe('migrate.mjs', () => {
   });
   afterEach(() => database.drop());
 
-  /** As Compose calls it: the file of the password is not there where nobody needs it. */
+  /** As Compose calls it: the file of the password is missing if no service needs it. */
   const migrate = (MIGRATION_DATABASE_URL: string, DATABASE_URL = database.url) => {
     const MIGRATION_DATABASE_PASSWORD_FILE = join(folder, 'password');
     const { password } = new URL(MIGRATION_DATABASE_URL);
@@ -150,7 +150,7 @@ describe('migrate.mjs', () => {
     expect(output).toMatch(/^schema public of database .*: applied /m);
   });
 
-  it('should migrate another database, of which one URL is given, as that says', async () => {
+  it('should migrate another database if only one URL is given', async () => {
     const { code, output } = await migrate(database.url);
     expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+, .*\n$/)]);
   });
@@ -184,7 +184,7 @@ describe('healthcheck.mjs', () => {
     }
   });
 
-  it('should fail where nobody answers', async () => {
+  it('should fail without an answer', async () => {
     const { code, output } = await run(script('healthcheck.mjs'), [], { MANAGEMENT_PORT: '1' });
 
     expect(code).toBe(1);

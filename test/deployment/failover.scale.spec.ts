@@ -185,7 +185,7 @@ describe('A database of two hosts', () => {
     }
   });
 
-  it('should be refused with a clear line where only a standby is named', async () => {
+  it('should be refused with a clear line if only a standby is named', async () => {
     const url = `${standby.url()}?target_session_attrs=read-write`;
     const failure = await new Migrator({ url }).migrate().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MigrationError);

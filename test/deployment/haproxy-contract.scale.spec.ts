@@ -14,13 +14,13 @@ import { until } from '../support/until.js';
 const UNREADABLE = [
   // It reads HTTP/1.9 and HTTP/2.0 as HTTP/1.1, and hands them on.
   /no HTTP request should be refused: (?!a request line without a slash)/,
-  // It mends two of them, a folded line and a line without a carriage return, and hands them on.
+  // It repairs two of them, a folded line and a line without a carriage return, and hands them on.
   /for a header field with (?!U\+0000 in the value|a control character)/,
-  // It mends three of them: equal Content-Lengths become one, and where there is a Transfer-Encoding it drops the length.
-  /told in two ways/,
-  // Four of them reach the service: it has answered with 40010, or HAProxy does in our form, without X-Request-Id. It mends a missing carriage return.
+  // It repairs three of them: equal Content-Lengths become one, and if there is a Transfer-Encoding it drops the length.
+  /with two different ends/,
+  // Four of them reach the service: it has answered with 40010, or HAProxy does in our form, without X-Request-Id. It repairs a missing carriage return.
   /a chunked body should be refused/,
-  /where its chunks are broken too/,
+  /if its chunks are broken too/,
   /malformed request(?: follows another)?: (?:garbage|an unknown transfer coding|two lengths|a broken chunk)/,
   /an answer should be the same for a good request after any of these/,
   // It makes one of two that are equal.
@@ -35,13 +35,13 @@ const UNREADABLE = [
 /** The service closes its connection; HAProxy says so to the client, and then waits for the rest of the request before it closes. */
 const CLOSED_LATER = [
   /Expect: 100-continue should be refused at once/,
-  /refused before it is sent where its length says enough/,
+  /refused before it is sent if its length says enough/,
   /in spite of 20 MiB on their way with chunked coding/,
   /behind a path larger than 16 KiB/,
 ];
 
-/** The time that a client has is HAProxy's. Where the header fields do not arrive in time, it answers 408 with a page of HTML. */
-const OTHER_TIMES = [/does not arrive within 600 ms should be refused/, /with no request under way/];
+/** The time that a client has is HAProxy's. If the header fields do not arrive in time, it answers 408 with a page of HTML. */
+const OTHER_TIMES = [/does not arrive within 600 ms should be refused/, /with no request in flight/];
 
 Object.assign(globalThis, { EXPECTED_FAILURES: [...UNREADABLE, ...CLOSED_LATER, ...OTHER_TIMES] });
 

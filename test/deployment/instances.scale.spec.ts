@@ -171,7 +171,7 @@ async function creates(port: number, firstId: number): Promise<number> {
   return rate;
 }
 
-/** The number that a request with no plant is answered with: 40003 where the credential is right. */
+/** The number that a request with no plant is answered with: 40003 if the credential is right. */
 async function errorOf(port: number, headers: RequestHeaders): Promise<number> {
   using connection = await RawConnection.open(port);
   connection.send(postHead('', '{}', headers), '{}');

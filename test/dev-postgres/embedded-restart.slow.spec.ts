@@ -51,7 +51,7 @@ describe('The embedded PostgreSQL of a service', () => {
     expect((await fetch(`http://127.0.0.1:${service.port}/docs`)).status).toBe(200);
   });
 
-  it('should be started again where it is killed, with all plants that were acknowledged', async () => {
+  it('should be started again if it is killed, with all plants that were acknowledged', async () => {
     await using service = await serve();
     await using clients = CreatingClients.start(service.port, CLIENTS);
     for (let kill = 0; kill < KILLS; kill++) {
@@ -121,7 +121,7 @@ describe('The embedded PostgreSQL of a service', () => {
     await until(() => !isAlive(pid));
   });
 
-  it('should end with the service where the terminal is closed', async () => {
+  it('should end with the service if the terminal is closed', async () => {
     // A new session on a terminal of its own, as a window has it. At the end of the input the window is closed.
     const script = `
 import os, pty, sys, threading

@@ -51,7 +51,7 @@ describe('The folder .data', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('should be closed to others where it is open to them, and say so', async () => {
+  it('should be closed to others if it is open to them, and say so', async () => {
     await mkdir(data);
     await writeFile(file, TOKEN, { mode: 0o600 });
     await chmod(data, 0o777);

@@ -18,7 +18,7 @@ function documentedChecksum(token: string): string {
 }
 
 describe('SECURITY.md', () => {
-  it('should have a pattern that finds every token, wherever it stands, whole and alone', () => {
+  it('should have a pattern that finds every token in any place, whole and alone', () => {
     for (let index = 0; index < 1000; index++) {
       const token = makeToken();
       for (const text of [token, `TOKEN=${token}\n`, `"${token}"`, `Bearer ${token},`, `https://x/?t=${token}&u`]) {

@@ -41,7 +41,7 @@ describe(exemptPlantsFromBodyParser.name, () => {
     return [response.status, await response.json()];
   }
 
-  it.each(PLATFORMS)('should do no harm where it is called twice, on %s', async (platform) => {
+  it.each(PLATFORMS)('should do no harm if it is called twice, on %s', async (platform) => {
     await create(platform);
     exemptPlantsFromBodyParser(app);
     exemptPlantsFromBodyParser(app);

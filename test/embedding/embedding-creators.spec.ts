@@ -108,7 +108,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
   });
 
   it.each(['~00_create', '_create', `${'n'.repeat(256)}_create`])(
-    'should be a failure of the service where a name cannot be stored (%#)',
+    'should be a failure of the service if a name cannot be stored (%#)',
     async (token) => {
       await start(BEARER);
       expect(await create(token)).toMatchObject({ status: 400, body: { error: 50000 } });
@@ -116,7 +116,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     },
   );
 
-  it('should be nobody in particular where the host has a guard of its own, and need no scope', async () => {
+  it('should be unknown if the host has a guard of its own, and need no scope', async () => {
     await start({ guards: [SessionGuard] });
     expect(await create('any')).toMatchObject({ status: 200 });
     expect(await creators()).toEqual([null]);
@@ -136,7 +136,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     ],
     ['breaks as a promise', () => ({ then: () => raise(new Error('the audit log is away')) })],
     ['never ends', () => new Promise(() => undefined)],
-  ])('should be created, and answered at once, where onCreated %s', async (how, onCreated) => {
+  ])('should be created, and answered at once, if onCreated %s', async (how, onCreated) => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -156,7 +156,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     }
   });
 
-  it('should be whom the host tells', async () => {
+  it('should be the creator that the host names', async () => {
     const createdBy = ({ user }: { user: { login: string } }): { name: string } => ({ name: user.login });
     await start({ guards: [SessionGuard], createdBy });
     expect(await create('any')).toMatchObject({ status: 200 });
@@ -167,7 +167,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     ['what JSON has no form for', { reason: 'the session is broken', id: 1n }],
     ['what holds itself', holding({ reason: 'the session is broken' })],
     ['an error that causes itself', holding(new Error('the session is broken'))],
-  ])('should be a failure of the service where the host throws %s', async (_, thrown) => {
+  ])('should be a failure of the service if the host throws %s', async (_, thrown) => {
     const createdBy = (): never => raise(thrown as Error);
     await start({ guards: [SessionGuard], createdBy });
     expect(await create('any')).toMatchObject({ status: 400, body: { error: 50000 } });

@@ -6,7 +6,7 @@ import { endPool } from '../support/database/end-pool.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
-describe('a lent database that is not ready', () => {
+describe('a borrowed database that is not ready', () => {
   let database: TestDatabase;
   let pool: pg.Pool;
 
@@ -25,7 +25,7 @@ describe('a lent database that is not ready', () => {
     return error as MigrationError;
   };
 
-  it('should be told of, with the command for its schema', async () => {
+  it('should be an error at the start, with the command for its schema', async () => {
     const name = new URL(database.url).pathname.slice(1);
     for (const options of [
       { pool, schema: 'it\'s "green"' },
@@ -43,7 +43,7 @@ describe('a lent database that is not ready', () => {
     expect(pool.totalCount).toBe(pool.idleCount);
   });
 
-  it('should be told of where another application has migrated that schema', async () => {
+  it('should be an error at the start if another application has migrated that schema', async () => {
     await pool.query(`CREATE TABLE _prisma_migrations AS
       SELECT '20200101000000_orders' AS migration_name, now() AS started_at, now() AS finished_at, null::timestamptz AS rolled_back_at, '' AS checksum`);
     const { code, message } = await failureOf({ pool });
@@ -51,7 +51,7 @@ describe('a lent database that is not ready', () => {
     expect(message).toMatch(/20200101000000_orders\. Give the store a schema of its own, by the option `schema`/);
   });
 
-  it('should be told of where another application has its tables in that schema', async () => {
+  it('should be an error at the start if another application has its tables in that schema', async () => {
     await pool.query('CREATE TABLE orders (id bigint)');
     for (const options of [{ pool }, { adapter: new PrismaPg(pool) }, { url: database.url }]) {
       const { code, message } = await failureOf(options);
@@ -60,7 +60,7 @@ describe('a lent database that is not ready', () => {
     }
   });
 
-  it('should be told of where it cannot be reached, or is a client and no pool', async () => {
+  it('should be an error at the start if it cannot be reached, or is a client and no pool', async () => {
     const closed = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
     for (const options of [{ pool: closed }, { adapter: new PrismaPg(closed) }]) {
       const { code, message } = await failureOf(options);

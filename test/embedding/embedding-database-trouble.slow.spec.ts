@@ -46,13 +46,13 @@ const stored = async (): Promise<unknown> =>
   (await database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => Number(id));
 
 describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
-  ['pool', (lent) => ({ pool: lent, timeout: TIMEOUT })],
-  ['adapter', (lent) => ({ adapter: new PrismaPg(lent), timeout: TIMEOUT })],
-])('trouble with a lent %s', (kind, options) => {
+  ['pool', (borrowed) => ({ pool: borrowed, timeout: TIMEOUT })],
+  ['adapter', (borrowed) => ({ adapter: new PrismaPg(borrowed), timeout: TIMEOUT })],
+])('trouble with a borrowed %s', (kind, options) => {
   beforeEach(() => start(options));
   afterEach(stop);
 
-  it('should be answered with 50300 where the server is stopped', async () => {
+  it('should be answered with 50300 if the server is stopped', async () => {
     await guest.expectCreated(1);
     await proxy.close();
     await until(() => pool.totalCount === 0);
@@ -61,7 +61,7 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     expect(await stored()).toEqual([1]);
   });
 
-  it('should be answered with 50400 where a statement waits too long, and leave the connection as it was', async () => {
+  it('should be answered with 50400 if a statement waits too long, and leave the connection as it was', async () => {
     await guest.expectCreated(1);
     const [before] = (await pool.query<object>('SELECT pg_backend_pid() AS pid')).rows;
     await using lock = await TableLock.take(database);
@@ -74,7 +74,7 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     expect((await pool.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }]);
   });
 
-  it('should be seen by the health check where the table is locked, or the database read-only', async () => {
+  it('should be seen by the health check if the table is locked, or the database read-only', async () => {
     const reason = (): Promise<string> =>
       guest.health.check().then(
         () => '',
@@ -91,7 +91,7 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     expect(await stored()).toEqual([]);
   });
 
-  it('should be answered with 50400 where the connection breaks under a statement and stays away, and never with 50300', async () => {
+  it('should be answered with 50400 if the connection breaks under a statement and stays away, and never with 50300', async () => {
     await using lock = await TableLock.take(database);
     const answer = guest.create(1);
     await lock.awaited();
@@ -102,14 +102,14 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     await guest.expectCreated(2);
   });
 
-  it('should not keep a create from its 200 where the answer to the commit is lost', async () => {
+  it('should not keep a create from its 200 if the answer to the commit is lost', async () => {
     proxy.loseAnswerTo('COMMIT');
     await inTime(guest.expectCreated(1));
     expect(await stored()).toEqual([1]);
     expect(await guest.create(1)).toMatchObject({ body: { error: 40901 } });
   });
 
-  it('should be answered in time where the database falls silent', async () => {
+  it('should be answered in time if the database falls silent', async () => {
     await guest.expectCreated(1);
     proxy.freeze();
     // Nothing of the create was sent before the transaction had begun.
@@ -117,7 +117,7 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     expect(await stored()).toEqual([1]);
   });
 
-  it(`should be answered with ${kind === 'pool' ? 50301 : 50300} where no connection becomes free`, async () => {
+  it(`should be answered with ${kind === 'pool' ? 50301 : 50300} if no connection becomes free`, async () => {
     const busy = await pool.connect();
     try {
       expectTrouble(await inTime(guest.create(1)), kind === 'pool' ? 50301 : 50300);
@@ -138,8 +138,8 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
   });
 });
 
-describe('a lent pool whose connection fell silent', () => {
-  beforeEach(() => start((lent) => ({ pool: lent, timeout: TIMEOUT })));
+describe('a borrowed pool with a connection that fell silent', () => {
+  beforeEach(() => start((borrowed) => ({ pool: borrowed, timeout: TIMEOUT })));
   afterEach(stop);
 
   it('should be rid of it, and go on', async () => {

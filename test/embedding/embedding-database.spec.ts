@@ -11,7 +11,7 @@ const SCHEMA = `Green "house's`;
 const LARGEST = 9223372036854775807n;
 const { INT8 } = pg.types.builtins;
 
-/** What an application has told its own sessions, and finds again there. */
+/** The settings of an application's own sessions, which it finds unchanged. */
 const OWN = `-c synchronous_commit=off -c statement_timeout=54321 -c search_path=elsewhere`;
 const settingsOf = async (pool: pg.Pool): Promise<unknown> =>
   (await pool.query('SHOW synchronous_commit')).rows
@@ -87,7 +87,7 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
       expect(told).toEqual([{ synchronous_commit: 'on' }]);
     });
 
-    it.each([Number, BigInt])('should do so where the application reads every bigint as a %p', async (parse) => {
+    it.each([Number, BigInt])('should do so if the application reads every bigint as a %p', async (parse) => {
       const usual = pg.types.getTypeParser(INT8) as (text: string) => unknown;
       pg.types.setTypeParser(INT8, parse);
       try {

@@ -59,7 +59,7 @@ describe('the methods of a host on Fastify', () => {
     return seen;
   }
 
-  it('should stay as they were, with all that it answers, where the store refuses more of them', async () => {
+  it('should stay as they were, with all that it answers, if the store refuses more of them', async () => {
     const without = await observe({ store: false });
     expect(without).toMatchObject({ warnings: [], ofStore: 404 });
     expect(without.statuses.slice(0, 3)).toEqual([404, 404, 404]);

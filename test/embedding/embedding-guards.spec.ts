@@ -180,7 +180,7 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       expect(logged).toHaveLength(1);
     });
 
-    it('should say that the outcome is unknown where an interceptor gives up waiting', async () => {
+    it('should say that the outcome is unknown if an interceptor gives up waiting', async () => {
       await using lock = await TableLock.take(database);
       const answer = send();
       await lock.awaited();
@@ -250,7 +250,7 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
   it.each<[string, ModuleMetadata]>([
     ['none', {}],
     ['one whose factory returned nothing', { providers: [{ provide: APP_GUARD, useFactory: () => undefined }] }],
-  ])("should be refused at the start where they are 'global', and the application has %s", async (_, metadata) => {
+  ])("should be refused at the start if they are 'global', and the application has %s", async (_, metadata) => {
     const failure = (await rejectionOf(start('global', metadata))) as Error;
     expect(failure).toBeInstanceOf(PlantsModuleOptionsError);
     expect(failure.message.split('\n').slice(1)).toEqual([
@@ -268,13 +268,13 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
       { providers: [{ provide: APP_GUARD, useClass: LetNobodyIn, scope: Scope.REQUEST }] },
       () => undefined,
     ],
-  ])("should be those of the application where they are 'global', from %s", async (_, metadata, configure) => {
+  ])("should be those of the application if they are 'global', from %s", async (_, metadata, configure) => {
     await start('global', metadata, configure);
     expect(await create()).toMatchObject({ error: 40300 });
     expect(messages('warn')).toEqual([]);
   });
 
-  it("should come with one warning for each route where they are 'none'", async () => {
+  it("should come with one warning for each route if they are 'none'", async () => {
     await start('none');
     expect(await create()).toEqual({ name: 'Rose' });
     expect(messages('warn')).toEqual([

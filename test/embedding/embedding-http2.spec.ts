@@ -108,7 +108,7 @@ describe.each(['h2c', 'https'] as const)('the store in a host on Fastify with HT
     expect(await send({}, plant(1))).toMatchObject([{ name: 'Rose' }, {}]);
   });
 
-  it('should go on where a client cancels its request', async () => {
+  it('should go on if a client cancels its request', async () => {
     const cancelled = session.request(POST);
     cancelled.on('error', () => undefined).write('{"id": 1, ');
     cancelled.close(constants.NGHTTP2_CANCEL);

@@ -186,7 +186,7 @@ describe('a store whose parts a test of the host overrides', () => {
     return app;
   }
 
-  it('should not start without its database where nothing is overridden', async () => {
+  it('should not start without its database if nothing is overridden', async () => {
     await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
   });
 
@@ -210,7 +210,7 @@ describe('a store whose parts a test of the host overrides', () => {
     },
   );
 
-  it('should let pass whom the guard of a test lets pass', async () => {
+  it('should let every request pass that the guard of a test lets pass', async () => {
     const builder = building({ accessTokens: [TOKEN] })
       .overrideProvider(PlantsService)
       .useClass(MadeUpPlants);

@@ -83,7 +83,7 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(warnings).toEqual([]);
   });
 
-  it('should come with a warning where schemas of the same names have no prefix', async () => {
+  it('should come with a warning if schemas of the same names have no prefix', async () => {
     await create({ controllers: [CatalogueController], imports: [store()] });
     describeApp();
     const duplicate = (name: string): unknown => expect.stringContaining(`Duplicate DTO detected: "${name}"`);
@@ -103,7 +103,7 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(warnings).toEqual([]);
   });
 
-  it('should name the security scheme that it is told, or none', async () => {
+  it('should name the security scheme of its options, or no scheme', async () => {
     const document = await documentOf(
       store({ securityScheme: 'host-jwt' }),
       store({ namePrefix: 'Tree', securityScheme: false }, 'trees'),

@@ -78,7 +78,7 @@ describe('the options of a store in an application', () => {
 
     it.each<[string, () => DynamicModule[]]>([
       ['nothing imported', () => [guarded()]],
-      ['AuthModule beside the store', () => [auth(), guarded()]],
+      ['AuthModule in addition to the store', () => [auth(), guarded()]],
     ])('should say which option is missing, with %s', async (_, imports) => {
       const failure = await rejectionOf(start(imports()));
       expect(failure).toBeInstanceOf(AuthModuleOptionsError);

@@ -172,7 +172,7 @@ describe.each(PLATFORMS)("a host's own routes with BearerAuthGuard on %s", (plat
     expect(await refused(bearer('wrong'))).toEqual([429, { error: 42900, message }]);
   });
 
-  it('should refuse with all headers where they have ApiExceptionFilter', async () => {
+  it('should refuse with all headers if they have ApiExceptionFilter', async () => {
     const response = await fetch(`${url}/told-whole`);
     expect(response.status).toBe(401);
     expect(response.headers.get('WWW-Authenticate')).toBe('Bearer realm="plants"');

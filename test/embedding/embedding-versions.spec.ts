@@ -22,7 +22,7 @@ class PlantsOfTheHostController {
   }
 }
 
-describe.each(PLATFORMS)('the store as one version of a path, told by a header, on %s', (platform) => {
+describe.each(PLATFORMS)('the store as one version of a path, chosen by a header, on %s', (platform) => {
   describe.each([true, false])('with the plant route exempt from the body parser: %s', (exempt) => {
     let database: TestDatabase;
     let app: NestExpressApplication;

@@ -94,7 +94,7 @@ describe('an application with two stores as guests', () => {
     expect(await post('garden/trees', TOKENS.plants, '[]')).toMatchObject([401, { error: 40101 }]);
   });
 
-  it('should promise that nothing was written where it cannot be told what a token is worth', async () => {
+  it('should promise that nothing was written if the verifier cannot decide on a token', async () => {
     expect(await post('garden/trees', UNDECIDED, '{"id": 2, "name": "Oak"}')).toMatchObject([503, { error: 50300 }]);
     expect(await databases.trees.query('SELECT FROM plants WHERE id = 2')).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe(PlantsModuleOptionsError.name, () => {
     await app.init().finally(() => app.close());
   }
 
-  it('should tell of a database that is none, without its URL', async () => {
+  it('should report an invalid database, without its URL', async () => {
     const failure = startWith({ database: { url: 'mysql://root:secret@localhost/plants' }, guards });
     await expect(failure).rejects.toThrow(/^database\.url: must be a PostgreSQL URL/m);
     await expect(failure).rejects.not.toThrow('secret');

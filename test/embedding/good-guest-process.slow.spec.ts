@@ -36,7 +36,7 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
   });
   afterAll(() => database.drop());
 
-  /** Resolves when the process has ended, of which nothing of the store's may keep it. */
+  /** Resolves when the process has ended: nothing of the store may keep it alive. */
   async function report(...spoiled: string[]): Promise<Report> {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
@@ -73,7 +73,7 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
     expect(await endBySignal(database.url)).toEqual(before);
   });
 
-  it('should be seen to change where something does', async () => {
+  it('should be seen to change if something does', async () => {
     expect((await report('spoiled')).listening).toContain('BigInt.prototype.toJSON');
   });
 });

@@ -170,7 +170,7 @@ describe('a plant in a transaction of the host', () => {
       );
     });
 
-    it('should be refused where its id is taken, and leave the transaction as it was', async () => {
+    it('should be refused if its id is taken, and leave the transaction as it was', async () => {
       await plants.create({ id: 1n, name: 'Rose' }, { idempotencyKey: 'key' });
       await host.transact(async (transaction, run) => {
         await plants.create({ id: 2n, name: 'Oak' }, { transaction, idempotencyKey: 'key' });
@@ -270,7 +270,7 @@ describe('a plant in a transaction of the host', () => {
     await host.client.query('ROLLBACK');
   });
 
-  it('should fail with the error of the driver where the connection is lost', async () => {
+  it('should fail with the error of the driver if the connection is lost', async () => {
     const host = await idleTransaction();
     host.client.on('error', () => undefined);
     await database.query(
@@ -308,7 +308,7 @@ describe('a plant in a transaction of the host', () => {
       ['an EntityManager', () => source.manager, 'should be the QueryRunner'],
       ['an idle QueryRunner', () => source.createQueryRunner(), 'after await queryRunner.startTransaction()'],
       ['a pool of another library', () => ({ connect: open, query: open }), 'is a pool, should be the client that'],
-      ['an instance of Sequelize', () => ({ query: open, transaction: open }), 'opens transactions and is none itself'],
+      ['an instance of Sequelize', () => ({ query: open, transaction: open }), 'opens transactions, but is not one'],
       [
         'an instance of Sequelize',
         () => ({ query: open, transaction: open }),
@@ -352,7 +352,7 @@ describe('a plant in a transaction of the host', () => {
       transactions.push(source);
       // @ts-expect-error an EntityManager may be in no transaction
       transactions.push(source.manager);
-      // @ts-expect-error what opens transactions is none, as Sequelize
+      // @ts-expect-error an object that opens transactions is not one, as Sequelize
       transactions.push({ query: open, transaction: open });
       expect(transactions).toHaveLength(5);
     });

@@ -27,7 +27,7 @@ const NEWER_MIGRATION = {
   sql: 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;',
 };
 
-/** One service, the address of its database, the server there and, where a fault needs one, a standby. */
+/** One service, the address of its database, the server there and, if a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
   primary!: PostgresServer;
   standby: PostgresServer | undefined;
@@ -86,12 +86,12 @@ export class Cluster implements AsyncDisposable {
     const list = join(newer, 'dist/database/generated/migrations.js');
     const added = `exports.MIGRATIONS.push(${JSON.stringify(NEWER_MIGRATION)});\n`;
     await writeFile(list, (await readFile(list, 'utf8')) + added);
-    // Past the address, which faults of the network would not be told apart from.
+    // Directly to the server: over the service's address, a fault of the network would look the same.
     const all = { DATABASE_URL: this.primary.url('plants'), ...variables };
     return PlantStoreProcess.run('migrate', all, { script: join(newer, 'dist/main.js') });
   }
 
-  /** Whether that migration is complete: true, or false where nothing of it is there. */
+  /** Whether that migration is complete: true, or false if nothing of it is there. */
   async isMigrated(): Promise<boolean> {
     const { name } = NEWER_MIGRATION;
     const [rows, columns] = await Promise.all([
@@ -221,7 +221,7 @@ export class Cluster implements AsyncDisposable {
     this.disks.delete(folder);
   }
 
-  /** The most memory that the service has had, in bytes; undefined where only Linux would tell. */
+  /** The most memory that the service has had, in bytes; undefined if only Linux would tell. */
   async peakMemory(): Promise<number | undefined> {
     const status = await readFile(`/proc/${this.service.pid}/status`, 'utf8').catch(() => '');
     const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(status) ?? [];

@@ -111,7 +111,7 @@ async function tryOnce(cluster: Cluster, fault: Fault): Promise<Round> {
 function failuresOf(fault: Fault, round: Round): string[] {
   const failures: string[] = [];
   const { lost, storedThoughRefused, foreign, recovery, outcomes } = round;
-  if (fault.loses && lost === 0) failures.push('nothing was lost, where the harness has to find a loss');
+  if (fault.loses && lost === 0) failures.push('nothing was lost, though the harness has to find a loss');
   if (!fault.loses && lost > 0) failures.push('acknowledged plants were lost');
   if (storedThoughRefused > 0) failures.push('refused plants were stored');
   if (foreign > 0) failures.push('plants were stored that nobody sent so');

@@ -52,7 +52,7 @@ export async function fuzz(cluster: Cluster, requests: number, seed: number): Pr
   return { name: 'fuzzed requests', summary, failures };
 }
 
-/** All that comes back until the connection closes or an answer is there; undefined where neither happens in time, or there is no connection. */
+/** All that comes back until the connection closes or an answer is there; undefined if neither happens in time, or there is no connection. */
 function exchange(port: number, bytes: string, isPatient: boolean): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -32,7 +32,7 @@ const PIPELINED = 10_000;
   it.each([
     ['files of Swagger UI', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['refusals', postHead('', '{}', { Authorization: undefined }) + '{}'],
-  ])('should keep its descriptors and its memory where one asks for thousands of %s at once', async (_, request) => {
+  ])('should keep its descriptors and its memory if one asks for thousands of %s at once', async (_, request) => {
     await expectWell(1);
     const before = descriptors();
     {

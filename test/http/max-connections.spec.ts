@@ -35,7 +35,7 @@ describe('MAX_CONNECTIONS', () => {
     await until(async () => (await running.process.post(ROSE).catch(() => undefined))?.status !== undefined);
   });
 
-  it('should leave descriptors to the database and the management listener, whatever the limit of the process', async () => {
+  it('should leave descriptors to the database and the management listener, with any limit of the process', async () => {
     running = await ManagedService.start({ DATABASE_POOL_SIZE: '20' }, { descriptors: DESCRIPTORS });
     const [, limit] = await running.process.printed(/MAX_CONNECTIONS is lowered from 10000 to (\d+)/);
     const connected = Number(limit);

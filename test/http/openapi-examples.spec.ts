@@ -44,7 +44,7 @@ describe('examples of the OpenAPI document', () => {
     expect(Object.keys(answers).length).toBeGreaterThan(1);
   });
 
-  it('should be the very answers of the store where it refuses', async () => {
+  it('should be the very answers of the store if it refuses', async () => {
     const examples = examplesOf<ErrorBody>(createPlantOf(document).responses['400']);
     expect(Object.keys(examples)).toEqual(Object.keys(PROVOCATIONS));
     for (const [number, provoke] of Object.entries(PROVOCATIONS)) {

@@ -41,7 +41,7 @@ describe('GET /openapi.json and /docs', () => {
     expect(await served()).toEqual({ ...plain, servers: [{ ...plain.servers?.[0], url: '/api/v1' }] });
   });
 
-  it('should give every status of the catalogue a response where statuses are semantic', async () => {
+  it('should give every status of the catalogue a response if statuses are semantic', async () => {
     store = await startStore({ ERROR_STATUS: 'semantic' });
     const { responses } = createPlantOf(await served());
     const numbers = Object.keys(ERROR_CATALOGUE);
@@ -119,7 +119,7 @@ describe('GET /openapi.json and /docs', () => {
     expect(await get('/docs/index.html')).toMatchObject({ status: 302, headers: { location: './' } });
   });
 
-  it('should answer both like any other path where the documentation is off', async () => {
+  it('should answer both like any other path if the documentation is off', async () => {
     store = await startStore({ DOCS: 'off' });
     for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/docs/errors', '/openapi.json']) {
       expectRefusal(await get(path), 40100, store.errorStatus);
@@ -127,7 +127,7 @@ describe('GET /openapi.json and /docs', () => {
     }
   });
 
-  it('should answer other paths beside them like any other path', async () => {
+  it('should answer paths that begin like them as unknown paths', async () => {
     store = await startStore();
     for (const path of [
       '/DOCS',

@@ -119,7 +119,7 @@ describeInBrowser('Swagger UI', () => {
     expect(response.headers.get('cross-origin-opener-policy')).toBe('same-origin');
   });
 
-  it('should say how to get a token where it has none, and keep what is typed in until it is removed', async () => {
+  it('should say how to get a token if it has none, and keep what is typed in until it is removed', async () => {
     const ui = await open();
     expect(await ui.hint.innerText()).toContain('plant-store token create NAME');
     await ui.authorize(TOKEN);
@@ -133,7 +133,7 @@ describeInBrowser('Swagger UI', () => {
     expect(ui.complaints).toEqual([]);
   });
 
-  it('should take the token of a link where the browser blocks its storage', async () => {
+  it('should take the token of a link if the browser blocks its storage', async () => {
     const context = await browser.newContext();
     await context.addInitScript(
       "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked'); } })",

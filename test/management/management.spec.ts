@@ -34,7 +34,7 @@ describe('The management listener', () => {
 
   const managed = (path: string): Promise<RawResponse | undefined> => get(store.managementPort, path);
 
-  it('should tell, to whom has no token, that the service is live and ready', async () => {
+  it('should say without a token that the service is live and ready', async () => {
     expect(await managed('/livez')).toMatchObject(OK);
     expect(await managed('/readyz')).toMatchObject(OK);
   });

@@ -84,7 +84,7 @@ describe('Readiness', () => {
     await expectReadiness(readOnly, 200);
   });
 
-  it('should name the right that the role lacks, and the GRANT that mends it', async () => {
+  it('should name the right that the role lacks, and the GRANT for it', async () => {
     const role = `the "reader" ${randomBytes(4).toString('hex')}`;
     const quoted = pg.escapeIdentifier(role);
     await database.query(`CREATE ROLE ${quoted} LOGIN PASSWORD 'secret';
@@ -210,7 +210,7 @@ describe('Readiness', () => {
       Number((await database.query<{ value: string }>('SELECT last_value AS value FROM inserted'))[0]?.value);
 
     beforeEach(async () => {
-      // A sequence counts on, also where a row is rolled back.
+      // A sequence counts on, also if a row is rolled back.
       await database.query(`CREATE SEQUENCE inserted;
         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -16,7 +16,7 @@ describe('audit.mjs', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What the script says where npm prints this. */
+  /** What the script says when npm prints this. */
   function audit(report: string): { status: number | null; stdout: string; stderr: string } {
     writeFileSync(join(folder, 'report'), report);
     writeFileSync(join(folder, 'npm'), `#!/bin/sh\ncat '${join(folder, 'report')}'\nexit 1\n`, { mode: 0o755 });
@@ -27,7 +27,7 @@ describe('audit.mjs', () => {
     JSON.stringify({ vulnerabilities, metadata: { vulnerabilities: { total: 0, high: 0, critical: 0, ...counts } } });
 
   it.each(['', 'not json', '{"message":"405 Method Not Allowed","statusCode":405}'])(
-    'should say so, and pass, where the registry answers %j',
+    'should say so, and pass, if the registry answers %j',
     (report) => {
       expect(audit(report)).toMatchObject({
         status: 0,
@@ -41,7 +41,7 @@ describe('audit.mjs', () => {
     expect([status, stdout]).toEqual([0, 'Dependencies were audited: 2 known vulnerabilities, 0 high or critical.\n']);
   });
 
-  it.each(['high', 'critical'])('should fail where a vulnerability is %s, and name it', (severity) => {
+  it.each(['high', 'critical'])('should fail if a vulnerability is %s, and name it', (severity) => {
     const { status, stdout } = audit(
       found({ total: 1, [severity]: 1 }, { pg: { name: 'pg', severity, range: '<8.0.0' } }),
     );

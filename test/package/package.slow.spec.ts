@@ -87,7 +87,7 @@ describe('The package', () => {
   });
 
   it('should have declarations that hold in a strict host, which has no types but those of its dependencies', async () => {
-    // Or it would look for packages where the linked ones stand, among those of development.
+    // Or it would look for packages where the linked ones are, among those of development.
     const project = await writeStrictConsumer(host.folder, { ...RESOLUTIONS.node16, preserveSymlinks: true });
 
     expect(host.node(fromRoot('node_modules/typescript/bin/tsc'), '-p', project)).toEqual({

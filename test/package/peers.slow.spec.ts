@@ -50,7 +50,7 @@ describe('What a host has installed', () => {
     beforeAll(async () => {
       app = join(host.folder, 'my app (1)');
       await mkdir(nestIn(app), { recursive: true });
-      // What is linked in the host stands in the checkout.
+      // What is linked in the host is in the checkout.
       await cp(nestIn(process.cwd()), nestIn(app), { recursive: true });
       const { output } = host.node('-p', `require('@nestjs/core/package.json').version`);
       version = output.trim();

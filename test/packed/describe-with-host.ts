@@ -66,7 +66,7 @@ export function describeWithHost(
 
   describeTests(() => target);
 
-  it('should end well when it is told to', async () => {
+  it('should end well when it gets a signal', async () => {
     host?.signal('SIGTERM');
     expect(await host?.ended).toBe(0);
   });

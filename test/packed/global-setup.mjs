@@ -41,7 +41,7 @@ export default async function globalSetup() {
     await all([companions, bundlers].map((added) => run(added, install)));
     await run(companions, 'npm run --silent build');
   } catch (error) {
-    // Jest runs no teardown where the setup fails.
+    // Jest runs no teardown if the setup fails.
     await globalTeardown();
     throw error;
   }
@@ -62,7 +62,7 @@ async function copyExample(folder) {
   await cp(join(ROOT, 'examples', basename(folder)), folder, { recursive: true, filter: isSource });
 }
 
-/** Whatever was installed and built in the checkout stays there. */
+/** What was installed and built in the checkout stays there. */
 function isSource(path) {
   return !['node_modules', 'dist'].includes(basename(path));
 }

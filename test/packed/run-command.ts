@@ -7,7 +7,7 @@ export const COMMAND_LIMIT_MS = 120_000;
 /** Less than that, so that the test fails by this and leaves nothing running. */
 const LIMIT_MS = COMMAND_LIMIT_MS - 20_000;
 
-/** Runs a command to its end in a folder. Fails, with all that was printed, where its exit code is not 0. */
+/** Runs a command to its end in a folder. Fails, with all that was printed, if its exit code is not 0. */
 export async function runCommand(cwd: string, command: string, variables: Record<string, string> = {}): Promise<void> {
   const [program = '', ...args] = command.split(' ');
   // A process group of its own: npm does not end what it runs when it is ended itself.

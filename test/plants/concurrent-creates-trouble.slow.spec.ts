@@ -116,7 +116,7 @@ describe('Creates that come together, in trouble', () => {
     expect(await store.storedIds()).toEqual(NEIGHBOURS);
   });
 
-  it('should answer 200 to one only of several with one id, where the answer is lost', async () => {
+  it('should answer 200 to one only of several with one id, if the answer is lost', async () => {
     const creates = [1, 1, 2, 1].map((id) => create(id));
     store.proxy.loseAnswerTo('INSERT');
     const [first, second, neighbour, third] = await createTogether(store.port, creates);
@@ -125,7 +125,7 @@ describe('Creates that come together, in trouble', () => {
     expect(await store.storedIds()).toEqual([1, 2]);
   });
 
-  it('should answer 50300 to all where no connection can be made, and recover', async () => {
+  it('should answer 50300 to all if no connection can be made, and recover', async () => {
     store.proxy.reset();
     const creates = NEIGHBOURS.map((id) => create(id));
     for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
@@ -133,7 +133,7 @@ describe('Creates that come together, in trouble', () => {
     for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
   });
 
-  it('should answer 50400 in time where a statement with many takes too long, and recover', async () => {
+  it('should answer 50400 in time if a statement with many takes too long, and recover', async () => {
     await using lock = await TableLock.take(store.database);
     using stopwatch = new Stopwatch();
     const responses = await createTogether(

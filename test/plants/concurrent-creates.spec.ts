@@ -41,7 +41,7 @@ describe('Creates that come together', () => {
     expect(store.statistics).toMatchObject({ created: 50, statements: 1, waiting: 0, inFlight: 0 });
   });
 
-  it('should be stored exactly as sent, whatever is in them', async () => {
+  it('should be stored exactly as sent, with any content', async () => {
     const odd = [
       '',
       ' ',

@@ -19,7 +19,7 @@ describe('Who created a plant', () => {
     return rows.map(({ created_by }) => created_by);
   };
 
-  it('should stand with each plant, however many are created in one statement', async () => {
+  it('should be stored with each plant, however many are created in one statement', async () => {
     await using service = await PlantStoreProcess.serve(database.url);
     const ids = Array.from({ length: 40 }, (_, index) => index);
     const answers = await Promise.all(ids.map((id) => service.post(`{"id":${id},"name":"Rose"}`)));
@@ -39,7 +39,7 @@ describe('Who created a plant', () => {
     expect(service.output).not.toContain('Rose');
   });
 
-  it('should be who an issued token was made for, the subject of a JWT, or nobody more exact for a static token', async () => {
+  it('should be who an issued token was made for, the subject of a JWT, or just the configuration for a static token', async () => {
     const { headers } = await issueToken(database, { name: 'greenhouse' });
     const managementPort = await freePort();
     await using issuer = await OidcIssuer.start();

@@ -73,7 +73,7 @@ describe('What was answered with 200', () => {
   it.each([1, 2, 8])(
     'should be committed before a byte of the answer is sent, with %d in a statement',
     async (count) => {
-      // A deferred trigger runs in the midst of the commit, whoever issues that.
+      // A deferred trigger runs in the middle of the commit, from any session.
       await database.query(`
       CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -103,7 +103,7 @@ describe('What was answered with 200', () => {
         for (const [index, connection] of connections.entries()) {
           connection.send(creates);
           await until(async () => (await waiting()) === index + 1);
-          // The service has done whatever it does before the commit once it has answered later requests.
+          // The service has done its work before the commit once it has answered later requests.
           for (const later of ['{}', '{}', '{}']) expect(await store.post(later)).toMatchObject({ status: 400 });
           expect(connections.map(({ socket }) => socket.bytesRead)).toEqual([0, 0]);
           expect(await database.query('SELECT FROM plants')).toEqual([]);
@@ -114,7 +114,7 @@ describe('What was answered with 200', () => {
             expect(await connection.response()).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
         expect(await database.query('SELECT FROM plants')).toHaveLength(count);
       } finally {
-        // Ends the wait, where the test has failed.
+        // Ends the wait, if the test has failed.
         await holder.end();
         for (const connection of connections) connection.close();
         await store.stop();

@@ -36,7 +36,7 @@ describe('What PostgreSQL itself rejects', () => {
     [50000, '42501', 'insufficient privilege'],
     [50000, '23514', 'check violation'],
     [50000, 'XX000', 'internal error'],
-  ])('should be answered with %d where the SQLSTATE is %s (%s), on the same connection', async (error, sqlState) => {
+  ])('should be answered with %d if the SQLSTATE is %s (%s), on the same connection', async (error, sqlState) => {
     await store.expectCreated(error);
     const before = await sessions();
     expect(before).toHaveLength(1);
@@ -48,7 +48,7 @@ describe('What PostgreSQL itself rejects', () => {
     await store.database.query('DELETE FROM plants');
   });
 
-  it('should be no failure where it is a warning', async () => {
+  it('should be no failure if it is a warning', async () => {
     await store.database.query(`
       CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -63,7 +63,7 @@ describe('What PostgreSQL itself rejects', () => {
     await store.database.query('DROP FUNCTION warn CASCADE; DELETE FROM plants');
   });
 
-  it('should keep the connection where an id is taken', async () => {
+  it('should keep the connection if an id is taken', async () => {
     await store.expectCreated(7);
     const before = await sessions();
     store.expectRefused(await store.create(7), 40901);

@@ -35,7 +35,7 @@ describe('Silent storage', () => {
     return result;
   }
 
-  it('should answer 50300 where connections are accepted and never answered, and recover', async () => {
+  it('should answer 50300 if connections are accepted and never answered, and recover', async () => {
     // Ends the connection of the start.
     store.proxy.reset();
     store.expectNothingWritten(await store.create(1));
@@ -47,7 +47,7 @@ describe('Silent storage', () => {
     expect(await store.storedIds()).toEqual([2]);
   });
 
-  it('should answer 50400 where a statement waits too long for a lock, and recover', async () => {
+  it('should answer 50400 if a statement waits too long for a lock, and recover', async () => {
     await store.expectCreated(1);
     await using lock = await TableLock.take(store.database);
     store.expectUnknown(await expectTimeout(store.create(2)));
@@ -56,7 +56,7 @@ describe('Silent storage', () => {
     expect(await store.storedIds()).toEqual([1, 3]);
   });
 
-  it('should answer 50400 where a connection that worked falls silent, and recover', async () => {
+  it('should answer 50400 if a connection that worked falls silent, and recover', async () => {
     const key = { 'Idempotency-Key': 'two' };
     await store.expectCreated(1);
     store.proxy.freeze();
@@ -66,7 +66,7 @@ describe('Silent storage', () => {
     expect(await store.storedIds()).toEqual([1, 2]);
   });
 
-  it('should answer 50301 to those for whom no connection becomes free, and recover', async () => {
+  it('should answer 50301 to creates that get no connection, and recover', async () => {
     await store.expectCreated(1);
     store.proxy.freeze();
     using connection = await RawConnection.open(store.port);

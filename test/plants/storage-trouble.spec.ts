@@ -13,19 +13,19 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
   });
   afterEach(() => store.stop());
 
-  it('should answer 50300 where no server runs', async () => {
+  it('should answer 50300 if no server runs', async () => {
     await store.proxy.close();
     store.expectNothingWritten(await store.create(1));
     expect(await store.storedIds()).toEqual([]);
   });
 
-  it('should answer 50300, and not overload, to each of many where no server runs', async () => {
+  it('should answer 50300, and not overload, to each of many if no server runs', async () => {
     await store.proxy.close();
     const responses = await Promise.all([1, 2, 3, 4].map((id) => store.create(id)));
     for (const response of responses) store.expectNothingWritten(response);
   });
 
-  it('should answer 50300 where every connection is reset, and recover', async () => {
+  it('should answer 50300 if every connection is reset, and recover', async () => {
     store.proxy.reset();
     store.expectNothingWritten(await store.create(1));
     store.proxy.restore();
@@ -33,7 +33,7 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
     expect(await store.storedIds()).toEqual([2]);
   });
 
-  it('should answer 50300 where the database accepts no writes', async () => {
+  it('should answer 50300 if the database accepts no writes', async () => {
     const sql = `'ALTER DATABASE %I SET default_transaction_read_only TO on', current_database()`;
     await store.database.query(`DO $$ BEGIN EXECUTE format(${sql}); END $$`);
     // It counts from the next connection on.
@@ -50,7 +50,7 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
     await store.expectCreated(1, key);
   });
 
-  it('should answer 200 where the session is ended under a statement', async () => {
+  it('should answer 200 if the session is ended under a statement', async () => {
     await using lock = await TableLock.take(store.database);
     const answer = store.create(1);
     await lock.awaited();
@@ -61,7 +61,7 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
     expect(await store.storedIds()).toEqual([1]);
   });
 
-  it('should answer 200 where the connection breaks under a statement, and comes back', async () => {
+  it('should answer 200 if the connection breaks under a statement, and comes back', async () => {
     await using lock = await TableLock.take(store.database);
     const answer = store.create(1);
     await lock.awaited();
@@ -75,7 +75,7 @@ describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (err
   });
 
   it.each([{}, { 'Idempotency-Key': 'the first try' }])(
-    'should answer 200 where the answer to a statement is lost, with the headers %j',
+    'should answer 200 if the answer to a statement is lost, with the headers %j',
     async (headers) => {
       store.proxy.loseAnswerTo('INSERT');
       await store.expectCreated(1, headers);
@@ -144,7 +144,7 @@ describe('A create whose session is ended in the commit', () => {
     [40902, 'another plant with this key', { 'Idempotency-Key': 'one' }, `'Lily', 'one'`],
     [200, 'this plant, by a repetition of the request', { 'Idempotency-Key': 'one' }, `'Rose', 'one'`],
   ])(
-    'should be answered with %d where an instance of the version before has given the id to %s',
+    'should be answered with %d if an instance of the version before has given the id to %s',
     async (expected, _, headers, row) => {
       const sql = `INSERT INTO plants (id, name, idempotency_key) VALUES (1, ${row}) ON CONFLICT (id) DO NOTHING`;
       const answer = await interrupted(headers, sql);
@@ -157,7 +157,7 @@ describe('A create whose session is ended in the commit', () => {
 });
 
 describe('Storage that stays away', () => {
-  it('should be answered with 50400 where a statement was sent before, and with 50300 where none was', async () => {
+  it('should be answered with 50400 if a statement was sent before, and with 50300 if none was', async () => {
     const store = await ProxiedStore.start({ STORAGE_TIMEOUT: '1500', ERROR_STATUS: 'semantic' });
     try {
       await using lock = await TableLock.take(store.database);

@@ -87,7 +87,7 @@ describe('A synchronous standby that is away', () => {
     expect(store.statistics.created).toBe(1);
   });
 
-  it('should keep a repetition from its 200 where the first plant may not be on the standby', async () => {
+  it('should keep a repetition from its 200 if the first plant may not be on the standby', async () => {
     await admin.query(`INSERT INTO plants (id, name, idempotency_key) VALUES (1, 'Rose', 'key')`);
     const answer = create({ 'Idempotency-Key': 'key' });
     await awaited('pg_logical_emit_message');

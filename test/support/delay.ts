@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** Writes to a socket later than it was told to, in the same order. */
+/** Writes to a socket with a delay, in the same order. */
 export class Delay {
   private last = Promise.resolve();
   private waiting = 0;

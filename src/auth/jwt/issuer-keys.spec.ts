@@ -58,7 +58,7 @@ describe(IssuerKeys.name, () => {
     expect(issuer.requests).toHaveLength(1);
   });
 
-  it('should fetch keys anew when they are old, and again sooner where that fails', async () => {
+  it('should fetch keys anew when they are old, and again sooner if that fails', async () => {
     const keys = issuer.keysOf({ refreshMs: 10, retryMs: 15 });
     await keys.open();
     const first = keys.current;
@@ -165,7 +165,7 @@ describe(IssuerKeys.name, () => {
       ['no JSON', (_, response) => response.end('<html>'), /\/keys answers with something else than JSON$/],
       ['no keys', json({}), /JSON Web Key Set malformed$/],
       ['no key set', json(null), /JSON Web Key Set malformed$/],
-      ['keys that are none', json({ keys: ['key'] }), /JSON Web Key Set malformed$/],
+      ['invalid keys', json({ keys: ['key'] }), /JSON Web Key Set malformed$/],
       ['too much', json({ keys: [], padding: 'x'.repeat(1_048_576) }), /answers with more than 1048576 bytes$/],
     ])('should not take %s for keys', async (_, answer, reason) => {
       issuer.answer = answer;
@@ -190,7 +190,7 @@ describe(IssuerKeys.name, () => {
       ['a key for encryption', () => [{ ...issuer.key, use: 'enc' }]],
       ['a key of an unknown kind', () => [{ kty: 'GREEN', kid: 'green' }]],
       ['a key of an algorithm that JWTs may not have', () => [{ ...issuer.key, alg: 'ES256K' }]],
-      ['a key that is none', () => [{ ...issuer.key, x: 'AA' }]],
+      ['an invalid key', () => [{ ...issuer.key, x: 'AA' }]],
       ['a short key', () => [publicJwk(shortKey())]],
       ['several of them', async () => [{ ...issuer.key, x: 'AA' }, await signingKey('private'), publicJwk(shortKey())]],
     ])('should take one with %s for a fetch that failed', async (_, keysOf) => {

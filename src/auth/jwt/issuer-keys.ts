@@ -12,9 +12,9 @@ export type FindKey = ReturnType<Jose['createRemoteJWKSet']>;
 export const KEYS_TIMING = {
   /** Keys are fetched this often, so that one that the issuer has removed stops counting. */
   refreshMs: 600_000,
-  /** The same after a failure. */
+  /** After a failure they are fetched again this soon. */
   retryMs: 30_000,
-  /** After a fetch, failed or not, an unknown key fetches none for this long. */
+  /** After a fetch, failed or not, an unknown key causes no other fetch for this long. */
   cooldownMs: 5000,
   /** For a fetch, discovery included. */
   timeoutMs: 5000,
@@ -27,7 +27,7 @@ const MAX_BYTES = 1_048_576;
 /** RFC 7518, section 3.3. jose refuses shorter keys only when it verifies with one. */
 const MIN_RSA_BITS = 2048;
 
-/** The keys of a JWT issuer can't be had now, and why. */
+/** The keys of a JWT issuer cannot be fetched now; the message says why. */
 export class IssuerKeysError extends Error {
   override readonly name = 'IssuerKeysError';
 
@@ -72,7 +72,7 @@ export class IssuerKeys {
     return this.text;
   }
 
-  /** @throws IssuerKeysError where there are no keys yet, and none can be had */
+  /** @throws IssuerKeysError if there are no keys yet, and they cannot be fetched */
   async open(): Promise<FindKey> {
     this.opening ??= this.createKeySet();
     const find = await this.opening;
@@ -109,7 +109,7 @@ export class IssuerKeys {
       const signal = AbortSignal.any([init.signal, this.closing.signal]);
       const url = this.options.jwksUrl ?? (await discoverJwksUrl(this.options.issuer, { ...init, signal }));
       const document = await fetchJson(url, { ...init, signal });
-      // Most likely a mistake at the issuer, and the keys that are known are better than none.
+      // Most likely a mistake at the issuer, and the known keys are better than no keys.
       if (!(await hasUsableKey(document, jose)))
         throw new Error(`${url} answers with no public key that JWTs can be verified with`);
       if (this.failure) this.logger.log(`The keys of the JWT issuer ${this.options.issuer} can be fetched again`);
@@ -180,7 +180,7 @@ async function fetchJson(url: string, init: Fetch): Promise<unknown> {
   }
 }
 
-/** Whether any JWT can be verified with these keys: they may be private, short, broken, for something else, or none. */
+/** Whether any JWT can be verified with these keys: they may be private, short, broken or for something else, or there may be no key. */
 async function hasUsableKey(document: unknown, { createLocalJWKSet }: Jose): Promise<boolean> {
   const { keys } = createLocalJWKSet(document as JSONWebKeySet).jwks();
   for (const key of keys) {

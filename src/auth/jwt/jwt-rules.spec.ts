@@ -69,7 +69,7 @@ describe(jwtRules.name, () => {
     ['application/at+jwt', true],
     ['JWT', false],
     [undefined, false],
-  ])('should accept, where at+jwt is required, the type %s: %s', async (typ, isValid) => {
+  ])('should accept, if at+jwt is required, the type %s: %s', async (typ, isValid) => {
     await using strict = await JwtIssuer.start('at+jwt');
     strict.has([key]);
     const verdict = await strict.verifier.verify(strict.forge(key, {}, { typ }));
@@ -79,7 +79,7 @@ describe(jwtRules.name, () => {
 
   it.each([
     ['the type of another', { typ: 'logout+jwt' }, {}, 'typ is not that of an access token'],
-    ['a type that is none', { typ: 5 }, {}, 'typ is not that of an access token'],
+    ['an invalid type', { typ: 5 }, {}, 'typ is not that of an access token'],
     ['another audience', {}, { aud: 'house' }, 'aud is not as it should be'],
     ['no audience', {}, { aud: undefined }, 'aud is missing'],
     ['another issuer', {}, { iss: 'https://id.example.com' }, 'iss is not the issuer'],
@@ -90,7 +90,7 @@ describe(jwtRules.name, () => {
     ['no subject', {}, { sub: undefined }, 'sub is missing'],
     ['a subject that cannot be stored', {}, { sub: 'a\0' }, 'sub cannot be stored or logged'],
     ['an unknown key', { kid: 'b' }, {}, 'it is signed with a key that the issuer does not have'],
-  ])('should refuse %s, and say why where that is asked for', async (_, header, claims, reason) => {
+  ])('should refuse %s, and say why if that is asked for', async (_, header, claims, reason) => {
     expect(await issuer.verifier.verify(issuer.forge(key, claims, header))).toBeUndefined();
     expect(issuer.debugged).toEqual([`A JWT is not valid: ${reason}`]);
   });
@@ -149,7 +149,7 @@ describe(jwtPrincipal.name, () => {
     5,
     ['a'],
     {},
-  ])('should be nobody with the subject %j', (sub) => {
+  ])('should have no principal with the subject %j', (sub) => {
     expect(jwtPrincipal({ sub } as JWTPayload)).toBeUndefined();
   });
 

@@ -24,7 +24,7 @@ export function jwtRules({ issuer, audience, typ }: JwtOptions): JWTVerifyOption
   };
 }
 
-/** Of a JWT that was valid before. */
+/** The reason for a JWT that was valid before. */
 export const EXPIRED = 'exp is over';
 
 /**
@@ -52,7 +52,7 @@ export function endOf(exp: number): number {
   return (exp + CLOCK_TOLERANCE_S) * 1000;
 }
 
-/** Whom the claims of a verified JWT stand for; nobody, where their `sub` is none that can be stored and logged. */
+/** The owner of a verified JWT; undefined if its `sub` cannot be stored and logged. */
 export function jwtPrincipal({ sub, scope, scp }: JWTPayload): Principal | undefined {
   // Not the name of an issued token, which has no such prefix.
   const name = `jwt:${sub ?? ''}`;

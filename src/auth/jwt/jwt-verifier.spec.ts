@@ -49,7 +49,7 @@ describe(JwtVerifier.name, () => {
     ]);
   });
 
-  it('should try each key where a JWT names none', async () => {
+  it('should try each key if a JWT names none', async () => {
     issuer.has([a, b]);
     for (const key of [a, b]) {
       expect(await verifier.verify(issuer.forge(key, {}, { kid: undefined }))).toMatchObject({
@@ -60,7 +60,7 @@ describe(JwtVerifier.name, () => {
     expect(await verifier.verify(issuer.forge(await signingKey('c'), {}, { kid: undefined }))).toBeUndefined();
   });
 
-  it('should find out of a new key where keys have no names', async () => {
+  it('should find out of a new key if keys have no names', async () => {
     issuer.has([a], { named: false });
     expect(await verifier.verify(issuer.forge(a, {}, { kid: undefined }))).toBeDefined();
     issuer.has([b], { named: false });

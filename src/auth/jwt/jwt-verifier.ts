@@ -19,7 +19,7 @@ interface Remembered {
   readonly until: number;
   /** The keys of the issuer when it was verified: it counts only as long as these are in use. */
   readonly keys: string;
-  /** Of the JWT. */
+  /** Characters of the JWT. */
   readonly length: number;
 }
 
@@ -27,7 +27,7 @@ interface Remembered {
 export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown {
   private readonly logger = new Logger('JWT');
   private readonly rules: JWTVerifyOptions;
-  /** Not by the token itself: a dump of the memory should hold as few as possible. */
+  /** The keys are not the tokens themselves: a memory dump should hold as few tokens as possible. */
   private readonly remembered = new LruMap<string, Remembered>(MAX_REMEMBERED_LENGTH, ({ length }) => length);
 
   constructor(
@@ -69,7 +69,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
       const claims = await claimsOf(token, find, this.rules, jose);
       const principal = jwtPrincipal(claims);
       if (principal === undefined) return 'sub cannot be stored or logged';
-      // Where they have changed meanwhile, its key may be gone.
+      // If they have changed meanwhile, its key may be gone.
       if (keys !== undefined && keys === this.keys.current) {
         const until = endOf(Number(claims.exp));
         this.remembered.set(tokenKey(token), { principal, until, keys, length: token.length });

@@ -12,7 +12,7 @@ import { makeToken } from './token.js';
 
 const AWAY = new Error('connect ECONNREFUSED');
 
-describe(`${IssuedTokenVerifier.name}, where the database is away`, () => {
+describe(`${IssuedTokenVerifier.name}, while the database is away`, () => {
   let timed: TimedVerifier;
 
   beforeEach(() => {
@@ -44,7 +44,7 @@ describe(`${IssuedTokenVerifier.name}, where the database is away`, () => {
     expect(await timed.verdict(timed.token, 501)).toEqual(GARDENER);
   });
 
-  it('should accept a token in use without a wait where statements hang', async () => {
+  it('should accept a token in use without a wait if statements hang', async () => {
     await timed.verdict(timed.token);
     await expectAccepted(1000);
     timed.store.hold();
@@ -61,7 +61,7 @@ describe(`${IssuedTokenVerifier.name}, where the database is away`, () => {
     expect(await timed.verdict(timed.token)).toBe(AWAY);
   });
 
-  it('should accept a token that was idle after two seconds where its look-up hangs', async () => {
+  it('should accept a token that was idle after two seconds if its look-up hangs', async () => {
     await timed.verdict(timed.token);
     await timed.wait(2 * MINUTE_MS);
     timed.store.hold();

@@ -12,7 +12,7 @@ describe(IssuedTokenVerifier.name, () => {
   });
   afterEach(() => timed[Symbol.asyncDispose]());
 
-  it('should look a token up once, and then answer with no promise and the same object, which nobody can change', async () => {
+  it('should look a token up once, and then answer with no promise and the same, frozen object', async () => {
     const principal = await timed.verdict(timed.token);
     expect(principal).toEqual(GARDENER);
     expect(timed.verifier.verify(timed.token)).toBe(principal);
@@ -22,7 +22,7 @@ describe(IssuedTokenVerifier.name, () => {
     expect(timed.verifier.verify(timed.token)).toBe(principal);
   });
 
-  it('should ask nobody about what was never issued', async () => {
+  it('should not query the database for a token that cannot have been issued', async () => {
     for (const text of [
       '',
       'a-static-token-0123456789',
@@ -98,7 +98,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });
 
-    it('should refuse it within two seconds where each statement takes almost a second, that of the last use too', async () => {
+    it('should refuse it within two seconds if each statement takes almost a second, that of the last use too', async () => {
       timed.store.delay = 950;
       const asked = timed.ask(timed.token);
       await timed.wait(1);
@@ -123,7 +123,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(asked.verdict).toBeUndefined();
     });
 
-    it('should make a new principal where its scopes are others', async () => {
+    it('should make a new principal if its scopes are others', async () => {
       const principal = await timed.verdict(timed.token);
       timed.store.add(timed.token, { id: 1, scopes: [] });
       await timed.wait(600);
@@ -131,7 +131,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(principal).toEqual(GARDENER);
     });
 
-    it('should accept a new one within two seconds where it was tried before it was there', async () => {
+    it('should accept a new one within two seconds if it was tried before it was there', async () => {
       const late = makeToken();
       expect(await timed.verdict(late)).toBeUndefined();
       timed.store.add(late);
@@ -151,7 +151,7 @@ describe(IssuedTokenVerifier.name, () => {
   });
 
   describe('with a token that expires', () => {
-    it('should refuse it from that moment, and ask nobody', async () => {
+    it('should refuse it from that moment, without a query', async () => {
       const start = performance.now();
       timed.store.add(timed.token, { id: 1, remaining: 700 });
       expect(await timed.verdict(timed.token, 1)).toEqual(GARDENER);
@@ -202,7 +202,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(timed.token)).toBeUndefined();
     });
 
-    it('should not matter where it can not be recorded, and be tried again', async () => {
+    it('should not matter if it can not be recorded, and be tried again', async () => {
       timed.store.useFailure = new Error('permission denied');
       await timed.verdict(timed.token);
       await timed.wait(MINUTE_MS - 1000);
@@ -240,7 +240,7 @@ describe(IssuedTokenVerifier.name, () => {
       expect(await timed.verdict(makeToken())).toMatchObject({ message: expect.stringMatching('shut down') });
     });
 
-    it('should connect to nothing where that was not needed', async () => {
+    it('should connect to nothing if that was not needed', async () => {
       await timed.verifier.onApplicationShutdown();
       expect(timed.store.statements).toEqual([]);
     });

@@ -23,7 +23,7 @@ const SHUTDOWN_TIMEOUT_MS = 1500;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
 
 /**
- * Accepts the tokens that were issued and are neither expired nor revoked. It answers from memory where it can. One statement at a
+ * Accepts the tokens that were issued and are neither expired nor revoked. It answers from memory if it can. One statement at a
  * time confirms the tokens in use and looks up those that requests wait for. Its result is stored before the next one is sent, so no
  * result replaces a newer one.
  */
@@ -76,7 +76,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookUp(key, request, known);
   }
 
-  /** Fails where the tokens cannot be where the options say: else every request would get a 50300, as if it could be sent again. */
+  /** Fails if the options name no usable table of tokens: else every request would get a 50300, as if it could be sent again. */
   async onModuleInit(): Promise<void> {
     const { url, password, schema } = this.options;
     const migrator = new Migrator({ url, password, schema });
@@ -159,7 +159,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       for (const key of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
     }
     if (keys.size === 0) {
-      // An outage that ends meanwhile goes without notice.
+      // An outage that ends meanwhile is not logged.
       if (isDue) this.isFailing = false;
       return !isDue;
     }

@@ -75,7 +75,7 @@ describe(LookupQueue.name, () => {
     expect(await timed.verdict(makeToken())).toBeUndefined();
   });
 
-  it('should not grow where requests give up before their tokens are looked up', async () => {
+  it('should not grow if requests give up before their tokens are looked up', async () => {
     await timed[Symbol.asyncDispose]();
     timed = new TimedVerifier({ timeout: 10 });
     timed.store.hold();

@@ -10,7 +10,7 @@ import { TokenAdministrationError } from './token-record.js';
 const WAITING = `SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
   WHERE NOT granted`;
 
-describe(`${TokenAdministration.name}, where several do something at once`, () => {
+describe(`${TokenAdministration.name}, if several do something at once`, () => {
   let database: TestDatabase;
   let clients: pg.Client[];
   let all: TokenAdministration[];

@@ -17,7 +17,7 @@ import { makeToken, tokenDigest } from './token.js';
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
 /**
- * Whatever the role's defaults are: a change must see the one that it has waited for, and be on disk when it is reported. The limit is
+ * They replace the role's defaults: a change must see the one that it has waited for, and be on disk when it is reported. The limit is
  * shorter than that of the connection, so that the server undoes what comes too late.
  */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -29,7 +29,7 @@ const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS
 const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
 const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }) => id);
 
-/** One token, or all of a name. */
+/** One token, or all tokens of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
 
 /**
@@ -47,7 +47,7 @@ export class TokenAdministration {
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
   }
 
-  /** @throws TokenAdministrationError where a token of that name is valid, or this one would not be */
+  /** @throws TokenAdministrationError if a token of that name is valid, or this one would not be */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     const advice = `If it has a new valid one with the name ${name}, nobody has that: rotate or revoke it`;
     return this.transaction(name, advice, async (now) => {
@@ -75,8 +75,8 @@ export class TokenAdministration {
   }
 
   /**
-   * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones, perhaps none, and those that had
-   * ended before. @throws TokenAdministrationError where there is no such token at all
+   * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones (there may be none), and those that had
+   * ended before. @throws TokenAdministrationError if there is no such token at all
    */
   async revoke(target: TokenTarget): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
     // As text: what was typed may be larger than any id can be.
@@ -94,7 +94,7 @@ export class TokenAdministration {
   /**
    * Makes another token of the same name and scopes, and of as long a life as the old one unless given.
    * @param overlap seconds for which the old ones stay valid, at most; with 0 they are revoked
-   * @throws TokenAdministrationError where no token of that name is valid, or the new one would not be
+   * @throws TokenAdministrationError if no token of that name is valid, or the new one would not be
    */
   rotate(name: string, overlap: number, expiry?: TokenExpiry): Promise<NewToken & { replaced: TokenRecord[] }> {
     const shown = escapeControls(name);
@@ -173,9 +173,9 @@ export class TokenAdministration {
 
   /**
    * Runs changes to the tokens of one name one after the other.
-   * @param advice a sentence for where the database does not confirm the change
+   * @param advice a sentence for the case that the database does not confirm the change
    * @param work takes the database's time, in whole milliseconds as `Date` has
-   * @throws TokenAdministrationError where the outcome is unknown. After any other error nothing was changed
+   * @throws TokenAdministrationError if the outcome is unknown. After any other error nothing was changed
    */
   private async transaction<T>(name: string, advice: string, work: (now: Date) => Promise<T>): Promise<T> {
     const { client } = this;

@@ -9,7 +9,7 @@ import { keyOf } from './token.js';
 const MAX_TOKENS = 10_000;
 /**
  * A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. A token in use is
- * confirmed every 500 ms, or by one statement after the other where each takes longer (issued-token-verifier.ts).
+ * confirmed every 500 ms, or by one statement after the other if each takes longer (issued-token-verifier.ts).
  */
 export const FRESH_MS = 2000;
 /** How long a token is valid after its last confirmation while the database is away. */
@@ -55,7 +55,7 @@ export class KnownToken {
   }
 }
 
-/** The result of the last look-up of each token. Only tokens of the database are known, so guesses replace none of them. */
+/** The result of the last look-up of each token. Only tokens of the database are known, so guesses do not replace any of them. */
 export class TokenCache {
   private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
   /** Until when each is refused, and why. */
@@ -71,7 +71,7 @@ export class TokenCache {
     return performance.now() < (this.unknown.get(key)?.until ?? 0);
   }
 
-  /** Why the database did not accept a token when it was last asked; undefined where that is not known any more. */
+  /** Why the database did not accept a token when it was last asked; undefined if that is not known any more. */
   reasonFor(key: string): WrongTokenReason | undefined {
     return this.unknown.peek(key)?.reason;
   }
@@ -128,7 +128,7 @@ export class UseRecorder {
     this.timer ??= setTimeout(record, this.isFailing ? RECORD_RETRY_MS : RECORD_AFTER_MS).unref();
   }
 
-  /** Records the last uses, where the store is connected. */
+  /** Records the last uses, if the store is connected. */
   async stop(): Promise<void> {
     clearTimeout(this.timer);
     await this.recording;

@@ -95,14 +95,14 @@ describe(TokenReader.name, () => {
           proxy.freezeOpen();
         },
       ],
-    ])('should be replaced, and the statement be sent again, where it %s', async (_, fail) => {
+    ])('should be replaced, and the statement be sent again, if it %s', async (_, fail) => {
       await lookUp();
       await fail();
       expect(await lookUp()).toEqual([]);
       proxy.restore();
     });
 
-    it('should be replaced where the process was busy while the answer came', async () => {
+    it('should be replaced if the process was busy while the answer came', async () => {
       await lookUp();
       const answer = lookUp();
       // The statement is on its way.
@@ -200,7 +200,7 @@ describe(TokenReader.name, () => {
       expect((await tokenSessions(database)).map(({ pid }) => pid)).toEqual(after.map(({ pid }) => pid));
     });
 
-    it('should close its connection where nothing could be recorded', async () => {
+    it('should close its connection if nothing could be recorded', async () => {
       await store.find([]);
       const before = await tokenSessions(database);
       await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');

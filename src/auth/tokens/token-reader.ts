@@ -9,7 +9,7 @@ import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
 export const STATEMENT_TIMEOUT_MS = 1000;
-/** Limit of an attempt to connect, where the option `timeout` is not shorter. */
+/** Limit of an attempt to connect, if the option `timeout` is not shorter. */
 const MAX_CONNECT_TIMEOUT_MS = 5000;
 /** The connection is closed when it was not used for so long. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -23,7 +23,7 @@ export interface TokenRow {
   readonly digest: Buffer;
   readonly name: string;
   readonly scopes: readonly string[];
-  /** Milliseconds until it expires, by the database's clock; null where it never does. */
+  /** Milliseconds until it expires, by the database's clock; null if it never does. */
   readonly remaining: number | null;
   readonly isRevoked: boolean;
 }

@@ -6,7 +6,7 @@ export interface TokenRecord {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
-  /** Null where it never expires. */
+  /** Null if it never expires. */
   readonly expiresAt: Date | null;
   /** To the minute. */
   readonly lastUsedAt: Date | null;
@@ -57,7 +57,7 @@ type Moment = 'createdAt' | 'expiresAt' | 'lastUsedAt' | 'revokedAt';
 /** The time of a statement, not of its transaction, which may have waited for a lock since it began. */
 export const NOW = 'pg_catalog.statement_timestamp()';
 const STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${NOW} THEN 'expired' ELSE 'valid' END`;
-/** In seconds, whatever form the session gives to dates, and whether or not Date has them; whole milliseconds, as Date has. */
+/** In seconds, as the session's date format can vary and may not be one that Date knows; in whole milliseconds, as in Date. */
 export const moment = (time: string): string =>
   `EXTRACT(EPOCH FROM pg_catalog.date_trunc('milliseconds', ${time}))::float8`;
 

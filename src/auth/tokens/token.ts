@@ -32,7 +32,7 @@ export function makeToken(): string {
   return `${PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether this is meant to be an issued token, well-formed or not: a check that costs next to nothing. */
+/** Whether this looks like an issued token, well-formed or not: a very cheap check. */
 export function resemblesToken(text: string): boolean {
   return text.startsWith(PREFIX);
 }
@@ -62,7 +62,7 @@ export function digestOf(key: string): Buffer {
   return Buffer.from(key, 'binary');
 }
 
-/** Why this cannot be the name of an access token, without repeating it; undefined where it can. */
+/** Why this cannot be the name of an access token, without repeating it; undefined if it can. */
 export function tokenNameFault(name: string): string | undefined {
   if (holdsToken(name)) return 'must not look like an access token: a name is not secret, and a token is';
   if (!NAME.test(name))

@@ -15,7 +15,7 @@ const SERVER = {
 const DATABASE = parseDatabaseUrl('postgresql://plants@db/plants');
 const POOLED = parseDatabaseUrl('postgresql://plants@db/plants?pgbouncer=true');
 const CONNECTIONS = 11;
-/** A round trip of a second, in the midst of which the server gave its time. */
+/** A round trip of a second: the server read its clock in the middle. */
 const TIMES = [1_000_000, 1_001_000] as const;
 
 describe(checkServer.name, () => {
@@ -35,7 +35,7 @@ describe(checkServer.name, () => {
     ['connections', 'fault', { room: 10 }],
     ['clock', 'warning', { now: 1_000_500 + 2501 }],
     ['clock', 'warning', { now: 1_000_500 - 2501 }],
-  ])('should report the %s as a %s where it has %j', (check, state, others) => {
+  ])('should report the %s as a %s if it has %j', (check, state, others) => {
     const findings = checkServer({ ...SERVER, ...others }, DATABASE, CONNECTIONS, TIMES);
     expect(findings.filter((one) => one.state !== 'ok')).toEqual([
       { check, state, found: expect.any(String) as unknown, advice: expect.stringMatching(/\.$/) as unknown },
@@ -52,7 +52,7 @@ describe(checkServer.name, () => {
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
   });
 
-  it('should say what a create waits for where the server does not by default', () => {
+  it('should say what a create waits for if the server does not by default', () => {
     const findings = checkServer({ ...SERVER, synchronousCommit: 'off' }, DATABASE, CONNECTIONS, TIMES);
     expect(findings.find(({ check }) => check === 'synchronous_commit')?.found).toMatch(/^off, but on for creates/);
   });

@@ -27,7 +27,7 @@ type Trouble = readonly [state: 'warning' | 'fault', advice: string];
 const OLDEST_MAINTAINED = 15;
 export const AS_IT_SAYS: Trouble = ['fault', 'Do what it says, and call plant-store doctor again.'];
 
-/** How bad it is, and what to do, where one of these checks fails. */
+/** How bad it is, and what to do, if one of these checks fails. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   variables: ['warning', 'Correct or remove this variable.'],
   descriptors: ['warning', 'Raise ulimit -n, or lower MAX_CONNECTIONS.'],
@@ -57,7 +57,7 @@ const STATEMENT_TIMEOUT_MS = 5000;
 const TIMEOUT_MS = 20_000;
 const MAX_CLOCK_DIFFERENCE_MS = 2000;
 
-/** Not every engine that speaks the protocol of PostgreSQL has every setting. */
+/** Not every engine with the protocol of PostgreSQL has every setting. */
 const SERVER = `SELECT pg_catalog.current_setting('server_version') AS version, pg_catalog.current_setting('server_version_num')::int / 10000 AS major,
   pg_catalog.pg_is_in_recovery() OR pg_catalog.current_setting('transaction_read_only') = 'on' AS "isReadOnly",
   pg_catalog.current_setting('synchronous_commit', true) AS "synchronousCommit", pg_catalog.current_setting('fsync', true) AS fsync,
@@ -152,7 +152,7 @@ export function checkServer(
   connections: number,
   [sent, answered]: readonly [number, number],
 ): Finding[] {
-  // Each create sets it for itself where it is less.
+  // Each create sets it for itself if it is less.
   const commit = DURABLE_COMMITS.includes(String(synchronousCommit)) ? '' : ', but on for creates without Citus';
   const error = Math.ceil((answered - sent) / 2);
   const ahead = Math.round(now - (sent + answered) / 2);

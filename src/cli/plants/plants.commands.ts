@@ -56,7 +56,7 @@ function readPlants<T>(schema: string | undefined, work: Work<T>, timeout?: numb
   return withServiceDatabase(schema, read, timeout);
 }
 
-/** The plants with the next ids: as many as the limit or fewer, but none only where there are no more. */
+/** The plants with the next ids: as many as the limit or fewer, but none only if there are no more. */
 function selectPage(query: Query, table: string, limit: number, after?: string): Promise<ShownPlant[]> {
   const where = after === undefined ? '' : 'WHERE id > $3';
   return query(
@@ -101,7 +101,7 @@ export async function countPlants({ estimate = false, schema }: PlantOptions): P
     estimate
       ? query('SELECT reltuples::bigint::text AS count FROM pg_catalog.pg_class WHERE oid = $1::regclass::oid', [table])
       : query(`SELECT pg_catalog.count(*)::text FROM ${table}`);
-  // To count a large table takes minutes, and the server has a limit of its own where that is wanted.
+  // To count a large table takes minutes, and the server has a limit of its own if that is wanted.
   const [row] = await readPlants(schema, count, estimate ? undefined : 0);
   const reason = 'PostgreSQL has not analyzed the table yet, or it is empty or distributed';
   if (estimate && Number(row?.count) <= 0)
@@ -138,7 +138,7 @@ function progress(): (rows: number, isEnd?: boolean) => void {
   let shown = start;
   return (rows, isEnd = false) => {
     const now = performance.now();
-    // Where the plants are on the terminal too, the line would be among them.
+    // If the plants are on the terminal too, the line would be among them.
     if (!process.stderr.isTTY || (!isEnd && (process.stdout.isTTY || now - shown < PROGRESS_MS))) return;
     shown = now;
     const rate = Math.round((rows * 1000) / Math.max(now - start, 1));

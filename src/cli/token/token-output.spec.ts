@@ -31,7 +31,7 @@ describe(tokenTable.name, () => {
     ]);
   });
 
-  it('should be the header alone where there are none', () => {
+  it('should be the header alone if there are none', () => {
     expect(tokenTable([])).toBe('ID   NAME   SCOPES   CREATED   EXPIRES   LAST USED   STATE');
   });
 

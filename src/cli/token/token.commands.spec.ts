@@ -135,7 +135,7 @@ describe('plant-store token, called for help, or wrongly', () => {
     [['token', 'create', '--name', 'ci', '--scope', token]],
     [['token', 'create', '--name', 'ci', '--expires', token]],
     [['token', 'rotate', 'ci', '--overlap', token]],
-  ])('should not repeat a token that stands where none belongs (%#)', async (args) => {
+  ])('should not repeat a token in the wrong place (%#)', async (args) => {
     const refused = await outcomeOfCommandLine(args);
     expect([refused.stdout, refused.code]).toEqual(['', 2]);
     expect(refused.stderr).toMatch(/^plant-store: /);

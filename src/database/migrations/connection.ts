@@ -7,7 +7,7 @@ import { clientOf } from '../server-list.js';
 import { MigrationError, refusal } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** For the server to close its end: the work is done, and must not wait for a network that is gone. */
+/** Time for the server to close the connection: the work is done, and must not wait for a broken network. */
 const CLOSE_TIMEOUT_MS = 2000;
 
 export interface Limits {
@@ -52,7 +52,7 @@ const COMPARISONS = 3;
 /** Whether a pooler gives each transaction another session, as PgBouncer does in transaction mode. */
 export async function sharesSessions(database: DatabaseUrl, client: pg.Client, limits?: Limits): Promise<boolean> {
   const session = await sessionOf(client);
-  // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, whatever its mode.
+  // PostgreSQL's cancel key begins with the same number. A pooler has keys of its own, in every mode.
   if (internalsOf(client).processID === session) return false;
   const compare = async (_query: Query, other: pg.Client): Promise<boolean> => {
     for (let count = 0; count < COMPARISONS; count++)
@@ -75,7 +75,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Makes this transaction, or else this session, the only one that migrates the schema. Waits for other migrators, those of
- * `prisma migrate` included, for `timeout` milliseconds. Names are the schema's from then on, and no other role's.
+ * `prisma migrate` included, for `timeout` milliseconds. From then on, names mean objects of the schema, and of no other role.
  */
 export async function acquireMigrationLock(
   query: Query,

@@ -10,11 +10,11 @@ import { sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
-/** The server ends a migration that is frozen, or that the network has lost, as creates wait behind it. */
+/** Then the server ends a migration that hangs or has lost its connection, as creates wait behind it. */
 const MAX_IDLE_MS = 5000;
-/** Between two waits, for creates to go on. */
+/** Pause between two waits, so that creates go on. */
 const PAUSE_MS = 2000;
-/** After it, what a statement waits for is no create that ends by itself. */
+/** A statement that waits for longer does not wait for a create, which would end by itself. */
 const ASK_AFTER_MS = 1000;
 const MISSING_RIGHT = '42501';
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
@@ -42,7 +42,7 @@ const FIND_HOLDERS = `SELECT DISTINCT h.pid, COALESCE(a.usename::text, '?') AS r
   LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = h.pid`;
 type Holder = Readonly<{ pid: number; role: string; application: string; age: string }>;
 
-/** Where a migration runs: in a transaction, on a connection whose `search_path` has the schema. */
+/** Where a migration runs: in a transaction, on a connection with the schema in its `search_path`. */
 export interface MigrationSession {
   readonly query: Query;
   /** Its process of the server. */
@@ -52,7 +52,7 @@ export interface MigrationSession {
   readonly deadline: number;
 }
 
-/** Makes the schema and the history that are missing, so that nobody else can from now on. */
+/** Makes the schema and the history if they are missing, so that no other role can make them. */
 export async function makeHistory(query: Query, { schema, place }: DatabaseUrl): Promise<void> {
   const name = pg.escapeIdentifier(schema);
   const [names] = await query<Names>(NAMES, [schema]);
@@ -88,7 +88,7 @@ export async function runMigration(session: MigrationSession, migration: Migrati
       return;
     } catch (error) {
       if (!KEPT_OUT.includes(sqlStateOf(error) ?? '')) throw error;
-      // All locks of tables are given back, and that of the migration is kept.
+      // Releases all locks of tables, and keeps the lock of the migration.
       await query('ROLLBACK TO SAVEPOINT attempt');
       const wait = `migration ${migration.name} of ${session.database.place} waits for a lock of ${await holders}`;
       if (performance.now() + PAUSE_MS > deadline) {

@@ -118,7 +118,7 @@ export async function assertMigrated(
   }
 }
 
-/** Throws before what is no table is read: a view runs functions of the role that made it. */
+/** Throws if one of the tables is something else, before it is read: a view runs functions of the role that made it. */
 export async function assertNoViews(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
     `SELECT c.relname::text AS name FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

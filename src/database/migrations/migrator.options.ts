@@ -13,7 +13,7 @@ export class MigratorOptionsError extends OptionsError {
 
 export class MigratorSettings extends DatabaseAddress {
   /**
-   * The schema to migrate; the URL's `schema`, or else `public`, unless given. Where the URL names a different one, this one
+   * The schema to migrate; the URL's `schema`, or else `public`, unless given. If the URL names a different one, this one
    * counts, as `--schema` does on the command line; PlantsModule refuses two that differ.
    */
   @Rule(schemaFault)
@@ -24,7 +24,7 @@ export class MigratorSettings extends DatabaseAddress {
   /** Milliseconds to try again for a table that others use, two seconds at a time, a day at most; 60000 unless given. */
   @Milliseconds(0)
   lockWait = 60_000;
-  /** The role of the service, where another one migrates: it gets the rights that the service and `plant-store token` need. */
+  /** The role of the service, if another one migrates: it gets the rights that the service and `plant-store token` need. */
   @Should('the name of a role', isString)
   grantTo?: string | undefined;
   /** Other roles that may own the tables, and functions that they call, in addition to those that are trusted anyway. */

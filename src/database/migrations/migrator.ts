@@ -39,7 +39,7 @@ export class Migrator {
   /** The process of the server that migrates. */
   private session: number | undefined;
 
-  /** Connects to nothing yet. Throws a MigratorOptionsError where the options can't be used. */
+  /** Connects to nothing yet. Throws a MigratorOptionsError if the options can't be used. */
   constructor(options: MigratorOptions) {
     this.settings = checkOptions(MigratorSettings, options, MigratorOptionsError);
     const { url, password, schema } = this.settings;
@@ -47,8 +47,8 @@ export class Migrator {
   }
 
   /**
-   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one transaction, of
-   * which nothing is left if it is interrupted.
+   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one
+   * transaction: if it is interrupted, nothing of it is left.
    */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
@@ -74,7 +74,7 @@ export class Migrator {
   }
 
   /**
-   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing where they are
+   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing if they are
    * distributed already.
    * @param shards of plants; twice the nodes that may hold them unless given
    */
@@ -100,7 +100,7 @@ export class Migrator {
 
   /**
    * Rejects unless the database has the migrations of this build, finished, and no others. With the rights of a store it also rejects
-   * where the role lacks one or a crash would lose plants, and warns of what may make creates fail.
+   * if the role lacks one or a crash would lose plants, and warns of what may make creates fail.
    */
   async assertCurrent(rights?: Rights): Promise<void> {
     await withConnection(this.database, async (query, client) => {
@@ -128,11 +128,11 @@ export class Migrator {
     return this.database.place;
   }
 
-  /** One transaction: the next migration that the schema lacks, whose name it returns, or else the rights of the service. */
+  /** One transaction: applies the next migration and returns its name, or else grants the rights of the service. */
   private async applyNext(query: Query, pid: number, deadline: number): Promise<string | undefined> {
     const { database, migrations, schema } = this;
     const { timeout, trustOwners } = this.settings;
-    // What others have committed while it waited for the lock is to be seen.
+    // It must see what others have committed while it waited for the lock.
     await query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await acquireMigrationLock(query, schema, timeout, 'LOCAL');
     await refuseTablesWithoutHistory(query, this);
@@ -161,14 +161,14 @@ export class Migrator {
   private async warnOfPooler(client: pg.Client): Promise<void> {
     if (this.database.isPooled) return;
     const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
-    // It is a help, and no condition of the start.
+    // It helps, but the start does not depend on it.
     if (!(await sharesSessions(this.database, client, limits).catch(() => false))) return;
     const found = `Database ${this.database.description} ${POOLED}, and its URL does not say so: creates may fail`;
     const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
     new Logger(Migrator.name).warn(`${found}. ${advice}`);
   }
 
-  /** Not to a role that a pooler made up: what the service lacks, its start says. */
+  /** Not to a role that only a pooler knows: the start of the service reports what it lacks. */
   private async grantRights(query: Query): Promise<void> {
     const { grantTo } = this.settings;
     const role = 'SELECT FROM pg_catalog.pg_roles WHERE rolname = $1::name AND rolname <> current_user::name';
@@ -183,7 +183,7 @@ export class Migrator {
   }
 }
 
-/** For the start of a store, on whichever connection it has. Rejects with a MigrationError where creates would fail or could be lost. */
+/** For the start of a store, on whichever connection it has. Rejects with a MigrationError if creates would fail or could be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
   // On a connection of its own, which is closed after the check.
   if (hasUrl(options)) {
@@ -201,7 +201,7 @@ export async function assertReadyForCreates(database: Database, options: Databas
   }
 }
 
-/** Where the tables are distributed, the other nodes matter too. */
+/** If the tables are distributed, the other nodes matter too. */
 async function assertNodes(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const citus = await loadCitus(query, schema);
   for (const warning of (await citus?.inspect()) ?? []) new Logger(Migrator.name).warn(`${place}: ${warning}`);

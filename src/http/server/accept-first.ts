@@ -3,9 +3,9 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 /** How long requests wait while connections come in. */
 const MAX_HOLD_MS = 50;
-/** So many times as long, they then do not: else anybody could slow all others by opening connections. */
+/** Then they do not wait, for this many times as long: else a client could slow all others by opening connections. */
 const FREE_FACTOR = 3;
-/** But so many turns in any case: those in which many answers arrive from the storage are long. */
+/** Requests wait for at least this many turns: a turn is long if many answers arrive from the storage. */
 const MIN_TURNS = 64;
 
 /**
@@ -20,7 +20,7 @@ export class AcceptFirst {
   private held = Promise.resolve();
   private freeUntil = 0;
 
-  /** What begins a request now: the listener itself, but while connections come in. */
+  /** Begins a request: the listener itself, except while connections come in. */
   begin: RequestListener;
 
   constructor(private readonly listener: RequestListener) {
@@ -40,8 +40,8 @@ export class AcceptFirst {
   }
 
   /**
-   * Calls back right after a turn in which no connection came, and none for `quiet` milliseconds before; but in time. No request
-   * begins meanwhile, so clients that wait for an answer open no connection.
+   * Calls back right after a turn in which no connection came, and none for `quiet` milliseconds before, or at the limit. No
+   * request begins meanwhile, so clients that wait for an answer open no connection.
    */
   async whenQuiet(quiet: number, limit: number, callback: () => void): Promise<void> {
     this.freeUntil = Infinity;

@@ -12,7 +12,7 @@ import { sendError } from '../answer.js';
 import { abortRequest, isLingering, lingerOnClose, whenSent } from '../connection-close.js';
 import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 
-/** Answers what Node gives no response for: what its parser rejects, what arrives too slowly, and CONNECT. */
+/** Answers requests for which Node makes no response: those that its parser rejects or that arrive too slowly, and CONNECT. */
 export function refuseBrokenRequests(
   server: Server,
   { errorStatus, requestTimeout }: { errorStatus: ErrorStatus; requestTimeout: number },
@@ -40,7 +40,7 @@ export function refuseBrokenRequests(
   });
 
   const fail = (cause: NodeJS.ErrnoException, socket: Socket): void => {
-    // It ends with the answer in flight, whatever comes on it.
+    // It ends with the answer in flight; later bytes do not matter.
     if (isLingering(socket)) return;
     // A connection that is gone, or that never sent anything, gets no answer.
     if (!socket.writable || socket.bytesRead === 0) {
@@ -61,11 +61,11 @@ export function refuseBrokenRequests(
     abortRequest(response.req, failure);
   };
 
-  // Node counts the time in which the connection is not read too, and reports a request once only.
+  // Node also counts the time while the connection is not read, and reports a request only once.
   const failWhenLate = (cause: NodeJS.ErrnoException, socket: Socket, number?: number): void => {
     const arriving = number ?? arrivingNumber(socket);
     const request = lastResponse(socket)?.req;
-    // While a token is looked up for example, nobody takes the body yet: it has the whole time once more.
+    // The body is not read while a token is looked up, for example: it gets the whole time again.
     const isUnread = number === undefined && request?.complete === false && !request.readableFlowing;
     const left = isUnread ? requestTimeout : requestTimeout - readingMs(socket);
     const again = (): void => {

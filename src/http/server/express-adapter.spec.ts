@@ -68,7 +68,7 @@ describe(PlantStoreAdapter.name, () => {
     expect(notes).toEqual([expect.objectContaining({ error: 0, requestId: response.headers.get('x-request-id') })]);
   });
 
-  it('should answer, log and call the others where an observer fails', async () => {
+  it('should answer, log and call the others if an observer fails', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
     const fail = (): never => {
       throw new Error('of the observer');
@@ -98,7 +98,7 @@ describe(PlantStoreAdapter.name, () => {
   it.each([
     ['each request', '/'],
     ['requests of this path', '/any'],
-  ])('should have Express route where a middleware sees %s', async (_, path) => {
+  ])('should have Express route if a middleware sees %s', async (_, path) => {
     const seen = jest.fn();
     const url = await listenWith((application) =>
       application.use(path, (request: IncomingMessage, _response: unknown, next: () => void) => {
@@ -110,7 +110,7 @@ describe(PlantStoreAdapter.name, () => {
     expect(seen).toHaveBeenCalledWith('POST');
   });
 
-  it('should not have Express route where a middleware sees another path only', async () => {
+  it('should not have Express route if a middleware sees another path only', async () => {
     const url = await listenWith((application) => application.use('/elsewhere', () => undefined));
     expect(await (await fetch(`${url}/any`, { method: 'POST' })).text()).toBe('made');
     expect(routed()).toBe(0);

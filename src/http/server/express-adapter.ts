@@ -135,7 +135,7 @@ export function expressClasses(
   class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     private readonly [ARRIVED_AT] = performance.now();
 
-    // Node calls it too, where nobody else does.
+    // Node calls it too, unless other code has done so.
     override writeHead(status: number, reason?: string | Fields, fields?: Fields): this {
       if (report !== undefined && !this.headersSent) {
         const given = (typeof reason === 'object' ? reason : fields) as OutgoingHttpHeaders | undefined;

@@ -10,7 +10,7 @@ import { endWithLast, lastResponse } from './pipelining.js';
 export interface CloseTimes {
   /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
   drainDelay: number;
-  /** Milliseconds for all of it, with the drain delay. */
+  /** Milliseconds for the whole stop, with the drain delay. */
   shutdownTimeout: number;
   /** Milliseconds that a request may wait for the storage: one that has not arrived in full by then would be too late. */
   storageTimeout: number;
@@ -19,7 +19,7 @@ export interface CloseTimes {
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
 const SWEEP_MS = 50;
-/** The listener closes once no connection has come for this long; where they come without a pause it closes all the same. */
+/** The listener closes once no connection has come for this long; if they come without a pause it closes all the same. */
 const QUIET_MS = 200;
 const MAX_QUIET_WAIT_MS = 1000;
 
@@ -46,7 +46,7 @@ export class GracefulClose {
     const end = performance.now() + shutdownTimeout;
     const left = (): number => Math.max(0, end - performance.now());
     const quiet = this.connections.size > 0 || drainDelay > 0 ? QUIET_MS : 0;
-    // Where the listener closes at once it does so first: a client whose connection ends may open another.
+    // If the listener closes at once it does so first: a client whose connection ends may open another.
     if (drainDelay > 0 || !this.acceptFirst.isQuiet(quiet)) this.endConnections();
     if (drainDelay > 0) await sleep(drainDelay);
     const closed = new Promise((resolve) => this.server.once('close', resolve));
@@ -87,7 +87,7 @@ export class GracefulClose {
     for (const socket of this.connections) endWith(lastResponse(socket));
   }
 
-  /** Closes our half of the connections on which no request has begun, and of whose answers the client has all. */
+  /** Closes our half of the connections on which no request has begun and every answer has arrived. */
   private endIdle(): void {
     for (const socket of this.connections) {
       // Node.js knows them, but destroys them: a request that arrives at that moment would be reset, and an answer cut off.

@@ -173,7 +173,7 @@ describe(createHttpServer.name, () => {
     it.each([
       ['its body', `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`, ' '.repeat(1_000_000)],
       ['its head', `${REQUEST}POST / HTTP/1.1\r\nHost: x\r\nContent-Le`, `ngth: 2\r\n\r\n{}`],
-    ])('should not take one for late of which it did not read %s in time', async (_, begin, rest) => {
+    ])('should not call one late if the service itself did not read %s in time', async (_, begin, rest) => {
       const client = await open((request, response) => {
         if (request.method === 'GET') slowly(response);
         else request.resume().on('end', () => response.end('whole'));

@@ -24,7 +24,7 @@ export interface HttpServerOptions {
 /** Longer than the idle time of the usual reverse proxies, which else reuse a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Node's HTTP server, but what Node would refuse by itself, with a body of its own or none, is answered like every failure. */
+/** Node's HTTP server. Requests that Node would refuse by itself, with another body or an empty one, are answered like every failure. */
 export function createHttpServer(
   listener: RequestListener,
   { errorStatus, requestTimeout }: HttpServerOptions,
@@ -67,7 +67,7 @@ export function createHttpServer(
 
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      // After a request that ends the connection none begins. It is read all the same, as its client waits for that.
+      // No request begins after one that ends the connection. It is still read, as its client waits for that.
       if (isLingering(request.socket)) request.resume();
       else {
         inTurn(response, () => {
@@ -109,8 +109,8 @@ function faultOf(request: IncomingMessage): string | undefined {
 }
 
 /**
- * A path that does not decode (`/%`), that is none (`*`) or that has a fragment, which the router would cut off, names nothing here.
- * It is replaced by one that the router can read, and so goes past the guard as every unknown path does.
+ * A target that does not decode (`/%`), is no path (`*`) or has a fragment, which the router would cut off, names nothing here.
+ * It is replaced by a path that the router can read, so that the guard sees it like every unknown path.
  */
 function routable(url: string): string {
   if (url === '*') return '/*';

@@ -65,8 +65,8 @@ let allWaiting = 0;
 const begun = new Set<Socket>();
 
 /**
- * Begins a request when the one before it on its connection is answered, and reads nothing more until then. A request whose
- * connection goes away meanwhile is never begun.
+ * Begins a request when the one before it on its connection is answered, and reads nothing more until then. A request never
+ * begins if its connection ends before.
  */
 export function inTurn(response: ServerResponse, begin: () => void): void {
   const { socket, headers } = response.req;
@@ -126,7 +126,7 @@ function takeOver(socket: Socket, connection: Connection): void {
   });
   socket.on('data', (bytes: Buffer) => {
     let next = 0;
-    // A request whose body is not taken pauses the connection too.
+    // A request pauses the connection too while its body is not read.
     while (next < bytes.length && connection.waiting === 0 && !socket.isPaused()) {
       if (socket.destroyed || isLingering(socket)) return;
       if (connection.hasSmallChunks && !takeTurn(socket)) break;

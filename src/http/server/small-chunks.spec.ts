@@ -50,7 +50,7 @@ describe(watchChunks.name, () => {
     ['that have 900 chunks', '/taken', 900],
     ['that have 900 chunks and are refused', '/refused', 900],
     ['that are too long to be drained', '/refused', 5000],
-  ])('should leave other requests most of the time beside bodies in chunks of one byte %s', async (_, path, chunks) => {
+  ])('should leave other requests most of the time during bodies in chunks of one byte %s', async (_, path, chunks) => {
     const request = requestOf(path, chunks);
     const before = bytesRead(server);
     let answers = 0;

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const WINDOW_CHUNKS = 64;
 const SMALL_CHUNK_BYTES = 128;
 
-/** Calls back, perhaps many times, when the body of a request comes in small chunks, whether somebody takes it or not. */
+/** Calls back, perhaps many times, when the body of a request comes in small chunks, even if it is not read. */
 export function watchChunks(request: IncomingMessage, onSmall: () => void): void {
   let chunks = 0;
   let bytes = 0;
@@ -25,21 +25,21 @@ export function watchChunks(request: IncomingMessage, onSmall: () => void): void
 const SHARE = 0.25;
 /** Milliseconds that they may take at a time: every other request may have to wait as long. */
 const TURN_MS = 2;
-/** How long no such body may have come until none is expected. */
+/** After this time without such a body, no more are expected. */
 const QUIET_MS = 10_000;
 
-/** Until then they have used up their share, in milliseconds of `performance.now()`. */
+/** They have used up their share until this moment, in milliseconds of `performance.now()`. */
 let spentUntil = -Infinity;
 /** The connections that wait for their turn, in its order. */
 const waiting = new Set<Socket>();
 let timer: NodeJS.Timeout | undefined;
 
-/** Whether bodies in small chunks have come of late. */
+/** Whether bodies in small chunks have arrived recently. */
 export function expectsSmallChunks(): boolean {
   return performance.now() - spentUntil < QUIET_MS;
 }
 
-/** Counts the time since then, in which small chunks were read. */
+/** Counts the time since then as spent on small chunks. */
 export function countSmallChunks(since: number): void {
   const now = performance.now();
   spentUntil = Math.max(spentUntil, since) + (now - since) / SHARE;

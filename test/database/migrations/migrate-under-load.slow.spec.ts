@@ -107,7 +107,7 @@ describe('plant-store migrate, while a reader keeps the table', () => {
     },
   );
 
-  it('should be finished by the next one where it was killed', async () => {
+  it('should be finished by the next one if it was killed', async () => {
     await using run = start();
     await until(isWaiting);
     run.signal('SIGKILL');

@@ -14,7 +14,7 @@ describe('a schema with tables and no history of migrations', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it('should be refused where they are of another application, with the advice to take another schema', async () => {
+  it('should be refused if they are of another application, with the advice to take another schema', async () => {
     await database.client.query('CREATE TABLE weeds (id bigint); CREATE TABLE "Thistles" (id bigint)');
     const migrator = new Migrator({ url: database.url });
     for (const error of [await rejectionOf(migrator.migrate()), await rejectionOf(migrator.assertCurrent())]) {
@@ -36,7 +36,7 @@ describe('a schema with tables and no history of migrations', () => {
     expect(await new Migrator({ url: database.url, schema: 'garden' }).migrate()).toEqual(MIGRATION_NAMES);
   });
 
-  it('should be no hindrance where they are of an extension, such as PostGIS', async () => {
+  it('should be no hindrance if they are of an extension, such as PostGIS', async () => {
     await database.client.query('CREATE TABLE spatial_ref_sys (id bigint)');
     await database.client.query(`INSERT INTO pg_depend
       SELECT 'pg_class'::regclass, 'spatial_ref_sys'::regclass, 0, 'pg_extension'::regclass, oid, 0, 'e'

@@ -49,7 +49,7 @@ describe('a database whose last migration was interrupted', () => {
   it.each([
     ['is there', ''],
     ['is not there', 'ALTER TABLE plants DROP COLUMN write_id'],
-  ])('should be told at the start to migrate, and be finished, where its column %s', async (_, sql) => {
+  ])('should be reported at the start, and be finished by migrate, if its column %s', async (_, sql) => {
     await begin();
     await client.query(sql);
     const { code, message } = (await rejectionOf(migrator.assertCurrent())) as MigrationError;
@@ -59,7 +59,7 @@ describe('a database whose last migration was interrupted', () => {
     await expectComplete();
   });
 
-  it('should be finished where its statement still waits for the table', async () => {
+  it('should be finished if its statement still waits for the table', async () => {
     await begin();
     await client.query('ALTER TABLE plants DROP COLUMN write_id');
     const [reader, orphan] = [await connected(), await connected()];
@@ -79,7 +79,7 @@ describe('a database whose last migration was interrupted', () => {
     await expectComplete();
   });
 
-  it('should keep creates no longer than two seconds where others use the table, and name them', async () => {
+  it('should keep creates no longer than two seconds if others use the table, and name them', async () => {
     await forget();
     const reader = await connected();
     await reader.query('BEGIN; SELECT FROM plants');
@@ -103,7 +103,7 @@ describe('a database whose last migration was interrupted', () => {
     await expectComplete();
   });
 
-  it('should be migrated further where the server ended the session', async () => {
+  it('should be migrated further if the server ended the session', async () => {
     await forget();
     const reader = await connected();
     await reader.query('BEGIN; SELECT FROM plants');

@@ -114,7 +114,7 @@ describe('plant-store migrate, with MIGRATION_DATABASE_URL', () => {
     await asService(`INSERT INTO house.plants (id, name) VALUES (1, 'Rose')`);
   });
 
-  it('should show neither password where it cannot log in', async () => {
+  it('should show neither password if it cannot log in', async () => {
     const wrong = { ...variables, MIGRATION_DATABASE_URL: urlAs('nobody_has_this_name') };
     const { code, stderr } = await outcomeOfCommandLine('migrate', wrong);
     expect([code, stderr]).toEqual([1, expect.stringContaining('as nobody_has_this_name')]);

@@ -102,14 +102,14 @@ describe(MigrationError.name, () => {
     },
   );
 
-  describe('where another process holds the lock', () => {
+  describe('if another process holds the lock', () => {
     const OWN = `pg_advisory_lock(1347178068, hashtext('public'))`;
     const PRISMAS = 'pg_advisory_lock(72707369)';
 
     it.each([
       ['plant-store migrate', OWN],
       ['prisma migrate', PRISMAS],
-    ])('should not wait for `%s` longer than told', async (_, lock) => {
+    ])('should not wait for `%s` longer than its limit', async (_, lock) => {
       await client.query(`SELECT ${lock}`);
       const error = await failureOf(new Migrator({ url, timeout: 50 }).migrate());
       expect(error.code).toBe('locked');
@@ -117,7 +117,7 @@ describe(MigrationError.name, () => {
       expect((await client.query(`SELECT to_regclass('plants') AS plants`)).rows).toEqual([{ plants: null }]);
     });
 
-    it('should not come where the other finishes in time', async () => {
+    it('should not come if the other finishes in time', async () => {
       await client.query(`SELECT ${OWN}`);
       const migration = new Migrator({ url }).migrate();
       let waiting = 0;

@@ -168,7 +168,7 @@ describe(Migrator.name, () => {
     expect(await diagnoseByPrisma(prisma, list)).toBeNull();
   });
 
-  it('should apply each migration once where eight migrate at the same time', async () => {
+  it('should apply each migration once if eight migrate at the same time', async () => {
     const results = await Promise.all(Array.from({ length: 8 }, () => new Migrator({ url }).migrate()));
     expect(results.flat().sort()).toEqual(names);
     expect(await rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
@@ -194,7 +194,7 @@ describe(Migrator.name, () => {
     expect(await new Migrator({ url }).migrate()).toEqual(names);
   });
 
-  it('should apply a script as a whole, whatever holds a semicolon in it', async () => {
+  it('should apply a script as a whole, with semicolons in any part of it', async () => {
     const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
     await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
     expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
@@ -225,7 +225,7 @@ describe(Migrator.name, () => {
       expect(await difference(await readFile(SCHEMA_FILE, 'utf8'))).toBe('-- This is an empty migration.\n');
     });
 
-    it('should be seen to differ where they do', async () => {
+    it('should be seen to differ if they do', async () => {
       const schema = await readFile(SCHEMA_FILE, 'utf8');
       const changed = schema.replace(/^(\s+name\s+)String$/m, '$1String?');
       expect(await difference(changed)).toMatch('ALTER TABLE "plants" ALTER COLUMN "name" DROP NOT NULL');

@@ -15,7 +15,7 @@ const HOME = ['18', '17', '16', '15']
   .find((path) => existsSync(`${path}/lib/citus.so`));
 const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Install both (docs/scaling.md).';
 
-/** A suite that needs Citus: skipped, with one line on why, where there is none. */
+/** A suite that needs Citus: skipped, with one line on why, if there is none. */
 export function describeWithCitus(name: string, suite: () => void): void {
   if (HOME === undefined) process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
   // Not imported: the benchmark starts clusters too, and outside of Jest the import fails.

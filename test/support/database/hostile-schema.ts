@@ -7,7 +7,7 @@ const TYPES =
   interval _text _int4 _int8`.split(/\s+/);
 /** Of three arguments, to which belong all combinations of two. */
 const FEW_TYPES = ['text', 'name', 'bool', 'int4', 'int8'];
-/** What other syntax stands for. */
+/** The functions behind other syntax. */
 const IMPLIED_OPERATORS = ['=', '<>', '<', '<=', '>', '>=', '~~', '!~~'];
 
 /**

@@ -33,7 +33,7 @@ class CatalogueAdapterFactory extends PrismaPg {
     const pool = adapter.underlyingDriver();
     const query = pool.query.bind(pool) as (config: pg.QueryConfig) => Promise<pg.QueryResult>;
     const queryRaw = adapter.queryRaw.bind(adapter);
-    // Passed off as text and told to the engine as what it is. The engine asks one question at a time.
+    // Read as text, and given to the engine with its real type. The engine asks one question at a time.
     let isChar: boolean[] = [];
     pool.query = (async (config: pg.QueryConfig) => {
       const result = await query(config);

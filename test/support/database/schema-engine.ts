@@ -114,7 +114,7 @@ export function deployByPrisma(database: DatabaseUrl, migrationsList: MigrationL
   return withSchemaEngine(database, async (engine) => (await engine.applyMigrations(input)).appliedMigrationNames);
 }
 
-/** What `prisma migrate status` finds; null where the database is up to date, and nothing was edited or failed. */
+/** What `prisma migrate status` finds; null if the database is up to date, and nothing was edited or failed. */
 export function diagnoseByPrisma(database: DatabaseUrl, migrationsList: MigrationList): Promise<object | null> {
   return withSchemaEngine(database, async (engine) => {
     const input = { migrationsList, filters: NO_FILTERS, optInToShadowDatabase: false };

@@ -6,7 +6,7 @@ export interface SentStatement {
   readonly values: unknown[] | undefined;
 }
 
-/** Runs `work`, and returns what this process sent to databases meanwhile, by whatever connection, each text once. */
+/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection, each text once. */
 export async function sentDuring(work: () => Promise<unknown>): Promise<SentStatement[]> {
   const sent = new Map<string, SentStatement>();
   const prototype = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };

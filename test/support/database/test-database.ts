@@ -7,7 +7,7 @@ export interface TestDatabase {
   readonly url: string;
   /** Runs one statement; bigint comes back as text. */
   query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]>;
-  /** Throws out whoever is still connected. */
+  /** Ends all other connections. */
   drop(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { optionNames } from '../../../src/util/options.js';
 
 interface OptionDescription {
   name: string;
-  /** The initialiser as text, empty where there is none. */
+  /** The initialiser as text, empty if there is none. */
   default: string;
   /** The first paragraph of the comment that an editor shows. */
   about: string;

@@ -54,7 +54,7 @@ export class SwaggerUiPage {
     await dialog.getByRole('button', { name: 'Close' }).click();
   }
 
-  /** What the page says where it has no token. */
+  /** What the page says if it has no token. */
   get hint(): Locator {
     return this.page.getByText('No access token yet?');
   }

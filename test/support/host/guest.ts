@@ -65,7 +65,7 @@ export class Guest {
   }
 }
 
-/** Closes an application, and fails where Nest, which goes on when a part of it fails to end, only logs that. */
+/** Closes an application, and fails if Nest, which goes on when a part of it fails to end, only logs that. */
 async function closeCleanly(app: INestApplicationContext): Promise<void> {
   const errors: unknown[] = [];
   Logger.overrideLogger({
@@ -88,7 +88,7 @@ interface Options {
   path?: string;
 }
 
-/** That the answer is this refusal, which says what became of the plant. */
+/** That the answer is this refusal, which says the result for the plant. */
 export function expectTrouble({ status, body }: Answer, error: 50300 | 50301 | 50400): void {
   expect({ status, error: body.error }).toEqual({ status: Math.trunc(error / 100), error });
   expect(body.message).toMatch(error === 50400 ? 'unknown' : 'Nothing was written');

@@ -14,7 +14,7 @@ export type Work = (transaction: HostTransaction, run: (sql: string) => Promise<
 
 /** A host's way to its database. */
 export interface HostDriver {
-  /** Commits, or rolls back where the work fails, and throws what it threw. */
+  /** Commits, or rolls back if the work fails, and throws what it threw. */
   transact(work: Work): Promise<void>;
   close(): Promise<void>;
 }

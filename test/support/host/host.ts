@@ -24,7 +24,7 @@ export interface HostOptions {
   http2?: object;
 }
 
-/** A host that does with its own routes whatever a host may do, and mounts the store beside them. */
+/** A host that does with its own routes everything that a host may do, and mounts the store in addition. */
 export async function startHost({ platform, body, instanceDecorator, http2 }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 

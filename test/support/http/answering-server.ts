@@ -16,7 +16,7 @@ export interface ReceivedRequest {
   body: string;
 }
 
-/** Answers with what it is told to, one after the other; for answers that no store gives, or not at will. */
+/** Sends the given answers, one after the other; for answers that no store gives, or not at will. */
 export class AnsweringServer implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
 

@@ -12,7 +12,7 @@ const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/ha
 );
 const MISSING = 'there is no HAProxy in the usual places. Install it (on Debian: apt-get install haproxy).';
 
-/** A suite that needs HAProxy: skipped, with one line on why, where there is none; but on CI it fails. */
+/** A suite that needs HAProxy: skipped, with one line on why, if there is none; but on CI it fails. */
 export function describeWithHaproxy(name: string, suite: () => void): void {
   if (EXECUTABLE !== undefined) {
     describe(name, suite);

@@ -22,7 +22,7 @@ export class Http2Bridge {
       if (session) send(session, request, response);
     });
     server.on('connection', (socket) => {
-      // A certificate of the tests is nobody's.
+      // No authority has signed a certificate of the tests.
       const session = connect(origin, { rejectUnauthorized: false });
       sessions.set(socket, session);
       const end = (): void => void socket.destroy();

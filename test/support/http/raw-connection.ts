@@ -37,8 +37,8 @@ export class RawConnection implements Disposable {
   }
 
   /**
-   * The next response, or undefined where the server closes the connection without one. The answer to a HEAD has no
-   * body, whatever its length says.
+   * The next response, or undefined if the server closes the connection without one. The answer to a HEAD has no
+   * body, with any length in its header.
    */
   async response({ head: bodiless = false }: { head?: boolean } = {}): Promise<RawResponse | undefined> {
     const head = await this.readUntil('\r\n\r\n');

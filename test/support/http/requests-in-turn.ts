@@ -27,7 +27,7 @@ export function wrongTokens(count: number, headers: RequestHeaders = {}): Reques
   }));
 }
 
-/** The error numbers of answers, 200 for those that are none. */
+/** The error numbers of answers, 200 for successes. */
 export function outcomes(responses: readonly RawResponse[]): number[] {
   return responses.map(({ body }) => (JSON.parse(body) as { error?: number }).error ?? 200);
 }

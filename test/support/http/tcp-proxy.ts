@@ -63,7 +63,7 @@ export class TcpProxy {
     this.cut();
   }
 
-  /** Lets every connection stand, and nothing through any more. */
+  /** Keeps every connection open, but lets nothing through any more. */
   freeze(): void {
     this.frozen = true;
     for (const { client, server } of this.links) {
@@ -73,7 +73,7 @@ export class TcpProxy {
   }
 
   /**
-   * Lets the connections that there are stand, with nothing through any more, and the next ones, if any, and makes others as usual.
+   * Keeps the open connections, but lets nothing through, also on the next ones, if any; makes others as usual.
    */
   freezeOpen(next = 0): void {
     this.freeze();
@@ -111,7 +111,7 @@ export class TcpProxy {
     return counter;
   }
 
-  /** From now on connections are refused, as where no server runs. */
+  /** From now on connections are refused, as if no server runs. */
   async close(): Promise<void> {
     const closed = once(this.listener, 'close');
     this.listener.close();

@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 
-/** A suite that needs a program: skipped, with one line on why, where it is missing; but on CI it fails. */
+/** A suite that needs a program: skipped, with one line on why, if it is missing; but on CI it fails. */
 export function describeWith(missing: string | undefined, name: string, suite: () => void): void {
   if (missing === undefined) {
     describe(name, suite);

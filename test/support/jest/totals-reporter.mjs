@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 
 /**
  * Jest reporter: closes the output with one line that machines and people can read, and adds it to the file that TEST_TOTALS
- * names, where several runs are to be counted together.
+ * names, if several runs are to be counted together.
  */
 export default class TotalsReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites }) {

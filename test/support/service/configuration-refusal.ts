@@ -5,7 +5,7 @@ export function refusal(...faults: unknown[]): Error {
   return expect.objectContaining({ faults }) as unknown as Error;
 }
 
-/** The faults of the options that something is given, which it has to refuse with this error; none where it takes them. */
+/** The faults of the options that something is given, which it has to refuse with this error; none if it takes them. */
 export function faultsOf(RefusedError: new (faults: string[]) => Error, use: () => unknown): string[] {
   try {
     use();

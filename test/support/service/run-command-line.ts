@@ -44,7 +44,7 @@ export async function outcomeOfCommandLine(
 }
 
 async function prepare(): Promise<void> {
-  // Jest fails where modules that import the same ones are loaded at the same time.
+  // Jest fails if modules that import the same ones are loaded at the same time.
   await import('../../../src/cli/token/token.commands.js');
   await import('../../../src/cli/migrate.js');
   await import('../../../src/cli/plants/plants.commands.js');

@@ -47,7 +47,7 @@ export class StoreInstances {
     return { release, [Symbol.asyncDispose]: release };
   }
 
-  /** The number that each instance answers with to a request with no plant: 40003 where the credential is right. */
+  /** The number that each instance answers with to a request with no plant: 40003 if the credential is right. */
   async verdicts(headers: RequestHeaders): Promise<number[]> {
     return Promise.all(this.stores.map(async (store) => errorOf(await store.post(NO_PLANT, headers))));
   }

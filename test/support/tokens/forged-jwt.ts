@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'no
 
 /** What the `aud` of tokens for the store is. */
 export const AUDIENCE = 'https://plants.example';
-/** Whom tokens stand for. */
+/** The owners of tokens. */
 export const SUBJECT = 'gardener';
 
 /** A private key, with what an issuer says of the public one. */

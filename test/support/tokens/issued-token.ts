@@ -11,7 +11,7 @@ export interface TokenFields {
   token?: string;
 }
 
-/** A token as it stands in the database, put there without a word to anybody. */
+/** A token as it is stored, written into the database directly. */
 export interface StoredToken {
   readonly token: string;
   readonly id: number;

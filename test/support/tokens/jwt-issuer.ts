@@ -25,7 +25,7 @@ export class JwtIssuer implements AsyncDisposable {
     return new JwtIssuer(await KeyServer.start(json({ keys: [] })), typ);
   }
 
-  /** From now on these are its keys; without their names where it has no names for them. */
+  /** From now on these are its keys; without their names if it has no names for them. */
   has(keys: SigningKey[], { named = true } = {}): void {
     const jwks = keys.map(publicJwk).map(({ kid, ...jwk }) => (named ? { kid, ...jwk } : jwk));
     this.server.answer = json({ keys: jwks });

@@ -18,7 +18,7 @@ interface IssuerOptions {
 export class OidcIssuer implements AsyncDisposable {
   /** The paths that were asked for, in turn. */
   readonly requests: string[] = [];
-  /** How it answers those who ask for its keys, where not with its keys. */
+  /** How it answers those who ask for its keys, if not with its keys. */
   keysAnswer: RequestListener | undefined;
 
   private constructor(

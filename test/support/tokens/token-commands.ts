@@ -71,7 +71,7 @@ export class TokenCommands {
     return (await this.list(name)).map(({ state }) => state);
   }
 
-  /** Runs what fails. Returns what it told of that. */
+  /** Runs a command that fails. Returns its message. */
   async fail(code: number, ...args: string[]): Promise<string> {
     const run = await this.run(...args);
     expect([run.stdout, run.code]).toEqual(['', code]);
@@ -80,7 +80,7 @@ export class TokenCommands {
     return run.stderr;
   }
 
-  /** No token stands anywhere but, alone, where it was made; no digest anywhere. */
+  /** Each token is only in the output of the command that made it, alone; no digest is anywhere. */
   expectNothingTold(): void {
     expect(this.tokens.length).toBeGreaterThan(0);
     for (const token of this.tokens) {

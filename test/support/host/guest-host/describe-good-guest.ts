@@ -44,7 +44,7 @@ export function describeGoodGuest(...hosts: { platform: Platform; rawBody: boole
       expect(after.logOfNest).toEqual(before.logOfNest);
     });
 
-    it('should be seen to change where something does', async () => {
+    it('should be seen to change if something does', async () => {
       const { answers } = await observe({ rawBody: !rawBody, store: 'none' });
       const changed = Object.keys(answers).filter((name) => answers[name] !== before.answers[name]);
       expect(changed.length).toBeGreaterThan(5);

@@ -38,7 +38,7 @@ export interface GuestHostOptions {
   prisma: HostPrisma;
 }
 
-/** A running host that uses whatever Nest offers a host for itself. */
+/** A running host that uses everything that Nest offers a host for itself. */
 export interface GuestHost {
   readonly port: number;
   readonly logger: RecordingLogger;

@@ -30,7 +30,7 @@ function bearer(token: string): RequestHeaders {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** Paths that are nobody's, some much like the store's. */
+/** Unknown paths, some much like the store's. */
 const UNKNOWN = [
   '/',
   '/plants',
@@ -52,7 +52,7 @@ const UNKNOWN = [
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Some of which Fastify does not know, unless it is told. */
+/** Fastify does not know some of them, unless they are added. */
 const RARE_METHODS = ['TRACE', 'PROPFIND', 'PROPPATCH', 'MKCOL', 'LOCK', 'SEARCH', 'QUERY'];
 
 const PREFLIGHT = {
@@ -131,7 +131,7 @@ const REQUESTS: [string, Bytes][] = [
 /** Too large by what its head says. Express would wait for all of it, and Fastify closes the connection under more of it. */
 const TOO_LARGE = json('bodies', '', { 'Content-Length': '5000000' });
 
-/** Requests to a host, each with a name of its own, that are none to the store. */
+/** Requests to a host, each with a name of its own, but not to the store. */
 export function hostRequests(platform: Platform): Map<string, Bytes> {
   return new Map(platform === 'fastify' ? [...REQUESTS, TOO_LARGE] : REQUESTS);
 }

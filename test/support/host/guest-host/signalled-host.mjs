@@ -4,7 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { PlantsModule } from '../../../../dist/index.js';
 
-/** An application with shutdown hooks, and the store where a URL is given, that tells how it ends by a signal. */
+/** An application with shutdown hooks, and the store if a URL is given, that tells how it ends by a signal. */
 const [platform, url] = process.argv.slice(2);
 
 class HostModule {

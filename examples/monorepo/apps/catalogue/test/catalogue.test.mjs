@@ -40,7 +40,7 @@ describe('the catalogue', () => {
     assert.deepEqual((await refusal.json()).detail, ['property colour should not exist']);
   });
 
-  it('should let nobody else', async () => {
+  it('should refuse all others', async () => {
     const refusal = await add(FERN);
     assert.equal(refusal.status, 401);
     assert.match(refusal.headers.get('content-type'), /^application\/problem\+json/);

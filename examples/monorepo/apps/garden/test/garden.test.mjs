@@ -32,7 +32,7 @@ describe('the garden', () => {
     return { status: response.status, type: response.headers.get('content-type'), body: await response.json() };
   }
 
-  it('should take an order of a user, and list it for nobody else', async () => {
+  it('should take an order of a user, and list it for this user only', async () => {
     const order = await send('/api/v1/orders', { token: jwt, body: '{"plant": "Rose", "quantity": 2}' });
     assert.deepEqual([order.status, order.body], [201, { number: 1, plant: 'Rose', quantity: 2 }]);
     assert.deepEqual((await send('/api/v1/orders', { token: jwt })).body, [order.body]);

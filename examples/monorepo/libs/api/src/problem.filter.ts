@@ -20,7 +20,7 @@ export class ProblemFilter implements ExceptionFilter {
   private describe(exception: unknown): { status: number; detail: string | string[] } {
     if (exception instanceof HttpException) {
       const response = exception.getResponse();
-      // The list of faults, where the ValidationPipe found some.
+      // The list of faults, if the ValidationPipe found some.
       const detail = typeof response === 'object' && 'message' in response ? response.message : exception.message;
       return { status: exception.getStatus(), detail: detail as string | string[] };
     }

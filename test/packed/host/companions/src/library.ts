@@ -4,7 +4,7 @@ import type { PlantsService } from 'plant-store';
 export interface Library {
   /** Creates plant 1 and its order in one transaction, as the documentation shows it. */
   sow(): Promise<unknown>;
-  /** What opens transactions, and is none. */
+  /** Opens transactions, but is not one. */
   readonly instances: unknown[];
   close(): Promise<unknown>;
 }
