@@ -50,9 +50,11 @@ const pair = new Pair(MATRIX_NODE, MATRIX_POSTGRES);
 
     it('should be migrated from many places at once, and then no more', async () => {
       const runs = await Promise.all([1, 2, 3].map(() => pair.run('migrate', roles)));
-      const outputs = runs.map(({ stdout }) => stdout.replace(/^.*: /, ''));
       expect(runs.map(({ stderr }) => stderr)).toEqual(['', '', '']);
-      expect(outputs.sort()).toEqual([`applied ${MIGRATION_NAMES.join(', ')}\n`, 'up to date\n', 'up to date\n']);
+      // Each migration is a transaction of its own: several runs may share them.
+      const applied = runs.flatMap(({ stdout }) => / applied (.*)\n$/.exec(stdout)?.[1]?.split(', ') ?? []);
+      expect(applied.sort()).toEqual([...MIGRATION_NAMES].sort());
+      expect((await pair.run('migrate', roles)).stdout).toMatch(/: up to date\n$/);
     });
 
     it('should take tokens that are created, rotated, revoked and pruned', async () => {
