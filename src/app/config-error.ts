@@ -5,12 +5,15 @@ import { ExplainedError, quote } from '../util/text.js';
 /** The configuration cannot be used. `faults` holds one line for each fault: the variable, what is wrong, what would be right. */
 export class ConfigurationError extends ExplainedError {
   override readonly name = 'ConfigurationError';
+  /** Whether the same configuration may be usable later: another program may free the port. */
+  readonly isTemporary: boolean;
 
   constructor(
     readonly faults: readonly string[],
-    options?: ErrorOptions,
+    { isTemporary = false, ...options }: ErrorOptions & { isTemporary?: boolean } = {},
   ) {
     super(`The configuration cannot be used:\n${faults.join('\n')}`, options);
+    this.isTemporary = isTemporary;
   }
 }
 
@@ -36,8 +39,10 @@ export function listenError(cause: unknown, prefix: Prefix, host: string, port: 
     EADDRINUSE: `PORT: ${port} on ${quote(host)} is taken by another program, should be a free port`,
     EACCES: `PORT: ${port} on ${quote(host)} is not allowed to this user, should be 1024 or more`,
   }[code];
-  if (fault !== undefined) return new ConfigurationError([`${prefix}${fault}`], { cause });
+  if (fault !== undefined)
+    return new ConfigurationError([`${prefix}${fault}`], { cause, isTemporary: code === 'EADDRINUSE' });
   if (!['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) return cause as Error;
   const unknown = `HOST: ${quote(host)} is no address of this machine (${code}), should be one of its own`;
-  return new ConfigurationError([`${prefix}${unknown}`], { cause });
+  // The network may not be up yet.
+  return new ConfigurationError([`${prefix}${unknown}`], { cause, isTemporary: true });
 }

@@ -32,7 +32,8 @@ export async function startApp(options: AppOptions): Promise<NestExpressApplicat
     // The management listener opens first; the other port may be taken, too.
     const other = await findListenError('', host, port);
     if (!(other instanceof ConfigurationError && fault instanceof ConfigurationError)) throw fault;
-    throw new ConfigurationError([...other.faults, ...fault.faults], { cause: fault });
+    const isTemporary = other.isTemporary && fault.isTemporary;
+    throw new ConfigurationError([...other.faults, ...fault.faults], { cause: fault, isTemporary });
   }
   return app;
 }

@@ -152,16 +152,17 @@ const PLANT_STORE: Command = {
 
   --help, --version      --help after a command explains it
 
-Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration cannot be used.
+Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration
+cannot be used, which no restart changes.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
   commands: { serve, migrate, distribute, token, plants, openapi, doctor },
 };
 
-/** EX_CONFIG of sysexits.h: to start again does not help. */
-const MISCONFIGURED = 78;
+/** EX_CONFIG of sysexits.h: a service manager need not try again. */
+const EX_CONFIG = 78;
 
-/** Runs one command to its end. Returns the exit code, as the usage explains it. */
+/** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong, or EX_CONFIG. */
 export async function runCommandLine(args: string[]): Promise<number> {
   try {
     await call(PLANT_STORE, args);
@@ -171,8 +172,7 @@ export async function runCommandLine(args: string[]): Promise<number> {
     const text = misused ? `plant-store: ${error.message}\n\n${error.usage}` : describeFailure(error);
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
-    // With a cause it is about the machine: a port that is taken may be free soon.
-    if (error instanceof ConfigurationError && error.cause === undefined) return MISCONFIGURED;
-    return misused ? 2 : 1;
+    if (misused) return 2;
+    return error instanceof ConfigurationError && !error.isTemporary ? EX_CONFIG : 1;
   }
 }

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { TakenPort } from '../support/http/taken-port.js';
-import { expectFailure, PASSWORD } from '../support/service/process-failure.js';
+import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { serviceVariables } from '../support/service/service-variables.js';
 import { until } from '../support/until.js';
@@ -27,16 +27,34 @@ describe('plant-store serve', () => {
   const variables = ({ url }: TestDatabase): Record<string, string> => serviceVariables(url);
 
   it('should name what is missing in production', () =>
-    expectFailure('serve', { NODE_ENV: 'production' }, /^DATABASE_URL: is missing/m));
+    expectBadConfiguration('serve', { NODE_ENV: 'production' }, /^DATABASE_URL: is missing/m));
 
   it('should name all that is wrong at once, and show no secret', () =>
-    expectFailure(
+    expectBadConfiguration(
       'serve',
       { DATABASE_URL: `mysql://gardener:${PASSWORD}@localhost/plants`, ACCESS_TOKENS: PASSWORD, PORT: 'many' },
       /^DATABASE_URL: /m,
       /^ACCESS_TOKENS: /m,
       /^PORT: /m,
     ));
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    [
+      'a secret in no file',
+      { DATABASE_PASSWORD_FILE: '/nonexistent/password' },
+      /^DATABASE_PASSWORD_FILE: cannot read/m,
+    ],
+    ['two sources', { DATABASE_URL_FILE: '/nonexistent/url' }, /^DATABASE_URL: is set, and so is DATABASE_URL_FILE/m],
+    ['a token that is too short', { ACCESS_TOKENS: 'short' }, /^ACCESS_TOKENS: /m],
+    ['a path', { BASE_PATH: 'api/' }, /^BASE_PATH: /m],
+    ['a delay beyond the end', { DRAIN_DELAY: '10001' }, /^DRAIN_DELAY: /m],
+    ['one port for two', { PORT: '9464', MANAGEMENT_PORT: '9464' }, /^MANAGEMENT_PORT: /m],
+    ['a proxy that is everybody', { TRUST_PROXY: 'true' }, /^TRUST_PROXY: /m],
+    ['an issuer without audience', { JWT_ISSUER: 'https://issuer.example' }, /^JWT_AUDIENCE: /m],
+    ['a collector of traces', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /^OTEL_EXPORTER_OTLP_ENDPOINT: /m],
+  ])('should exit with a code of its own for %s', (_, fault, reason) =>
+    expectBadConfiguration('serve', { ...variables(migrated), ...fault }, reason),
+  );
 
   it('should say how to migrate a database that is not', async () => {
     const database = await createTestDatabase({ migrated: false });

@@ -3,7 +3,7 @@ import { onTokens, withDatabase } from '../../src/cli/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { expectFailure, PASSWORD } from '../support/service/process-failure.js';
+import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 
@@ -18,11 +18,11 @@ describe('plant-store token, on a database that it cannot work with', () => {
   afterAll(() => database.drop());
 
   it.each(COMMANDS)('should name, for %s in production, the variable that is missing', (command) =>
-    expectFailure(command, { NODE_ENV: 'production' }, /^DATABASE_URL: is missing/m),
+    expectBadConfiguration(command, { NODE_ENV: 'production' }, /^DATABASE_URL: is missing/m),
   );
 
   it('should name all that is wrong with the configuration, and show no secret', () =>
-    expectFailure(
+    expectBadConfiguration(
       'token list',
       { DATABASE_URL: `mysql://gardener:${PASSWORD}@localhost/plants`, PORT: 'many' },
       /^DATABASE_URL: /m,

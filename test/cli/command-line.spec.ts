@@ -7,7 +7,7 @@ import { MIGRATION_NAMES } from '../support/database/migration-names.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
-import { expectFailure, PASSWORD } from '../support/service/process-failure.js';
+import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 
@@ -139,19 +139,18 @@ describe('plant-store', () => {
       expect(refused.stdout).toBe('');
     });
 
-    it('should name the variable that is missing', () => expectFailure('migrate', {}, 'DATABASE_URL'));
+    it('should name the variable that is missing', () => expectBadConfiguration('migrate', {}, 'DATABASE_URL'));
   });
 
   it('should distribute nothing if there is no Citus, and say what is missing', async () => {
     const database = await createTestDatabase({ migrated: false });
     const variables = { DATABASE_URL: database.url };
-    const refusal = (text: string): unknown => ({ code: 1, stdout: '', stderr: expect.stringContaining(text) });
+    const refusal = (text: string, code = 1): unknown => ({ code, stdout: '', stderr: expect.stringContaining(text) });
     expect(await outcomeOfCommandLine('distribute', variables)).toEqual(refusal('Run `plant-store migrate`'));
     await outcomeOfCommandLine('migrate', variables);
     for (const command of ['distribute', 'distribute --shards 4'])
       expect(await outcomeOfCommandLine(command, variables)).toEqual(refusal('there is no Citus in this database'));
-    const missing = await outcomeOfCommandLine('distribute');
-    expect(missing).toEqual({ ...(refusal('DATABASE_URL: is missing') as object), code: 78 });
+    expect(await outcomeOfCommandLine('distribute')).toEqual(refusal('DATABASE_URL: is missing', 78));
     await database.drop();
   });
 

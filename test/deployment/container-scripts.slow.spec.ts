@@ -160,7 +160,7 @@ describe('migrate.mjs', () => {
       'postgresql://plants_owner@127.0.0.1:1/plants',
       'postgresql://127.0.0.1:1/plants',
     );
-    expect(code).toBe(1);
+    expect(code).toBe(78);
     expect(output).toMatch(/^MIGRATION_DATABASE_PASSWORD_FILE: cannot read/m);
   });
 });

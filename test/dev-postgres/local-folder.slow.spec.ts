@@ -33,7 +33,7 @@ describe('The folder .data', () => {
 
   async function expectRefused(reason: string | RegExp): Promise<void> {
     const service = start();
-    expect(await service.ended).toBe(1);
+    expect(await service.ended).toBe(78);
     expect(service.stderr).toMatch(/^plant-store: The configuration cannot be used:\n/);
     expect(service.stderr).toMatch(reason);
     expect(service.stderr).toContain(data);

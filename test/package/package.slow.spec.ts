@@ -100,7 +100,7 @@ describe('The package', () => {
   it.each(['openapi', 'serve'])('should name what %s needs in addition to a host, and how to install it', (command) => {
     const { status, output } = host.node(join(host.packageFolder, 'dist/main.js'), command);
 
-    expect(status).toBe(1);
+    expect(status).toBe(78);
     expect(output).toBe(
       'plant-store: The configuration cannot be used:\npackages that only the service needs are not installed' +
         (command === 'serve' ? ' (without DATABASE_URL it runs a PostgreSQL of its own)' : '') +

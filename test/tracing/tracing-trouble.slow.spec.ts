@@ -137,7 +137,7 @@ describe('An endpoint for traces', () => {
     const refused = new PlantStoreProcess(['serve'], {
       variables: { DATABASE_URL: database.url, PORT: '0', MANAGEMENT_PORT: '0', ...variables },
     });
-    expect(await refused.ended).toBe(1);
+    expect(await refused.ended).toBe(78);
     expect(refused.stderr).toMatch(fault);
     expect(refused.output).not.toContain(SECRET);
   });

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../../src/database/migrations/migrator.js';
-import { findPostgresPackage, PostgresBinaries } from '../../../src/dev-postgres/binaries.js';
+import { findPostgresPackage, PostgresBinaries, type PostgresPackage } from '../../../src/dev-postgres/binaries.js';
 import { initdb } from '../../../src/dev-postgres/data-directory.js';
 import { ServerUser } from '../../../src/dev-postgres/server-home.js';
-import { serverEnvironment } from '../../../src/dev-postgres/server.js';
+import { serverEnvironment, spawnProgram } from '../../../src/dev-postgres/server.js';
 import { freePort } from '../http/free-port.js';
 
 const run = promisify(execFile);
@@ -42,6 +42,22 @@ export async function serverUser(): Promise<ServerUser> {
   return process.getuid?.() === 0 ? ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
 }
 
+/** As `initdb` does it, without the options that PostgreSQL has from 17 on. */
+async function initdbOfAnyMajor(
+  folder: string,
+  binaries: PostgresBinaries,
+  user: ServerUser,
+  password: string,
+): Promise<void> {
+  const [passwordFile, output] = [join(folder, 'password'), join(folder, 'output')];
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  await user.own(passwordFile);
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
+  const [code] = (await once(spawnProgram(binaries.initdb, args, user, folder, output), 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`initdb failed with code ${String(code)}:\n${await readFile(output, 'utf8')}`);
+}
+
 /** A PostgreSQL server that waits for its disk, and whose processes can be killed, stopped, copied and started again. */
 export class PostgresServer {
   private child: ChildProcess | undefined;
@@ -52,12 +68,14 @@ export class PostgresServer {
     readonly port: number,
   ) {}
 
-  /** Of the embedded PostgreSQL, in a folder of its own in `home`. */
-  static async create(home = tmpdir()): Promise<PostgresServer> {
+  /** Of the embedded PostgreSQL or of this package, in a folder of its own in `home`. */
+  static async create(home = tmpdir(), given?: PostgresPackage): Promise<PostgresServer> {
     const user = await serverUser();
     const folder = await user.makeFolder(home, 'server-');
-    const binaries = await PostgresBinaries.prepare(await findPostgresPackage(), user, folder);
-    await initdb(folder, binaries, user, SERVER_PASSWORD);
+    const source = given ?? (await findPostgresPackage());
+    // What had to be copied of a package that is only for a test is removed with the server.
+    const binaries = await PostgresBinaries.prepare(source, user, folder, given && folder);
+    await (given ? initdbOfAnyMajor : initdb)(folder, binaries, user, SERVER_PASSWORD);
     const installation = { postgres: binaries.postgres, user, settings: SETTINGS, detached: true };
     return new PostgresServer(folder, installation, await freePort());
   }

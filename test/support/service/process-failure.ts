@@ -6,15 +6,21 @@ import { type CommandOutcome, outcomeOfCommandLine } from './run-command-line.js
 /** Stands for every password that no output may show. */
 export const PASSWORD = 'not-to-be-told';
 
-/** What a start again would not mend, and what it may. */
-const MISCONFIGURED = /^plant-store: The configuration cannot be used/m;
-const ABOUT_THE_MACHINE = /taken by another program|not allowed to this user|no address of this machine/;
-
-/** Runs a command that says why it fails, exits with 1 or, if the configuration is at fault, with 78, and shows neither a stack nor a secret. */
-export async function expectFailure(
+type Expectation = (
   command: string,
   variables: Record<string, string>,
   ...reasons: (string | RegExp)[]
+) => Promise<void>;
+
+/** Runs a command that says why it fails, exits with 1, and shows neither a stack nor a secret. */
+export const expectFailure: Expectation = (...run) => expectExit(1, ...run);
+
+/** Runs a command whose configuration cannot be used: no service manager has to try it again. */
+export const expectBadConfiguration: Expectation = (...run) => expectExit(78, ...run);
+
+async function expectExit(
+  expected: number,
+  ...[command, variables, ...reasons]: Parameters<Expectation>
 ): Promise<void> {
   const { code, stdout, stderr } = await outcomeOf(command, variables);
   for (const reason of reasons) expect(stderr).toMatch(reason);
@@ -23,7 +29,7 @@ export async function expectFailure(
   expect(output).not.toMatch(/\n\s+at /);
   expect(output).not.toMatch(PASSWORD);
   expect(output).not.toMatch(TOKEN);
-  expect(code).toBe(MISCONFIGURED.test(stderr) && !ABOUT_THE_MACHINE.test(stderr) ? 78 : 1);
+  expect(code).toBe(expected);
 }
 
 /** A service that does not start must leave nothing open that keeps its process from ending. */
