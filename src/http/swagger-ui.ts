@@ -94,8 +94,10 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
 
 /** The catalogue of errors, as a page to link to. */
 function errorsPage(): string {
-  const rows = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry }]) => {
-    const cells = [error, meaning, retry].map((text) => `<td>${text.replace(/`([^`]+)`/g, '<code>$1</code>')}</td>`);
+  const rows = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry, client }]) => {
+    const cells = [error, meaning, retry, client].map(
+      (text) => `<td>${text.replace(/`([^`]+)`/g, '<code>$1</code>')}</td>`,
+    );
     return `<tr id="${error}">${cells.join('')}</tr>`;
   });
   return `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Plant Store: errors</title>
@@ -107,7 +109,7 @@ function errorsPage(): string {
 <h1>Errors of the Plant Store</h1>
 <p>The body of every failure is <code>{"error": number, "message": text}</code>. The message says what was wrong and what would be right.
 The first three digits of the number are the status that plain HTTP would have used.</p>
-<table><tr><th>error</th><th>meaning</th><th>Retryable?</th></tr>
+<table><tr><th>error</th><th>meaning</th><th>Retryable?</th><th>The client …</th></tr>
 ${rows.join('\n')}
 </table><p><a href="${PAGE}">API documentation</a></p></html>
 `;

@@ -85,7 +85,12 @@ function anchors(text: string): string[] {
 
 describe('documents', () => {
   it('should list every error number as the catalogue has it', () => {
-    const catalogue = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry }]) => [error, meaning, retry]);
+    const catalogue = Object.entries(ERROR_CATALOGUE).map(([error, { meaning, retry, client }]) => [
+      error,
+      meaning,
+      retry,
+      client,
+    ]);
     expect(table('docs/errors.md', '| error | meaning |')).toEqual(catalogue);
   });
 
