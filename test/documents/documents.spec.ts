@@ -152,12 +152,12 @@ describe('documents', () => {
       const metrics = typed
         .filter((name) => name.startsWith('plant_store_'))
         .map((name) => [name, labelsOf(page, name)]);
-      const listed = table('docs/operations.md', '| Metric |').map(([name = '', labels = '']) => [
+      const listed = table('docs/observability.md', '| Metric |').map(([name = '', labels = '']) => [
         name.replaceAll('`', ''),
         labels.replaceAll('`', ''),
       ]);
       expect(listed.sort()).toEqual(metrics.sort());
-      const named: string[] = texts.get('docs/operations.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
+      const named: string[] = texts.get('docs/observability.md')?.match(/\b(?:nodejs|process)_\w+/g) ?? [];
       expect(named.filter((name) => !typed.includes(name))).toEqual([]);
       expect(typed.filter((name) => name.startsWith('nodejs_eventloop_lag') && !named.includes(name))).toEqual([]);
     } finally {
