@@ -61,14 +61,15 @@ function labelsOf(page: string, metric: string): string {
   return [...new Set(labels)].filter((label) => label !== 'le').join(', ');
 }
 
-/** The anchors that GitHub makes of a document's headings. */
+/** The anchors that GitHub makes of a document's headings, and those that it has itself. */
 function anchors(text: string): string[] {
-  return [...text.replace(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  const headings = [...text.replace(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   );
+  return [...headings, ...[...text.matchAll(/^<a id="(.*)"><\/a>$/gm)].map(([, id = '']) => id)];
 }
 
 describe('documents', () => {
