@@ -17,10 +17,10 @@ import { describeFound } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
 import {
   type Principal,
+  refusedTokenOf,
   setPrincipal,
   TokenVerifier,
   type WrongTokenReason,
-  wrongTokenReasonOf,
 } from './token-verifier.js';
 import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 
@@ -223,7 +223,11 @@ export class BearerAuthGuard extends PassportGuard {
 
 /** Undefined if the token is not the cause of the failure. */
 function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
-  const reasons = { 40101: wrongTokenReasonOf(request), 40102: 'malformed', 42900: 'limited' } as const;
+  const reasons = {
+    40101: refusedTokenOf(request)?.reason ?? 'unknown',
+    40102: 'malformed',
+    42900: 'limited',
+  } as const;
   return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;
 }
 

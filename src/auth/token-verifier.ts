@@ -58,21 +58,28 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
 /** Why a token was refused; `limited` if too many wrong ones came from its address. */
 export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
 
+/** Why a token was refused, and its name if the database knows it. */
+export interface RefusedToken {
+  readonly reason: WrongTokenReason;
+  readonly name?: string | undefined;
+}
+
 const WRONG_TOKEN = Symbol('why the token is wrong');
 
 interface Authenticated {
   [PRINCIPAL]?: Principal;
-  [WRONG_TOKEN]?: WrongTokenReason;
+  [WRONG_TOKEN]?: RefusedToken;
 }
 
-/** The result of a verifier that knows why a token is invalid. The reason is for the metrics only; no answer has it. */
-export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
-  if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
+/** The result of a verifier that knows why a token is invalid. The reason is for metrics and the log; no answer has it. */
+export function refuseToken(request: unknown, refused: RefusedToken | undefined): Principal | undefined {
+  if (request !== undefined && refused !== undefined) (request as Authenticated)[WRONG_TOKEN] = refused;
   return undefined;
 }
 
-export function wrongTokenReasonOf(request: object): WrongTokenReason {
-  return (request as Authenticated)[WRONG_TOKEN] ?? 'unknown';
+/** What is known of the token that this request was refused for; undefined if that is nothing. */
+export function refusedTokenOf(request: object): RefusedToken | undefined {
+  return (request as Authenticated)[WRONG_TOKEN];
 }
 
 export function setPrincipal(request: object, principal: Principal): void {

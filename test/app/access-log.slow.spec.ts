@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer, issueToken } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 type Entry = Record<string, unknown>;
@@ -67,6 +67,18 @@ describe('The log of requests', () => {
         plantId: ID,
       });
       expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
+    });
+
+    it.each([
+      ['expired', '-1 second'],
+      ['revoked', '1 hour'],
+    ])('should name a token that the database knows as %s, and nothing more of it', async (tokenState, expires) => {
+      const { token, id, headers } = await issueToken(database, { name: 'shop', expires });
+      if (tokenState === 'revoked')
+        await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [id]);
+      const line = await lineOf(postHead('', plant(), headers) + plant());
+      expect(line).toMatchObject({ error: 40101, token: 'shop', tokenState });
+      expect(service.output).not.toContain(token);
     });
 
     it.each([

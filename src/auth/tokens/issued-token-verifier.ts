@@ -65,14 +65,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
-      if (!isWellFormedToken(token)) return refuseToken(request, 'malformed');
-      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.reasonFor(key));
+      if (!isWellFormedToken(token)) return refuseToken(request, { reason: 'malformed' });
+      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalFor(key));
       if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
       return this.lookUp(key, request);
     }
     const now = performance.now();
     return this.isTrusted(known, now)
-      ? (known.use(now) ?? refuseToken(request, 'expired'))
+      ? (known.use(now) ?? refuseToken(request, known.expired))
       : this.lookUp(key, request, known);
   }
 
@@ -122,12 +122,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.schedule();
     try {
-      return (await result) ?? refuseToken(request, this.cache.reasonFor(key));
+      return (await result) ?? refuseToken(request, this.cache.refusalFor(key));
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
-      if (token !== undefined && this.isTrusted(token, now)) return token.use(now) ?? refuseToken(request, 'expired');
+      if (token !== undefined && this.isTrusted(token, now))
+        return token.use(now) ?? refuseToken(request, token.expired);
       throw error;
     }
   }

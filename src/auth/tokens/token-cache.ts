@@ -1,7 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
-import type { Principal, WrongTokenReason } from '../token-verifier.js';
+import type { Principal, RefusedToken, WrongTokenReason } from '../token-verifier.js';
 import type { TokenReader, TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
@@ -53,13 +53,17 @@ export class KnownToken {
     this.usedAt = now;
     return this.principal;
   }
+
+  get expired(): RefusedToken {
+    return { reason: 'expired', name: this.principal.name };
+  }
 }
 
 /** The result of the last look-up of each token. Only tokens of the database are known, so guesses do not replace any of them. */
 export class TokenCache {
   private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
   /** Until when each is refused, and why. */
-  private readonly unknown = new LruMap<string, { until: number; reason: WrongTokenReason }>(MAX_TOKENS);
+  private readonly unknown = new LruMap<string, { until: number; refusal: RefusedToken }>(MAX_TOKENS);
   /** Tokens that were known and have ended, whose last use matters most. */
   private ended: KnownToken[] = [];
 
@@ -72,8 +76,8 @@ export class TokenCache {
   }
 
   /** Why the database did not accept a token when it was last asked; undefined if that is not known any more. */
-  reasonFor(key: string): WrongTokenReason | undefined {
-    return this.unknown.peek(key)?.reason;
+  refusalFor(key: string): RefusedToken | undefined {
+    return this.unknown.peek(key)?.refusal;
   }
 
   /** The keys of the tokens that were used since this moment. */
@@ -102,7 +106,8 @@ export class TokenCache {
       } else {
         if (token !== undefined) this.ended.push(token);
         this.known.delete(key);
-        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, reason: reason ?? 'unknown' });
+        const refusal = { reason: reason ?? 'unknown', name: row?.name };
+        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, refusal });
       }
     }
   }
