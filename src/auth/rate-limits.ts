@@ -4,6 +4,7 @@ import { LruMap } from '../util/lru-map.js';
 import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
 import { AuthSettings } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
+import type { ExpiringToken } from './tokens/token-cache.js';
 import type { Principal, WrongTokenReason } from './token-verifier.js';
 
 const WINDOW_MS = 60_000;
@@ -98,6 +99,8 @@ export class CredentialLimits {
     malformed: 0,
     limited: 0,
   };
+  /** Issued tokens in use that end soon; their verifier sets it. */
+  expiringTokens: () => readonly ExpiringToken[] = () => [];
   private readonly wrongTokens: WindowCounter | undefined;
   /** Undefined if requests have no limit. */
   readonly requests: RequestLimit | undefined;

@@ -23,6 +23,15 @@ const RECORD_EVERY_MS = 60_000;
 const RECORD_AFTER_MS = 1000;
 const RECORD_RETRY_MS = 60_000;
 
+/** Tokens that are reported because they end soon: those that end first. */
+const MAX_EXPIRING = 20;
+
+/** A token in use, and the seconds until it ends. */
+export interface ExpiringToken {
+  readonly name: string;
+  readonly seconds: number;
+}
+
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
   readonly id: number;
@@ -54,6 +63,11 @@ export class KnownToken {
     return this.principal;
   }
 
+  /** Seconds until it ends; Infinity if it does not. */
+  endsIn(now: number): number {
+    return (this.expiresAt - now) / 1000;
+  }
+
   get expired(): RefusedToken {
     return { reason: 'expired', name: this.principal.name };
   }
@@ -83,6 +97,18 @@ export class TokenCache {
   /** The keys of the tokens that were used since this moment. */
   usedSince(moment: number): string[] {
     return [...this.known.entries()].filter(([, { usedAt }]) => usedAt >= moment).map(([key]) => key);
+  }
+
+  /** The tokens that were used since this moment and end within so many seconds, those that end first. Of a name the last one counts. */
+  endingWithin(seconds: number, usedSince: number): ExpiringToken[] {
+    const now = performance.now();
+    const ends = new Map<string, number>();
+    for (const token of this.known.values()) {
+      const { name } = token.principal;
+      if (token.usedAt >= usedSince) ends.set(name, Math.max(token.endsIn(now), ends.get(name) ?? 0));
+    }
+    const soon = [...ends].filter(([, end]) => end > 0 && end < seconds).sort(([, one], [, other]) => one - other);
+    return soon.slice(0, MAX_EXPIRING).map(([name, end]) => ({ name, seconds: end }));
   }
 
   /** The tokens whose last use is to be recorded; those that have ended are returned once. */
