@@ -114,7 +114,7 @@ describe('credentials.mjs', () => {
 });
 
 describe('migrate.mjs', () => {
-  const WARNING = /There is no role plants_owner_of_the_tests .*docs\/operations\.md, "Two roles"/;
+  const WARNING = /There is no role plants_owner_of_the_tests .*docs\/operations\.md, "From one role to two"/;
   let database: TestDatabase;
 
   beforeEach(async () => {

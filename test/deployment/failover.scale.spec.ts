@@ -20,7 +20,7 @@ const SOME_PLANTS = 500;
 /** From the moment at which the new primary takes writes to the next 200. Loose, for a busy machine: the figure says more. */
 const MAX_INTERRUPTION_MS = 3000;
 const RECOVERY_TIMEOUT_MS = 15_000;
-/** `LONG=1` for the figures of docs/operations.md. */
+/** `LONG=1` for the figures of docs/scaling.md. */
 const ROUNDS = process.env.LONG ? 5 : 1;
 
 describe('A database of two hosts', () => {

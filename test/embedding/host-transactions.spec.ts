@@ -408,7 +408,7 @@ describe('a plant in a transaction of the host', () => {
 
     it('should have in the documentation what is tested here', async () => {
       const [example, page] = await Promise.all(
-        ['../support/host/outbox-host.ts', '../../docs/embedding.md'].map((path) =>
+        ['../support/host/outbox-host.ts', '../../docs/embedding-recipes.md'].map((path) =>
           readFile(new URL(path, import.meta.url), 'utf8'),
         ),
       );

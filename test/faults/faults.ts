@@ -14,12 +14,12 @@ const USAGE = `npm run test:faults -- [--long] [--only TEXT] [--seed NUMBER]
 Breaks the service's database, network and process under load, and compares the table with what was answered.
 Then sends it bytes that are no requests.
 
-  --long         many rounds of each fault, and writes the figures to docs/reliability.md
+  --long         many rounds of each fault, and writes the figures to docs/faults.md
   --only TEXT    only faults with this text in their name ("fuzz" for the fuzzed requests)
   --seed NUMBER  of the fuzzed requests, 1 by default: another one makes others
 `;
 // Of the package, from the build of the harness.
-const DOCUMENT = new URL('../../../../../docs/reliability.md', import.meta.url);
+const DOCUMENT = new URL('../../../../../docs/faults.md', import.meta.url);
 const AFTER_MS = 300;
 /** The service has not recovered if it takes longer. */
 const RECOVERY_TIMEOUT_MS = 20_000;

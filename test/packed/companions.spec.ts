@@ -14,7 +14,7 @@ describe('what a host uses together with the store', () => {
     ['**Kysely**', 'kysely'],
     ['**Sequelize**', 'sequelize'],
     ['**postgres.js**', 'postgres'],
-    ['### Health', 'health.controller'],
+    ['## Health', 'health.controller'],
   ])('should be in the documentation as it is tested, word for word: %s', async (words, file) => {
     const tested = linesOf(await readFile(`${FOLDER}/src/${file}.ts`, 'utf8')).join('\n');
     const documented = (await documentedCode(words)).join('\n');
