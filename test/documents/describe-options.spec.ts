@@ -18,7 +18,7 @@ describe(describeOptions.name, () => {
     expect(describeOptions(MigratorSettings)).toContainEqual({
       name: 'password',
       default: '',
-      about: 'The password, as it is, where the URL has none; none unless given.',
+      about: 'The password, not encoded, if the URL has none.',
     });
     expect(describeOptions(PlantsSettings).map((option) => [option.name, option.default])).toEqual([
       ['database', ''],
