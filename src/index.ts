@@ -1,3 +1,4 @@
+/** The store for applications of Nest: `PlantsModule`, bearer tokens, migrations and errors. @module plant-store */
 import './util/peers.cjs';
 export { AuthModule } from './auth/auth.module.js';
 export { AuthModuleOptionsError } from './auth/auth.options.js';

@@ -20,13 +20,15 @@ import { discardBody } from './connection-close.js';
 /** Nest 11 would make an entry of its own of the fields. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
-/** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
+/** Answers every failure with `{error, message}`, for routes of the application. Numbers from 50000 on are logged, with the request id. {@link BearerAuthGuard} has an example. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger(ApiExceptionFilter.name);
 
+  /** With `semantic` the status is that of the number; with `contract` it is always 400. */
   constructor(@Inject(ERROR_STATUS) private readonly errorStatus: ErrorStatus) {}
 
+  /** Called by Nest. @internal */
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const received = http.getRequest<PlatformRequest>();
