@@ -55,7 +55,7 @@ export class AuthModule extends ConfigurableModuleClass {
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /** The module with the options that a factory returns. @throws {@link AuthModuleOptionsError} if an option is given beside the factory */
+  /** The module with the options that a factory returns. @throws {@link AuthModuleOptionsError} if an option is given in addition to the factory */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
     checkAsyncAuthOptions(options);
     return super.forRootAsync(options);

@@ -4,7 +4,6 @@ import { LruMap } from '../util/lru-map.js';
 import { RateLimitedError, TooManyWrongTokensError, UnknownTokenRefusedError } from './auth.errors.js';
 import { AuthSettings } from './auth.options.js';
 import { clientNetwork } from './client-network.js';
-import type { ExpiringToken } from './tokens/token-cache.js';
 import type { Principal, WrongTokenReason } from './token-verifier.js';
 
 const WINDOW_MS = 60_000;
@@ -86,6 +85,12 @@ class RequestLimit {
     }
     if (window.count > limit) throw new RateLimitedError(limit, seconds);
   }
+}
+
+/** A token in use, and the seconds until it ends. */
+export interface ExpiringToken {
+  readonly name: string;
+  readonly seconds: number;
 }
 
 /** Counts wrong tokens by address, and requests by token. */

@@ -14,8 +14,8 @@ export interface DatabaseServer {
 /** Which of the servers may be used: the values of libpq's `target_session_attrs` that make sense for a program that writes. */
 const TARGETS = ['any', 'read-write', 'primary'] as const;
 
-/** A password, or what returns the one that is valid now. */
-export type Password = string | (() => string | Promise<string>);
+/** A password, or a function that returns the one that is valid now: it is called for each connection. */
+export type DatabasePassword = string | (() => string | Promise<string>);
 
 /** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
@@ -31,7 +31,7 @@ export interface DatabaseUrl {
   /** Whether the URL declares a pooler that gives each transaction another session. */
   readonly isPooled: boolean;
   /** Called for each connection, if the connection string has no password. */
-  readonly readPassword: Exclude<Password, string> | undefined;
+  readonly readPassword: Exclude<DatabasePassword, string> | undefined;
   /** For people: database, servers, ports and user, never the password. */
   readonly description: string;
   /** For people: the schema and its database. */
@@ -70,7 +70,7 @@ const AUTHORITY = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
  * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
  * the input, which is a secret as a whole.
  */
-export function parseDatabaseUrl(url: string, password?: Password, schema?: string): DatabaseUrl {
+export function parseDatabaseUrl(url: string, password?: DatabasePassword, schema?: string): DatabaseUrl {
   const urls = splitHosts(url);
   const [parsed] = urls;
   const parameters = parsed.searchParams;

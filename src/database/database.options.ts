@@ -12,7 +12,7 @@ import {
   WholeNumber,
 } from '../util/options.js';
 import { failureOf } from '../util/text.js';
-import { checkSchema, namesSchema, parseDatabaseUrl, type Password } from './database-url.js';
+import { checkSchema, namesSchema, parseDatabaseUrl, type DatabasePassword } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 export const PoolSize = WholeNumber(1, 1000);
@@ -80,9 +80,9 @@ export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
   url!: string;
-  /** The password, not encoded, if the URL has none. @defaultValue none */
-  @Should('a string', isString)
-  password?: string | undefined;
+  /** The password, not encoded, if the URL has none, or a function that returns it, called for each connection. @defaultValue none */
+  @Should('a string, or a function that returns one', (value) => isString(value) || typeof value === 'function')
+  password?: DatabasePassword | undefined;
 }
 
 class UrlDatabase extends DatabaseAddress {

@@ -157,7 +157,7 @@ export class PlantsExtras {
     Array.isArray(value) ? value.length > 0 && value.every(isVersion) : isVersion(value),
   )
   version?: ControllerOptions['version'];
-  /** Who may create plants. @defaultValue none: required, except in `PlantsTestingModule`, where the route is then open */
+  /** Who may create plants. @defaultValue none: required, except in `PlantsTestingModule`, and there the route is then open */
   @Rule(guardsFault)
   guards!: PlantsGuards;
   /** Modules that export what the guards need, such as `AuthModule.forRoot({ accessTokens })`. @defaultValue [] */

@@ -1,6 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
+import type { ExpiringToken } from '../rate-limits.js';
 import type { Principal, RefusedToken, WrongTokenReason } from '../token-verifier.js';
 import type { TokenReader, TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
@@ -25,12 +26,6 @@ const RECORD_RETRY_MS = 60_000;
 
 /** Tokens that are reported because they end soon: those that end first. */
 const MAX_EXPIRING = 20;
-
-/** A token in use, and the seconds until it ends. */
-export interface ExpiringToken {
-  readonly name: string;
-  readonly seconds: number;
-}
 
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
