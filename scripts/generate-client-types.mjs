@@ -20,5 +20,8 @@ const constant = `
 export const NEW_PLANT_FIELDS = ${JSON.stringify(Object.fromEntries(fields))} as const;
 `;
 
+// Comments as the reference and editors show them: a sentence, not the tags of the document.
+const comments = (text) => text.replace(/^ *\* (?:@example .*|Format: int64)\n/gm, '').replaceAll('@description ', '');
+
 mkdirSync(new URL('.', TYPES), { recursive: true });
-writeFileSync(TYPES, COMMENT_HEADER + astToString(types) + constant);
+writeFileSync(TYPES, COMMENT_HEADER + comments(astToString(types)) + constant);

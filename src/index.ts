@@ -1,3 +1,4 @@
+/** The store for applications of Nest: `PlantsModule`, bearer tokens, migrations and errors. @module plant-store */
 import './util/peers.cjs';
 export { AuthModule } from './auth/auth.module.js';
 export { AuthModuleOptionsError } from './auth/auth.options.js';
@@ -12,6 +13,7 @@ export type {
   PoolDatabaseOptions,
   UrlDatabaseOptions,
 } from './database/database.options.js';
+export type { DatabasePassword } from './database/database-url.js';
 export type { HostTransaction } from './database/host-transaction.js';
 export { Migrator } from './database/migrations/migrator.js';
 export { type MigratorOptions, MigratorOptionsError } from './database/migrations/migrator.options.js';

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress } from '../auth/client-network.js';
+import { refusedTokenOf } from '../auth/token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
 import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
-import { notesOf, requestIdOf, type RequestObserver } from '../http/request-notes.js';
+import { notesOf, requestIdOf, type RequestObserver, traceIdOf } from '../http/request-notes.js';
 import { logWriter } from '../util/log-writer.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './config.js';
@@ -26,11 +27,9 @@ export class AccessLog implements RequestObserver {
   private now = 0;
   private time = '';
 
-  /** @param traceIdOf the id of the trace that an answer belongs to, if this process traces */
   constructor(
     private readonly logger: ServiceLogger,
     private readonly options: AccessLogOptions,
-    private readonly traceIdOf?: (response: ServerResponse) => string | undefined,
   ) {}
 
   /** The observers; empty if no line would be printed. */
@@ -77,10 +76,17 @@ export class AccessLog implements RequestObserver {
     const microseconds = Math.round(durationMs * 1000);
     const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
-      `"requestId":${quoted(requestIdOf(response))}${field('traceId', this.traceIdOf?.(response) ?? clientsTraceId(response))}${field('client', client)}` +
+      `"requestId":${quoted(requestIdOf(response))}${field('traceId', traceIdOf(response))}${field('client', client)}` +
       `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
-      `${field('token', request[PRINCIPAL]?.name)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
+      `${this.tokenOf(request)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );
+  }
+
+  /** Its name. A token that has ended was refused, and the answer does not say why. */
+  private tokenOf(request: PlatformRequest): string {
+    const refused = request[PRINCIPAL] === undefined ? refusedTokenOf(request) : undefined;
+    if (refused?.name === undefined) return field('token', request[PRINCIPAL]?.name);
+    return `${field('token', refused.name)}${field('tokenState', refused.reason)}`;
   }
 
   /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
@@ -100,15 +106,6 @@ export class AccessLog implements RequestObserver {
     const known = this.options.accessTokens.filter((token) => path.includes(token));
     return known.reduce((text, token) => text.replaceAll(token, '[access token]'), withoutTokens(path));
   }
-}
-
-/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
-
-/** The id of the trace that the client names. */
-function clientsTraceId({ req }: ServerResponse): string | undefined {
-  const { traceparent } = req.headers;
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
 }
 
 function messageOf(error: number): string {

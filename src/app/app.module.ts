@@ -9,7 +9,7 @@ import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { CreatedPlant } from '../plants/plants.options.js';
-import type { Environment } from './config.js';
+import { type Environment, passwordOf } from './config.js';
 
 /** The options of the standalone application: the environment, with a database. */
 export type AppOptions = Environment & { databaseUrl: string };
@@ -21,8 +21,8 @@ const TRACING = Symbol('TRACING');
 export class AppModule {
   /** @param tracing stops with the application, once the last requests are answered */
   static forRoot(options: AppOptions, clients: ClientStatistics, tracing?: OnApplicationShutdown): DynamicModule {
-    const { databaseUrl: url, databasePassword: password, storageTimeout: timeout } = options;
-    const database = { url, password, timeout };
+    const { databaseUrl: url, storageTimeout: timeout } = options;
+    const database = { url, password: passwordOf(options), timeout };
     const auth = AuthModule.forRoot({
       accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
       issuedTokens: database,

@@ -12,12 +12,17 @@ describe(`${Environment.name}, explaining faults`, () => {
     );
   });
 
-  it.each(['true', 'loopback, *', '0.0.0.0/0', '0.0.0.0/1,128.0.0.0/1', '::ffff:0.0.0.0/96', '2000::/3'])(
-    'should say why %s cannot be trusted as a proxy',
-    (text) => {
-      expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
-    },
-  );
+  it.each([
+    'true',
+    'loopback, *',
+    '0.0.0.0/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '::ffff:0.0.0.0/96',
+    '0:0:0:0:0:FFFF:10.0.0.0/10',
+    '2000::/3',
+  ])('should say why %s cannot be trusted as a proxy', (text) => {
+    expect(() => loadEnvironment({ TRUST_PROXY: text })).toThrow(/clients could choose the address/);
+  });
 
   it('should refuse a drain delay that is longer than the whole stop may take', () => {
     expect(() => loadEnvironment({ DRAIN_DELAY: '10001' })).toThrow(

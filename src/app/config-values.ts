@@ -180,7 +180,8 @@ function isNetwork(text: string): boolean {
   // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
   if (!isIP(address)) return false;
   if (length === undefined) return true;
-  const isMapped = address.toLowerCase().startsWith('::ffff:');
+  // In any spelling, 0:0:0:0:0:ffff:10.0.0.0 too.
+  const isMapped = /^[0:]+:ffff:/i.test(address);
   const [min, max] = isMapped ? [96 + 8, 128] : isIP(address, 4) ? [8, 32] : [7, 128];
   return Number(length) >= min && Number(length) <= max;
 }

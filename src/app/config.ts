@@ -2,7 +2,7 @@ import type { LogLevel } from '@nestjs/common';
 import { AuthSettings, HttpUrl, RateLimit } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
 import { withoutTokens } from '../auth/tokens/token.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { parseDatabaseUrl, type DatabasePassword } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { BodyLimit, PlantsExtras, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
@@ -255,6 +255,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     settings: { value: settings },
     nearMisses: { value: findNearMisses(described, variables) },
   });
+}
+
+/** The password of the database: from a file, it is read again for each connection, as it may be replaced at any time. */
+export function passwordOf({ databasePassword, settings }: Environment): DatabasePassword | undefined {
+  const isFile = settings.some(({ name, source }) => name === 'DATABASE_PASSWORD' && source.startsWith(`${name}_FILE`));
+  if (databasePassword === undefined || !isFile) return databasePassword;
+  return () => {
+    const { text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, process.env);
+    if (text === undefined) throw new Error(`DATABASE_PASSWORD_FILE: ${fault ?? 'is empty, should hold the password'}`);
+    return text;
+  };
 }
 
 /** Nothing of a secret: of the URL of a database, which database it is; of other URLs neither user nor query. */

@@ -45,7 +45,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
   const tracing = (await prepareTracing())?.start(`${options.basePath}/plants`, options.shutdownTimeout, logger);
-  const accessLog = AccessLog.observers(logger, options, tracing?.requests.traceIdOf);
+  const accessLog = AccessLog.observers(logger, options);
   const observers = [clients, ...(tracing ? [tracing.requests] : []), ...accessLog];
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(options, clients, tracing),

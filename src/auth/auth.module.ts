@@ -28,9 +28,9 @@ export function verifierOf(
 }
 
 /**
- * Bearer tokens. It binds nothing: put `BearerAuthGuard` on the routes to protect, or on all with `APP_GUARD`, and
- * `ApiExceptionFilter` on routes that are not the store's. Starting fails with an `AuthModuleOptionsError` if the options can't
- * work, and with a `MigrationError` if the database of issued tokens can't be reached or lacks their table.
+ * Bearer tokens: provides `BearerAuthGuard`. It protects nothing by itself: put the guard on the store's route (`guards`), on routes of your own,
+ * or on all with `APP_GUARD`. With `issuedTokens`, the start fails with a {@link MigrationError} if their database cannot be reached or lacks
+ * the tables.
  */
 @Module({
   providers: [
@@ -43,19 +43,19 @@ export function verifierOf(
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],
 })
 export class AuthModule extends ConfigurableModuleClass {
-  /** Errors of another copy would be unknown to the application's filters. */
+  /** Errors of another copy would be unknown to the application's filters. @internal */
   constructor(@Optional() platform?: HttpAdapterHost) {
     super();
     assertOneNest(platform);
   }
 
-  /** Bearer tokens as these options have them. */
-  static override forRoot(options: Parameters<typeof ConfigurableModuleClass.forRoot>[0]): DynamicModule {
+  /** The module with these options. The start throws {@link AuthModuleOptionsError} if they cannot work. */
+  static override forRoot(options: AuthModuleOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /** Bearer tokens as the options have them that a factory returns. */
+  /** The module with the options that a factory returns. @throws {@link AuthModuleOptionsError} if an option is given in addition to the factory */
   static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
     checkAsyncAuthOptions(options);
     return super.forRootAsync(options);

@@ -17,10 +17,7 @@ import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/**
- * An `AuthModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be
- * right, never a token.
- */
+/** The options of an `AuthModule` cannot work. The message has a line for each fault: the option, and what would be right, never a token. */
 export class AuthModuleOptionsError extends OptionsError {
   override readonly name = 'AuthModuleOptionsError';
 
@@ -73,68 +70,62 @@ function sourcesOf(options: AuthSettings): string[] {
 }
 
 class IssuedTokens extends DatabaseAddress {
-  /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
+  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
   @Rule(schemaOfUrlFault)
   schema?: string | undefined;
-  /**
-   * Milliseconds that a request waits at most until its token is looked up, a day at most; 5000 unless given. A statement has one second,
-   * always, so that revocations take effect in time.
-   */
+  /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). One statement has at most 1000, so that a revocation takes effect. @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
-/** Where issued tokens are: the database that `plant-store token` works on, which has the store's tables. */
+/** The database of the tokens that `plant-store token create` issues. It has the store's tables. @interface */
 export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The `iss` of the JWTs, exactly: the URL of an OpenID Connect issuer. */
   @HttpUrl({ required: true })
   issuer!: string;
-  /** The `aud` of the JWTs, or several, of which a JWT has to have one. */
+  /** The `aud` of the JWTs; if you give several, a JWT must have one of them. */
   @Should(
     'what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
     (audience) => [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== ''),
     true,
   )
   audience!: string | readonly string[];
-  /** URL of the issuer's keys; what its OpenID Connect discovery document names unless given. */
+  /** URL of the issuer's keys (JWKS). @defaultValue what the OpenID Connect discovery document of the issuer names */
   @HttpUrl({ query: true })
   jwksUrl?: string | undefined;
-  /** The `typ` that JWTs must have: that of RFC 9068. Unless given it may be missing, or `JWT`. */
+  /** The `typ` that JWTs must have: that of RFC 9068. @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
   @Choice(['at+jwt'])
   typ?: 'at+jwt' | undefined;
 }
 
-/** The issuer of the JWTs that are access tokens. */
+/** The OpenID Connect issuer whose JWTs are access tokens. Their scopes come from `scope` or `scp`. @interface */
 export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
 export class AuthSettings {
-  /** Tokens that are valid, each of at least 20 characters that a bearer token may have; their one scope is `plants:create`. */
+  /** Static tokens, at least 20 characters of a bearer token each. Their only scope is `plants:create`. @defaultValue none */
   @Rule(tokensFault)
   accessTokens?: readonly string[] | undefined;
-  /** The database that `plant-store token` issues tokens in. */
+  /** The database that `plant-store token` issues tokens in. @defaultValue none */
   @Nested('{ url }: the database that the tokens are in', () => IssuedTokens)
   issuedTokens?: IssuedTokensOptions | undefined;
-  /** The OpenID Connect issuer whose JWTs are valid. */
+  /** The OpenID Connect issuer whose JWTs are valid. @defaultValue none */
   @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
   jwt?: JwtOptions | undefined;
-  /** A verifier of the application's own, instead of the others. */
+  /** A verifier of the application's, instead of the three above. @defaultValue none */
   @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
-  /**
-   * Wrong tokens that one address may send in a minute, before more are refused with 42900; 100 unless given, 0 for any number.
-   * An address is `request.ip`, as the application's platform has it.
-   */
+  /** Wrong tokens that one address (`request.ip`) may send per minute; more are refused with 42900. 0 means no limit. Counted in each process. @defaultValue 100 */
   @RateLimit
   wrongTokenLimit = 100;
-  /** Requests that may be made with one token in a minute, before more are refused with 42900; any number unless given, or with 0. */
+  /** Requests per minute with one token; more are refused with 42900. 0 means no limit. Counted in each process. @defaultValue 0 */
   @RateLimit
   rateLimit = 0;
 }
 
-/** Which tokens are valid: at least one of the first three, or a verifier of the application's own. */
+/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. @interface */
 export type AuthModuleOptions = Given<AuthSettings>;
 
 /** @throws AuthModuleOptionsError if the options can't work */

@@ -17,10 +17,10 @@ import { describeFound } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
 import {
   type Principal,
+  refusedTokenOf,
   setPrincipal,
   TokenVerifier,
   type WrongTokenReason,
-  wrongTokenReasonOf,
 } from './token-verifier.js';
 import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 
@@ -36,11 +36,12 @@ const WITHOUT_AUTH_MODULE =
   'very object that forRoot() returned for the store';
 
 /**
- * `BearerAuthGuard` lets only those tokens use the route, or all routes of the controller, that have all of these scopes. What a
- * handler requires counts instead of what its controller requires. Several of one handler add up. A method that overrides another
- * needs its own. Without that guard it has no effect.
+ * The scopes that a token needs, all of them, for a handler or for all handlers of a controller. What a handler requires counts instead of what
+ * its controller requires. Several on one handler add up. A method that overrides another needs its own. Without it any valid token
+ * passes. **Without `BearerAuthGuard` it has no effect**, and nothing warns.
  *
- * @throws TypeError if there is no scope, or one is invalid
+ * @param scopes at least one: visible ASCII characters without quotes and backslashes, such as `orders:read`
+ * @throws TypeError if there is no scope, or one has other characters
  */
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
   const given: readonly unknown[] = scopes.length === 0 ? [undefined] : scopes;
@@ -132,12 +133,30 @@ interface RequestGuard extends CanActivate {
 const PassportGuard: Type<RequestGuard> = AuthGuard();
 
 /**
- * Lets a request pass that carries a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
- * `plants:create`. The `Principal` of the
- * token becomes `request.user`. It throws an `ApiError`:
+ * Lets a request pass that has a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
+ * `plants:create`. The `Principal` of the token becomes `request.user`. It needs `AuthModule` among the imports. On routes that are not the
+ * store's, `ApiExceptionFilter` answers what it throws.
+ *
+ * @throws {@link ApiError}:
  * - 40100, 40101, 40102 if the credential is missing, wrong or malformed, and 40300 if it lacks the scope;
  * - 42900 if its address has sent too many wrong ones, or too many requests were made with it;
  * - 50300 if the verifier cannot decide now whether it is valid.
+ * @example
+ * ```ts
+ * import { Controller, Get, Req, UseFilters, UseGuards } from '@nestjs/common';
+ * import { ApiExceptionFilter, BearerAuthGuard, type Principal, RequireScopes } from 'plant-store';
+ *
+ * @Controller('orders')
+ * @UseGuards(BearerAuthGuard)
+ * @UseFilters(new ApiExceptionFilter('semantic'))
+ * @RequireScopes('orders:read')
+ * export class OrdersController {
+ *   @Get()
+ *   find(@Req() { user }: { user: Principal }): string {
+ *     return `The orders of ${user.name}`;
+ *   }
+ * }
+ * ```
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
@@ -160,7 +179,7 @@ export class BearerAuthGuard extends PassportGuard {
     this.limits = limits as CredentialLimits;
   }
 
-  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
+  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. @internal */
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const result = new BearerAttempt().decide(request, this.strategy.verifier);
@@ -210,7 +229,7 @@ export class BearerAuthGuard extends PassportGuard {
     }
   }
 
-  /** Nest's own version answers 401 to everything and sends no challenge. */
+  /** Nest's own version answers 401 to everything and sends no challenge. @internal */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error instanceof ApiError) throw error;
     if (error) throw new CredentialUndecidedError(error);
@@ -223,7 +242,11 @@ export class BearerAuthGuard extends PassportGuard {
 
 /** Undefined if the token is not the cause of the failure. */
 function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
-  const reasons = { 40101: wrongTokenReasonOf(request), 40102: 'malformed', 42900: 'limited' } as const;
+  const reasons = {
+    40101: refusedTokenOf(request)?.reason ?? 'unknown',
+    40102: 'malformed',
+    42900: 'limited',
+  } as const;
   return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;
 }
 

@@ -87,6 +87,12 @@ class RequestLimit {
   }
 }
 
+/** A token in use, and the seconds until it ends. */
+export interface ExpiringToken {
+  readonly name: string;
+  readonly seconds: number;
+}
+
 /** Counts wrong tokens by address, and requests by token. */
 @Injectable()
 export class CredentialLimits {
@@ -98,6 +104,8 @@ export class CredentialLimits {
     malformed: 0,
     limited: 0,
   };
+  /** Issued tokens in use that end soon; their verifier sets it. */
+  expiringTokens: () => readonly ExpiringToken[] = () => [];
   private readonly wrongTokens: WindowCounter | undefined;
   /** Undefined if requests have no limit. */
   readonly requests: RequestLimit | undefined;

@@ -8,23 +8,37 @@ export const CREATE_PLANTS = 'plants:create';
 export interface Principal {
   /**
    * A name that is safe to log and to store: never the token or anything derived from it. 1 to 255 characters, without U+0000 and
-   * lone surrogates; with any other name a create is answered with 50000.
+   * lone surrogates; with any other name a create is answered with 50000. It becomes the creator of the plant.
    */
   readonly name: string;
   /** What the token may be used for; `plants:create` to create plants. */
   readonly scopes: readonly string[];
-  /** What a rate limit counts by, if several principals have one name; the name unless given. */
+  /** What the rate limit counts by, if several principals have one name. @defaultValue the name */
   readonly limitKey?: string;
-  /** What metrics count by, if there may be any number of names; the name unless given. */
+  /** What metrics count by, if there may be any number of names. @defaultValue the name */
   readonly metricLabel?: string;
 }
 
-/** Decides whether a bearer token is valid, and who owns it. */
+/**
+ * Decides what a bearer token is worth. Extend it, and give it to `AuthModule` as `verifier`.
+ *
+ * @example
+ * import { AuthModule, type Principal, TokenVerifier } from 'plant-store';
+ *
+ * class SessionVerifier extends TokenVerifier {
+ *   verify(token: string): Principal | undefined {
+ *     return token === 'the-session-of-ann' ? { name: 'ann', scopes: ['plants:create'] } : undefined;
+ *   }
+ * }
+ *
+ * export const AUTH = AuthModule.forRoot({ verifier: new SessionVerifier() });
+ */
 export abstract class TokenVerifier {
   /**
-   * Resolves to undefined if the token is unknown, expired or revoked; rejects only if the verifier cannot decide now.
+   * The owner of a token, or a promise of it; undefined if the token is unknown, expired or revoked. Throw or reject only if the verifier
+   * cannot decide now: the answer is then 50300, and nothing was written.
    *
-   * @param request as the platform has it, for a verifier to which it matters who asks
+   * @param request as the platform has it, if it matters who asks
    */
   abstract verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined;
 }
@@ -58,21 +72,28 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
 /** Why a token was refused; `limited` if too many wrong ones came from its address. */
 export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
 
+/** Why a token was refused, and its name if the database knows it. */
+export interface RefusedToken {
+  readonly reason: WrongTokenReason;
+  readonly name?: string | undefined;
+}
+
 const WRONG_TOKEN = Symbol('why the token is wrong');
 
 interface Authenticated {
   [PRINCIPAL]?: Principal;
-  [WRONG_TOKEN]?: WrongTokenReason;
+  [WRONG_TOKEN]?: RefusedToken;
 }
 
-/** The result of a verifier that knows why a token is invalid. The reason is for the metrics only; no answer has it. */
-export function refuseToken(request: unknown, reason: WrongTokenReason | undefined): Principal | undefined {
-  if (request !== undefined && reason !== undefined) (request as Authenticated)[WRONG_TOKEN] = reason;
+/** The result of a verifier that knows why a token is invalid. The reason is for metrics and the log; no answer has it. */
+export function refuseToken(request: unknown, refused: RefusedToken | undefined): Principal | undefined {
+  if (request !== undefined && refused !== undefined) (request as Authenticated)[WRONG_TOKEN] = refused;
   return undefined;
 }
 
-export function wrongTokenReasonOf(request: object): WrongTokenReason {
-  return (request as Authenticated)[WRONG_TOKEN] ?? 'unknown';
+/** What is known of the token that this request was refused for; undefined if that is nothing. */
+export function refusedTokenOf(request: object): RefusedToken | undefined {
+  return (request as Authenticated)[WRONG_TOKEN];
 }
 
 export function setPrincipal(request: object, principal: Principal): void {

@@ -97,20 +97,21 @@ const token: Command = {
                          application that has the store in it needs a prefix of its own, as orders:read has
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
   --ended-before TIME    how long ago they ended at least: 90d unless given
-  --json                 an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state
+  --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state;
+                         others: as JSON the line on standard error that says who changed which tokens
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
 All times are in UTC. To revoke what has already ended is no failure; a name or id that never existed is.`,
   commands: {
     create: grouped(
       async () => (await loadTokens()).createToken,
-      { name: TEXT, expires: TEXT, scope: TEXTS },
+      { name: TEXT, expires: TEXT, scope: TEXTS, json: FLAG },
       '[NAME]',
     ),
     list: grouped(async () => (await loadTokens()).listTokens, { json: FLAG }),
-    revoke: grouped(async () => (await loadTokens()).revokeTokens, {}, 'NAME or ID'),
-    rotate: grouped(async () => (await loadTokens()).rotateToken, { overlap: TEXT, expires: TEXT }, 'NAME'),
-    prune: grouped(async () => (await loadTokens()).pruneTokens, { 'ended-before': TEXT }),
+    revoke: grouped(async () => (await loadTokens()).revokeTokens, { json: FLAG }, 'NAME or ID'),
+    rotate: grouped(async () => (await loadTokens()).rotateToken, { overlap: TEXT, expires: TEXT, json: FLAG }, 'NAME'),
+    prune: grouped(async () => (await loadTokens()).pruneTokens, { 'ended-before': TEXT, json: FLAG }),
   },
 };
 

@@ -14,25 +14,38 @@ import { abortable, retryDelay, withTimeLimit } from './retry.js';
 const PATH = '/plants' satisfies keyof paths;
 type Headers = operations['createPlant']['parameters']['header'];
 
-/** Creates plants in a plant store. Needs nothing but `fetch`, so it runs in Node.js and in browsers. */
+/**
+ * Creates plants in a plant store. It needs nothing but `fetch`, so it runs in Node.js and in browsers.
+ *
+ * @example
+ * import { PlantStoreClient, PlantStoreError } from 'plant-store/client';
+ *
+ * const store = new PlantStoreClient({ baseUrl: 'http://localhost:3000', token: 'a-token-of-20-characters-or-more' });
+ * try {
+ *   await store.create({ id: 9007199254740993n, name: 'Rose' });
+ * } catch (failure) {
+ *   if (failure instanceof PlantStoreError && failure.error === 40901) console.log('The id is taken.');
+ *   else throw failure;
+ * }
+ */
 export class PlantStoreClient {
   private readonly options: Required<PlantStoreClientOptions>;
 
-  /** @throws TypeError if an option is invalid */
+  /** Sends nothing yet. @throws TypeError that names the option that cannot work */
   constructor(options: PlantStoreClientOptions) {
     this.options = resolveOptions(options);
   }
 
   /**
-   * Creates a plant exactly once, however often it has to be sent: all attempts carry the same `Idempotency-Key`.
+   * Creates a plant exactly once, however often it has to be sent: all attempts carry the same `Idempotency-Key`. What is `retryable` is repeated,
+   * with backoff and jitter, and never before `Retry-After`. Give the same plant and key again, from any process, and you get the same answer.
    *
-   * @throws PlantStoreError if the store refuses it
-   * @throws NetworkError if no answer came
-   * @throws UnexpectedResponseError if the answer is not the store's
-   * @throws AbortError if `signal` ended it
-   * @throws TypeError, before anything is sent, for an id that is not exactly known, and for an invalid plant, key, token
-   *   or option
-   * @throws what `token` throws
+   * @throws {@link PlantStoreError} if the store refuses it
+   * @throws {@link NetworkError} if no answer came
+   * @throws {@link UnexpectedResponseError} if the answer is not the store's
+   * @throws {@link AbortError} if `signal` ended it
+   * @throws TypeError before anything is sent, if the plant, its id, the key, the token or an option cannot be right
+   * @throws what the function `token` throws, as it is
    */
   async create(plant: NewPlant, options: CreateOptions = {}): Promise<Plant> {
     checkCreateOptions(options);

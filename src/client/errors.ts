@@ -16,11 +16,11 @@ interface RequestErrorDetails extends ErrorOptions {
 }
 
 /**
- * A create that failed, with the failure of its last attempt, or that was aborted. An earlier attempt may have created the
- * plant although its answer was lost: only a repetition with the same `idempotencyKey` shows it.
+ * A create that failed, as its last attempt did, or that was aborted; the base of the four others. An earlier attempt, whose answer was lost,
+ * may have created the plant: only a repetition with the same `idempotencyKey` shows it.
  */
 export abstract class RequestError extends Error {
-  /** Whether the same plant, sent again with the same `idempotencyKey`, may be created. It never is created twice. */
+  /** Whether it is worth sending the same plant again with the same `idempotencyKey`. It is never created twice. */
   readonly retryable: boolean;
   /** Seconds to wait before, if the answer says so. */
   readonly retryAfter: number | undefined;
@@ -38,14 +38,14 @@ export abstract class RequestError extends Error {
 /** The body of a failure, with a number that this version knows. */
 export type KnownErrorBody = components['schemas']['Error'] & { error: ErrorNumber };
 
-/** A failure that the store itself answered with: a number of its catalogue, and its message. */
+/** The store refused the request: a number of its catalogue, and its message. */
 export class PlantStoreError extends RequestError {
   override readonly name = 'PlantStoreError';
-  /** The number in the error catalogue. */
+  /** The number in the error catalogue, `ERROR_CATALOGUE`. */
   readonly error: ErrorNumber;
   /** The HTTP status: 400, or the first three digits of `error` if the service runs with `ERROR_STATUS=semantic`. */
   readonly status: number;
-  /** Where to look in the service's log, for the numbers that it logs. */
+  /** The id of the request in the service's log, which has the numbers from 50000 on. */
   readonly requestId: string | undefined;
 
   constructor({ error, message }: KnownErrorBody, { status, headers }: Response, idempotencyKey: string) {
@@ -65,7 +65,7 @@ function isRetryable(error: ErrorNumber): boolean {
   return retry !== 'no' && retry !== 'with a good token';
 }
 
-/** No answer came, or not all of it, or not in time (`cause` says). Whether the plant was created is unknown. */
+/** No answer came, or not all of it, or not in time: `cause` says which. It is unknown whether the plant was created. */
 export class NetworkError extends RequestError {
   override readonly name = 'NetworkError';
 
@@ -75,7 +75,10 @@ export class NetworkError extends RequestError {
   }
 }
 
-/** The caller's signal ended the create; `cause` is its reason. What was sent before may have created the plant. */
+/**
+ * Your `signal` ended the create; `cause` is its reason, such as the `TimeoutError` of `AbortSignal.timeout()`. The message says whether anything
+ * was sent. If so, the plant may have been created: repeat the create with this failure, which has the key.
+ */
 export class AbortError extends RequestError {
   override readonly name = 'AbortError';
 
@@ -94,7 +97,7 @@ function reasonsOf(error: unknown): string {
   return cause === undefined ? reason : `${reason}: ${reasonsOf(cause)}`;
 }
 
-/** An answer that is not one of the store's, but of a proxy, of another service, or of a newer store. */
+/** Something else than the store answered: a proxy, another service, or a newer store. */
 export class UnexpectedResponseError extends RequestError {
   override readonly name = 'UnexpectedResponseError';
   /** The HTTP status; 0 for a redirect in a browser. */
@@ -102,10 +105,10 @@ export class UnexpectedResponseError extends RequestError {
   /** The id of the request, if the answer has one. */
   readonly requestId: string | undefined;
 
-  /** @param body as text, or as the JSON value that it is */
   constructor(
     url: string,
     response: Response,
+    /** The body: the value if it is JSON, or else the text. */
     readonly body: unknown,
     idempotencyKey: string,
   ) {

@@ -1,3 +1,4 @@
+/** The typed client, for Node.js and browsers. @module plant-store/client */
 export { ERROR_CATALOGUE, type ErrorNumber } from '../errors/error-catalogue.js';
 export { PlantStoreClient } from './client.js';
 export { AbortError, NetworkError, PlantStoreError, RequestError, UnexpectedResponseError } from './errors.js';

@@ -2,10 +2,10 @@ import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import { type KnownErrorBody, PlantStoreError, UnexpectedResponseError } from './errors.js';
 import { type components, NEW_PLANT_FIELDS } from './generated/openapi.js';
 
-/** A plant to create; its `id` is any int64. */
+/** A plant to create. @interface */
 export type NewPlant = components['schemas']['NewPlant'];
 
-/** A plant as the store answers with it. */
+/** A plant as the store answers with it: without the id. @interface */
 export type Plant = components['schemas']['Plant'];
 
 const FIELDS = Object.keys(NEW_PLANT_FIELDS) as (keyof NewPlant)[];
@@ -26,7 +26,15 @@ function integer(id: unknown): string {
   throw new TypeError(`id is ${found}. It must be a bigint, such as 9007199254740993n.`);
 }
 
-/** A new `idempotencyKey`, to store before the first attempt: 128 random bits. @throws TypeError if there is no `crypto` */
+/**
+ * A new `idempotencyKey`, 128 random bits in hexadecimal. Store it before the first attempt, to repeat a create after a crash of your process.
+ *
+ * @throws TypeError if the runtime has no `crypto.getRandomValues`
+ * @example
+ * import { newIdempotencyKey } from 'plant-store/client';
+ *
+ * console.log(newIdempotencyKey().length); // 32
+ */
 export function newIdempotencyKey(): string {
   const { getRandomValues } = Object((globalThis as { crypto?: unknown }).crypto) as Partial<typeof crypto>;
   if (!getRandomValues)

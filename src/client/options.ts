@@ -1,30 +1,28 @@
 import { RequestError } from './errors.js';
 
-/** How a client reaches its plant store. */
+/** Where the plant store is, and how often a client tries. */
 export interface PlantStoreClientOptions {
-  /** The http or https URL in front of `/plants`, base path included. In a browser it may be relative to the page. */
+  /** The http or https URL in front of `/plants`, and without it; with the base path. In a browser it may be relative to the page. */
   baseUrl: string;
-  /** The access token, or a function that gives it: called for every attempt, so that it can hand out a fresh one. */
+  /** The access token, or a function that returns it, or a promise of it: called for every attempt, so it can return a fresh one. */
   token: string | (() => string | Promise<string>);
-  /** Milliseconds that one attempt may take. The default, 15000, is what the service allows itself by default. */
+  /** Milliseconds that one attempt may take, at least 1. The default is what the service allows itself by default. @defaultValue 15000 */
   timeout?: number;
-  /** How often a failure that is `retryable` is followed by another attempt: 3 times by default. */
+  /** Number of repetitions of a `retryable` failure, 0 for none. @defaultValue 3 */
   retries?: number;
-  /** Milliseconds before the first repetition, at most; doubled for each further one. 200 by default. */
+  /** Maximum milliseconds before the first repetition; doubled for each further one. @defaultValue 200 */
   retryDelay?: number;
-  /** Milliseconds between two attempts, at most: 30000 by default. A longer `Retry-After` is not waited for, but thrown. */
+  /** Maximum milliseconds between two attempts; with a longer `Retry-After` the failure is thrown instead. @defaultValue 30000 */
   maxRetryDelay?: number;
-  /** In place of the global `fetch`, for a proxy or a trace. */
+  /** Replaces the global `fetch`, for a proxy or a trace. @defaultValue the global `fetch` */
   fetch?: (request: Request) => Promise<Response>;
 }
 
+/** Options of one create. A `RequestError` is one too: `create(plant, failure)` repeats a create with its key. */
 export interface CreateOptions {
-  /** Ends the create at once, whatever it does; the promise rejects with an AbortError, whose cause is the signal's reason. */
+  /** Ends the create at once: before the first attempt, in one, or between two. `timeout` limits each attempt. @defaultValue none */
   signal?: AbortSignal | undefined;
-  /**
-   * A key of the caller's, 1 to 255 characters of ASCII, to repeat a create with later: `newIdempotencyKey()` makes one,
-   * as the client does by default.
-   */
+  /** A key of yours to repeat the create with: 1 to 255 characters of ASCII, no space at either end. @defaultValue that of `newIdempotencyKey()` */
   idempotencyKey?: string | undefined;
 }
 

@@ -14,6 +14,9 @@ export interface DatabaseServer {
 /** Which of the servers may be used: the values of libpq's `target_session_attrs` that make sense for a program that writes. */
 const TARGETS = ['any', 'read-write', 'primary'] as const;
 
+/** A password, or a function that returns the one that is valid now: it is called for each connection. */
+export type DatabasePassword = string | (() => string | Promise<string>);
+
 /** A database, for pg and for Prisma's adapter. */
 export interface DatabaseUrl {
   /** For a pg Client or Pool: holds the password and selects the schema. Of several servers it names the first: see clientOf. */
@@ -27,6 +30,8 @@ export interface DatabaseUrl {
   readonly keepsStatements: boolean;
   /** Whether the URL declares a pooler that gives each transaction another session. */
   readonly isPooled: boolean;
+  /** Called for each connection, if the connection string has no password. */
+  readonly readPassword: Exclude<DatabasePassword, string> | undefined;
   /** For people: database, servers, ports and user, never the password. */
   readonly description: string;
   /** For people: the schema and its database. */
@@ -65,7 +70,7 @@ const AUTHORITY = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
  * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
  * the input, which is a secret as a whole.
  */
-export function parseDatabaseUrl(url: string, password?: string, schema?: string): DatabaseUrl {
+export function parseDatabaseUrl(url: string, password?: DatabasePassword, schema?: string): DatabaseUrl {
   const urls = splitHosts(url);
   const [parsed] = urls;
   const parameters = parsed.searchParams;
@@ -82,9 +87,11 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
   const user = parameters.get('user') ?? decode(parsed.username);
   const effectiveSchema = checkSchema(schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA);
 
-  parsed.password = encodeURIComponent(
-    onlyPassword([decode(parsed.password), parameters.get('password') ?? '', password ?? '']),
-  );
+  const readPassword = typeof password === 'function' ? password : undefined;
+  const given = [decode(parsed.password), parameters.get('password') ?? ''];
+  if (readPassword && given.some((one) => one !== ''))
+    throw new Error('holds a password, and another one comes from a function or a file: leave one of them out');
+  parsed.password = encodeURIComponent(onlyPassword([...given, typeof password === 'string' ? password : '']));
   const isPooled = parameters.get('pgbouncer') === 'true';
   const keepsStatements = !isPooled && parameters.get('statement_cache_size') !== '0';
   if (parameters.has('dbname')) parsed.pathname = `/${encodeURIComponent(parameters.get('dbname') ?? '')}`;
@@ -108,6 +115,7 @@ export function parseDatabaseUrl(url: string, password?: string, schema?: string
     user,
     keepsStatements,
     isPooled,
+    readPassword,
     description,
     place: `schema ${effectiveSchema} of database ${description}`,
     warnings,

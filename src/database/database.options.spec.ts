@@ -75,7 +75,7 @@ describe(DatabaseOption.name, () => {
     [{ url: null }, 'database.url: is null'],
     [{ url: 'mysql://root:secret@db/plants' }, 'database.url: must be a PostgreSQL URL such as'],
     [{ url, password: 'hidden' }, 'database.url: holds a password other than the one given separately'],
-    [{ url, password: 5 }, 'database.password: is 5, should be a string'],
+    [{ url, password: 5 }, 'database.password: is 5, should be a string, or a function that returns one'],
     [{ url: `${url}?schema=green`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
     [{ url: `${url}?schema=public`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
     [{ url, schema: '' }, 'database.schema: must name a schema of 1 to 63 bytes'],

@@ -12,7 +12,7 @@ import {
   WholeNumber,
 } from '../util/options.js';
 import { failureOf } from '../util/text.js';
-import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
+import { checkSchema, namesSchema, parseDatabaseUrl, type DatabasePassword } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 export const PoolSize = WholeNumber(1, 1000);
@@ -53,41 +53,46 @@ export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): str
     : undefined;
 }
 
-/** The part of a `pg` pool that the store uses: every version of `pg` has it, and a wrapper of the application may have it too. */
+/** What the store uses of a `pg` pool: any version of `pg` has it, and so may a wrapper of the application's. */
 export interface PgPoolLike {
+  /** Borrows a connection. */
   connect(): Promise<PgClientLike>;
-  /** With these three, a pool that is exhausted can be distinguished from a database that cannot be reached. */
+  /** With these three, the store tells an exhausted pool (50301) from a database that cannot be reached (50300). @defaultValue none */
   readonly totalCount?: number;
+  /** Connections that nobody uses now. @defaultValue none */
   readonly idleCount?: number;
+  /** `max`: how many connections the pool may open. @defaultValue none */
   readonly options?: { readonly max?: number };
 }
 
-/** The part of a `pg` client that the store uses. */
+/** What the store uses of a `pg` client. */
 export interface PgClientLike {
+  /** Runs a statement. */
   query(...parameters: never[]): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   removeListener(event: 'error', listener: (error: Error) => void): unknown;
+  /** Returns the connection to its pool; with an error or `true` the pool closes it. */
   release(error?: Error | boolean): void;
 }
 
 /** The address of a database. */
 export class DatabaseAddress {
-  /** PostgreSQL URL, `postgresql://user@host:5432/database`; `sslmode` and `schema` as parameters. */
+  /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
   url!: string;
-  /** The password, as it is, if the URL has none; none unless given. */
-  @Should('a string', isString)
-  password?: string | undefined;
+  /** The password, not encoded, if the URL has none, or a function that returns it, called for each connection. @defaultValue none */
+  @Should('a string, or a function that returns one', (value) => isString(value) || typeof value === 'function')
+  password?: DatabasePassword | undefined;
 }
 
 class UrlDatabase extends DatabaseAddress {
-  /** The schema that holds the store's tables; the URL's `schema`, or else `public`, unless given. */
+  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
   @Rule(schemaOfUrlFault)
   schema?: string | undefined;
-  /** The connections that may be open at a time, 1000 at most; 10 unless given. */
+  /** Connections that may be open at a time, 1 to 1000. @defaultValue 10 */
   @PoolSize
   size = DEFAULT_POOL_SIZE;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
   pool?: never;
@@ -95,17 +100,17 @@ class UrlDatabase extends DatabaseAddress {
 }
 
 class PoolDatabase {
-  /** A pool of `pg`, of whichever version the application uses. */
+  /** The application's pool of `pg`, of any version. */
   @Rule((pool, _options, found) => {
     const { connect, provider } = Object(pool) as Record<string, unknown>;
     if (typeof connect === 'function' && provider === undefined) return undefined;
     return `${found}, should be a Pool of pg; a driver adapter goes into adapter`;
   })
   pool!: PgPoolLike;
-  /** The schema that holds the store's tables, whatever `search_path` the connections have; `public` unless given. */
+  /** The schema that holds the store's tables, whatever `search_path` the connections have. @defaultValue public */
   @Rule(schemaFault)
   schema?: string | undefined;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Refused('does not go with pool, should be left out: give it to the pool')
@@ -125,7 +130,7 @@ class AdapterDatabase {
     return `${other}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`;
   })
   adapter!: SqlDriverAdapterFactory;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, a day at most; 5000 unless given. */
+  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Refused('does not go with adapter, should be left out: give it to the adapter')
@@ -138,21 +143,21 @@ class AdapterDatabase {
   pool?: never;
 }
 
-/** Connections of the store's own. */
+/** Connections of the store's own. They are closed with the application. @interface */
 export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool' | 'adapter'>;
 
-/** Connections of the application: they are returned unchanged, and the pool is never closed. */
+/** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. @interface */
 export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size' | 'adapter'>;
 
-/** Connections behind a driver adapter of Prisma's, such as `new PrismaPg(…)`, which names the schema too (`public` if it does not). */
+/** Connections of a driver adapter of Prisma, such as `new PrismaPg(pool, { schema })`, which names the schema (by default `public`). @interface */
 export type AdapterDatabaseOptions = Given<
   Omit<AdapterDatabase, 'url'>,
   'adapter',
   'password' | 'schema' | 'size' | 'pool'
 >;
 
-/** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
-// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `adapter`.
+/** The database of the plants: exactly one of `url`, `pool` and `adapter`. */
+// Only one of the types has `url`: so TypeScript reports of a URL that may be undefined just that, and not that `adapter` is missing.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
 
 /** Whether the connections are the store's own. */

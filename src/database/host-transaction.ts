@@ -2,16 +2,19 @@ import { describeFound } from '../util/options.js';
 import type { QueryValue } from './column-query.js';
 import type { Query } from './database.js';
 
-/** An open transaction of the application's, recognised by its members: the packages may have any version, and several copies. */
+/**
+ * An open transaction of the application's, on the database of the store. It is recognised by its methods, so packages may be of any version:
+ * - a client of `pg`, that of `pool.connect()`, after `await client.query('BEGIN')`;
+ * - what the callback of Prisma's `$transaction()` gets, with extensions too;
+ * - a `QueryRunner` of TypeORM after `await queryRunner.startTransaction()`, or `manager.queryRunner` in `dataSource.transaction(…)`;
+ * - for other libraries an object of yours, `{ query(sql, values) }`: it runs the statement, with `$1` for the first value, in your transaction,
+ *   and resolves with the rows or with `{ rows }`.
+ */
 export type HostTransaction =
-  /**
-   * A client of `pg` after BEGIN, or for other libraries `{ query(sql, values) }`. A pool has a `totalCount`; Sequelize and others that
-   * open transactions have `transaction()`, and so have DataSource and EntityManager of TypeORM.
-   */
+  // A pool has a `totalCount`. Sequelize and others that open transactions have `transaction()`, as DataSource and EntityManager of TypeORM.
   | { query(...parameters: never[]): unknown; readonly totalCount?: never; readonly transaction?: never }
-  /** A `QueryRunner` of TypeORM. */
   | { query(...parameters: never[]): unknown; readonly isTransactionActive: boolean }
-  /** What the callback of Prisma's `$transaction()` gets. Prisma's client itself has a `$connect`. */
+  // Prisma's client itself has a `$connect`.
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
 
 const OWN_QUERY = '{ query(sql, values) } that runs in your transaction';

@@ -24,9 +24,10 @@ const FIND_STATE = `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby",
 
 /** The class of pg for connections to a database: pg's own if the URL has one server and no `target_session_attrs`. */
 export function clientOf(database: DatabaseUrl): typeof pg.Client {
-  if (database.servers.length === 1 && database.target === 'any') return pg.Client;
+  const Client = authenticatedClientOf(database);
+  if (database.servers.length === 1 && database.target === 'any') return Client;
   const list = new ServerList(database);
-  return class extends pg.Client {
+  return class extends Client {
     // One for both of pg's signatures; a pool calls it with a callback.
     override connect(callback?: unknown): never {
       const connected = list.connect(this, () => super.connect());
@@ -36,6 +37,18 @@ export function clientOf(database: DatabaseUrl): typeof pg.Client {
           report(null, client);
         }, report);
       return connected as never;
+    }
+  };
+}
+
+/** pg's own class, or one that asks for the password when it connects: a connection string would count before an option. */
+function authenticatedClientOf({ readPassword }: DatabaseUrl): typeof pg.Client {
+  if (readPassword === undefined) return pg.Client;
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      // Hidden, as pg has it: nothing prints it.
+      Object.defineProperty(this, 'password', { value: readPassword, configurable: true, writable: true });
     }
   };
 }
@@ -106,7 +119,11 @@ class ServerList {
     const { connectionString, target } = this.database;
     const limits = { connectionTimeoutMillis: timeout, query_timeout: timeout };
     const client = leadTo(
-      new pg.Client({ connectionString, application_name: 'plant-store-search', ...limits }),
+      new (authenticatedClientOf(this.database))({
+        connectionString,
+        application_name: 'plant-store-search',
+        ...limits,
+      }),
       server,
     );
     ignoreErrors(client);

@@ -1,6 +1,6 @@
 /**
- * Every error number the service answers with. The first three digits are the status that plain HTTP would have used.
- * `retry` says whether the same request may be sent again unchanged, `client` what a client does then.
+ * Every error number that the store answers with. The first three digits are the status that plain HTTP would have used.
+ * `meaning` says what happened, `retry` whether the same request may be sent again unchanged.
  */
 export const ERROR_CATALOGUE = {
   40001: { meaning: 'body missing, empty, or not a JSON object', retry: 'no', client: 'sends a JSON object' },
@@ -83,7 +83,7 @@ export const ERROR_CATALOGUE = {
   },
 } as const;
 
-/** A number of the catalogue. */
+/** A number of the error catalogue. */
 export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
 
 /** `contract` answers every failure with 400; `semantic` with the status that the error number begins with. */

@@ -14,19 +14,21 @@ import { revealMediaType } from './body-parser-exemption.js';
 import { UnknownPathError } from './http.errors.js';
 import { sendError } from './answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
-import { requestIdOf } from './request-notes.js';
+import { notesOf, requestIdOf, traceIdOf } from './request-notes.js';
 import { discardBody } from './connection-close.js';
 
 /** Nest 11 would make an entry of its own of the fields. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
-/** Turns every failure into `{error, message}`. What is our fault is logged, under the id that the client is given. */
+/** Answers every failure with `{error, message}`, for routes of the application. Numbers from 50000 on are logged, with the request id. {@link BearerAuthGuard} has an example. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger(ApiExceptionFilter.name);
 
+  /** With `semantic` the status is that of the number; with `contract` it is always 400. */
   constructor(@Inject(ERROR_STATUS) private readonly errorStatus: ErrorStatus) {}
 
+  /** Called by Nest. @internal */
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const received = http.getRequest<PlatformRequest>();
@@ -36,8 +38,11 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const failure = toApiError(exception);
     if (failure.isLogged) {
       const { message, error, cause } = failure;
-      const principal = received[PRINCIPAL]?.name;
-      const fields = { error, requestId: requestIdOf(reply), ...(principal !== undefined && { principal }) };
+      const { plantId } = notesOf(reply);
+      // The names that the line of the request has too.
+      const known = { traceId: traceIdOf(reply), token: received[PRINCIPAL]?.name, plantId: plantId?.toString() };
+      const others = Object.entries(known).filter(([, value]) => value !== undefined);
+      const fields = { error, requestId: requestIdOf(reply), ...Object.fromEntries(others) };
       if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));
       else this.logger.error(`${message} ${inspect(fields, { breakLength: Infinity })}`, describe(cause));
     }

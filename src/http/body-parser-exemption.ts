@@ -5,14 +5,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else, so that the store
- * reads the bodies of its requests itself: after the guards, and byte for byte. Call it right after
- * `NestFactory.create()`, on Express or Fastify.
+ * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else. The store then reads the
+ * bodies of its requests itself: after the guards, and byte for byte, so that ids are exact over all of int64. Call it right after
+ * `NestFactory.create()`, on Express or Fastify; in a test before `app.init()`. {@link PlantsModule} has an example.
  *
- * On Express, what a route of the application's own may take stays with its parsers: one of the same path and method in another
- * version, or one that comes first.
+ * On Express, a request that a route of the application's may take stays with its parsers: a route of the same path and method in another
+ * version, or one that is registered first.
  *
- * @throws Error if it comes too late, behind a parser or the routes, or if the platform is another one
+ * @throws Error if it comes too late, after a parser or the routes, or on another platform
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();

@@ -46,9 +46,7 @@ export async function readJsonObject(
     throw new MissingBodyError('The request has no body');
   }
   const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded || keptBytes(request, received)) {
-    return alreadyRead(request, received, limit, names);
-  }
+  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
   const length = Number(headers['content-length']);
   // Most bodies are small and arrive with their headers.
   if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length) && coding === 'identity') {
@@ -58,9 +56,8 @@ export async function readJsonObject(
     return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
-    // A serverless adapter may give the body as an object alone, and an empty stream.
-    const { body } = received;
-    if (bytes.length === 0 && typeof body === 'object' && body !== null)
+    // A serverless adapter may give the body alone, and an empty stream.
+    if (bytes.length === 0 && ![undefined, null, ''].includes(received.body as string))
       return alreadyRead(request, received, limit, names);
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);

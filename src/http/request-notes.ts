@@ -9,6 +9,8 @@ interface RequestNotes {
   error: number;
   /** The plant that it is about, if that could be read. */
   plantId: bigint | undefined;
+  /** Of a span of this process. */
+  traceId: string | undefined;
 }
 
 /** A symbol, since the other keys of a response are the platform's. */
@@ -16,7 +18,7 @@ const NOTES = Symbol('plant-store:notes');
 
 export function notesOf(reply: PlatformResponse): RequestNotes {
   const response = nodeResponse(reply) as { [NOTES]?: RequestNotes | undefined };
-  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined });
+  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined, traceId: undefined });
 }
 
 /** What the public listener calls for each request: metrics, the access log and traces. It is given at the start. What it throws is logged, and no more. */
@@ -29,6 +31,16 @@ export interface RequestObserver {
    * @param durationMs from the arrival of the headers until the answer was ready
    */
   answered?(response: ServerResponse, durationMs: number): void;
+}
+
+/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
+
+/** The id of the trace that an answer belongs to: that of a span of this process, or the one that the client names. */
+export function traceIdOf(reply: PlatformResponse): string | undefined {
+  const { traceparent } = nodeResponse(reply).req.headers;
+  const clients = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
+  return notesOf(reply).traceId ?? clients;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';

@@ -56,7 +56,7 @@ describe(ManagementServer.name, () => {
       plants: statistics,
       pool: undefined,
       waits: { now: 0, seconds: Histogram.ofSeconds() },
-      wrongTokensBy: new CredentialLimits(new AuthSettings()).wrongTokensBy,
+      tokens: new CredentialLimits(new AuthSettings()),
       readiness,
       clients: new ClientStatistics(),
     };

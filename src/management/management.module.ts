@@ -54,10 +54,10 @@ export class ManagementModule {
             readiness: Readiness,
             plants: PlantsStatistics,
             { pool }: Database,
-            { wrongTokensBy }: CredentialLimits,
+            tokens: CredentialLimits,
           ) => {
             const waits = new ConnectionWaits(pool);
-            const sources = { plants, pool, waits, wrongTokensBy, readiness, clients };
+            const sources = { plants, pool, waits, tokens, readiness, clients };
             return new ManagementServer(address, sources, configuration);
           },
           inject: [Readiness, PlantsStatistics, Database, CredentialLimits],

@@ -16,7 +16,7 @@ export interface MetricsSources {
   readonly plants: PlantsStatistics;
   readonly pool: PoolStatistics | undefined;
   readonly waits: { readonly now: number; readonly seconds: Histogram };
-  readonly wrongTokensBy: CredentialLimits['wrongTokensBy'];
+  readonly tokens: Pick<CredentialLimits, 'wrongTokensBy' | 'expiringTokens'>;
   readonly readiness: Pick<Readiness, 'findObstacle' | 'degradation'>;
   readonly clients: ClientStatistics;
 }
@@ -35,14 +35,7 @@ type Values = number | Sample[];
  * loop. Values are read when the metrics are requested: to count them costs a request next to nothing, and prom-client is not
  * needed before.
  */
-export async function observe({
-  plants,
-  pool,
-  waits,
-  wrongTokensBy,
-  readiness,
-  clients,
-}: MetricsSources): Promise<Registry> {
+export async function observe({ plants, pool, waits, tokens, readiness, clients }: MetricsSources): Promise<Registry> {
   const registry = new Registry();
   const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
     const get = async (): Promise<object> => {
@@ -70,7 +63,10 @@ export async function observe({
     [failed, { outcome: 'failed' }],
   );
   counter('plant_store_wrong_tokens_total', 'Requests that were refused for their token, by the reason.', () =>
-    Object.entries(wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
+    Object.entries(tokens.wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  gauge('plant_store_token_expires_seconds', 'Time until an issued token in use ends, if that is soon.', () =>
+    tokens.expiringTokens().map(({ name, seconds }) => ({ labels: { token: name }, value: seconds })),
   );
   gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', () => BodyMemory.allBytes);
   gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());

@@ -38,9 +38,10 @@ function Follows(isRight: (value: unknown) => boolean, faultOf: (value: unknown)
   );
 }
 
-/** What a client sends: a plant with its id. */
+/** A plant to create, with its id; as a schema of OpenAPI too. */
 export class NewPlant {
   // No minimum and maximum: as JSON numbers they are ones that most readers round.
+  /** Any int64: a `bigint` from -(2n ** 63n) to 2n ** 63n - 1n. */
   @ApiProperty({
     type: 'integer',
     format: 'int64',
@@ -50,9 +51,11 @@ export class NewPlant {
   @Follows(isInt64, idFault)
   id!: bigint;
 
+  /** Any text without U+0000 and lone surrogates. */
   @PlantText('The name of the plant', 'Rose')
   name!: string;
 
+  /** Text as `name`, for the type of the plant. @defaultValue none */
   @PlantText('Tag to specify the type', 'flower', { optional: true })
   tag?: string;
 }
@@ -63,7 +66,7 @@ export const FIELD_NAMES: readonly TextField['name'][] = TEXT_FIELDS.map(({ name
 /** All that is taken of a request's body. */
 export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', ...FIELD_NAMES];
 
-/** What a create is answered with. */
+/** A plant as the store answers with it: without the id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
 
 /**

@@ -32,7 +32,16 @@ const REASONS: Readonly<Record<string, string>> = {
   '55P03': 'the table plants is locked',
 };
 
-/** Tells whether the store can create plants, for the health endpoint of an application. */
+/**
+ * Tells whether the store can create plants, for the health endpoint of an application. Inject it in a module that imports the store.
+ *
+ * @example
+ * import type { PlantsHealth } from 'plant-store';
+ * declare const health: PlantsHealth; // injected
+ *
+ * const state = await health.check().then(() => health.degradation ?? 'up', (failure: Error) => failure.message);
+ * console.log(state); // up
+ */
 @Injectable()
 export class PlantsHealth {
   /** Which parts of the table take no creates while others do, as of the last probe. */
@@ -51,16 +60,17 @@ export class PlantsHealth {
     private readonly failures: CreateFailures,
   ) {}
 
-  /** In one line, what is wrong while plants can be created; undefined if nothing is. As of the last check. */
+  /** What is wrong although plants can be created, in one line; undefined if nothing is. As of the last check. */
   get degradation(): string | undefined {
     const found = [this.failingParts, this.unlogged].filter(Boolean).join('; ');
     return found === '' ? undefined : `degraded: ${found}`;
   }
 
   /**
-   * Resolves if a plant could be created, in some shards at least. It rejects, within 2 seconds, with an `Error` whose message is the
-   * reason, fit to be shown: it holds no secret. The details are its `cause`. The database is probed once in 2 seconds at most; until then the last result counts.
-   * A plant is inserted, and rolled back, only after creates have failed in a way that may concern each.
+   * Resolves if a plant could be created, in some shards at least. The database is probed once in 2 seconds at most; until then the last result
+   * counts. A plant is inserted, and rolled back, only after creates have failed in a way that may concern each.
+   *
+   * @throws Error within 2 seconds; its message is the reason, without any secret, and its `cause` has the details
    */
   check(): Promise<void> {
     const now = performance.now();

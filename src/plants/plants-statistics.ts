@@ -10,7 +10,7 @@ const STATEMENT_PLANTS_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** In seconds: from a create that finds everything in memory to one that waits for as long as a client does. */
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts values by their size. To count one is a few comparisons and two additions, and allocates nothing. */
+/** Counts values by their size. To count one takes a few comparisons and two additions, and allocates nothing. */
 export class Histogram {
   /** Values up to each bound and above the one before it; at the end, those above the last bound. */
   readonly counts: number[];
@@ -44,12 +44,15 @@ export class Histogram {
   }
 }
 
-/** What a store has done since it started and has to do now, for the metrics of an application. */
+/**
+ * What a store has done since it started, and what it does now, for the metrics of an application. A histogram has `bounds`, the `counts` up to
+ * each bound and above the last one, and `sum` and `count` of all values.
+ */
 @Injectable()
 export class PlantsStatistics {
   /** Plants that were created. */
   created = 0;
-  /** Statements that were sent to create plants; with many creates at a time each has several of them. */
+  /** Statements that were sent to create plants; with many creates at a time, one statement has several plants. */
   statements = 0;
   /** Creates that wait for a statement now. */
   waiting = 0;
@@ -57,18 +60,18 @@ export class PlantsStatistics {
   inFlight = 0;
   /** Plants in each of the statements. */
   readonly statementPlants = new Histogram(STATEMENT_PLANTS_BOUNDS);
-  /** Seconds that each statement took, with the wait for a connection. */
+  /** Seconds that each statement took, including the wait for a connection. */
   readonly statementSeconds = Histogram.ofSeconds();
   /** Seconds from the arrival of each create to the sending of its statement. */
   readonly queueSeconds = Histogram.ofSeconds();
   private readonly counts = new Map<string, { plants: number }>();
 
-  /** Plants that were created, by the label of who created them; plants without a creator are left out. */
+  /** Plants that were created, by the `metricLabel` or name of their creator: the first 1000, then `other`. Plants without one are left out. */
   get createdBy(): ReadonlyMap<string, number> {
     return new Map([...this.counts].map(([label, { plants }]) => [label, plants]));
   }
 
-  /** Counts a plant for its creator. */
+  /** Counts a plant for its creator. @internal */
   countCreated(creator: Creator | undefined): void {
     if (creator === undefined) return;
     const label = creator.metricLabel ?? creator.name;

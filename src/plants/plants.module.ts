@@ -91,13 +91,29 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
 }
 
 /**
- * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. The application
- * decides who may create plants, with `guards`: classes, such as `BearerAuthGuard` of `AuthModule`, or `'global'`, or `'none'`.
- * Starting fails with a `MigrationError` if the database is not at this version, and with a `PlantsModuleOptionsError` if
- * the options can't work.
+ * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. The application says with
+ * `guards` who may create plants. The start fails with a {@link MigrationError} if the database lacks the tables of this version or cannot be
+ * reached.
  *
- * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. If there are several stores, keep what `forRoot` returned in a constant, and
- * import that, in addition to the application's module, in the feature that is to have the service of this one.
+ * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Each call of `forRoot` makes a store of its own: to use one store in several
+ * modules, keep what `forRoot` returned in a constant, and import that.
+ *
+ * @example
+ * ```ts
+ * import { Module } from '@nestjs/common';
+ * import { NestFactory } from '@nestjs/core';
+ * import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from 'plant-store';
+ *
+ * const url = process.env.DATABASE_URL ?? 'postgresql://plants@localhost:5432/plants';
+ * const auth = AuthModule.forRoot({ accessTokens: ['a-token-of-20-characters-or-more'] });
+ *
+ * @Module({ imports: [PlantsModule.forRoot({ database: { url }, guards: [BearerAuthGuard], imports: [auth] })] })
+ * class GardenModule {}
+ *
+ * const app = await NestFactory.create(GardenModule);
+ * exemptPlantsFromBodyParser(app);
+ * await app.listen(3000);
+ * ```
  */
 @Module({
   providers: [
@@ -131,19 +147,28 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     assertOneNest(platform);
   }
 
-  /** The store with these options. */
+  /** The store with these options. @throws {@link PlantsModuleOptionsError} if they cannot work; for `database` and the like at the start */
   static override forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /** The store with the options that a factory returns; a PlantsModuleExtras is given in addition to it. */
+  /**
+   * The store with the {@link PlantsModuleOptions} that a factory returns; the {@link PlantsModuleExtras} are given next to the factory.
+   * @throws {@link PlantsModuleOptionsError} as `forRoot`
+   * @example
+   * import { PlantsModule } from 'plant-store';
+   * import pg from 'pg';
+   *
+   * const useFactory = () => ({ database: { pool: new pg.Pool(), schema: 'garden' }, bodyLimit: 65_536 });
+   * export const STORE = PlantsModule.forRootAsync({ guards: 'global', useFactory });
+   */
   static override forRootAsync(options: Parameters<PlantsModuleBase['forRootAsync']>[0]): DynamicModule {
     checkAsyncPlantsOptions(options);
     return super.forRootAsync(options);
   }
 
-  /** The only hook before the registration of routes that knows the platform, in Nest's testing modules too. */
+  /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. @internal */
   configure(): void {
     const { guards, path } = this.route;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));

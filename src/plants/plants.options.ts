@@ -25,23 +25,23 @@ import {
   WholeNumber,
 } from '../util/options.js';
 
-/** A plant that was created, as `onCreated` gets it. */
+/** A created plant, as `onCreated` gets it. */
 export interface CreatedPlant {
-  /** As it was sent: any int64. */
+  /** The id as it was sent: any int64. */
   readonly id: bigint;
-  /** The name of who created it, if that is known. */
+  /** The name of its creator, if that is known. */
   readonly createdBy: string | undefined;
 }
 
-/** Who creates a plant. */
+/** The creator of a plant. A `Principal` is one. */
 export interface Creator {
-  /** Is stored with the plant, as `created_by`, and logged: 1 to 255 characters that PostgreSQL can store. */
+  /** Stored with the plant, as `created_by`, and logged: 1 to 255 characters without U+0000 and lone surrogates. */
   readonly name: string;
-  /** What metrics count the plant under, if there may be any number of names; the name unless given. */
+  /** What metrics count by, if there may be any number of names. @defaultValue the name */
   readonly metricLabel?: string;
 }
 
-/** A `PlantsModule` that can't work as it was configured. The message has a line for each fault: the option, and what would be right. */
+/** The options of a `PlantsModule` cannot work. The message has a line for each fault: the option, and what would be right. */
 export class PlantsModuleOptionsError extends OptionsError {
   override readonly name = 'PlantsModuleOptionsError';
 
@@ -55,30 +55,28 @@ export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole nu
 export const QueueLimit = WholeNumber(1, 1_000_000);
 
 export class PlantsSettings {
-  /** Where plants are stored: exactly one of `url`, `pool` and `adapter`. */
+  /** The database of the plants: `{ url }`, the application's `{ pool }` of pg, or an `{ adapter }` of Prisma. */
   @DatabaseOption()
   database!: DatabaseOptions;
-  /** Bytes that a decoded request body may have; 1 MiB unless given. */
+  /** Maximum size of a request body in bytes, decompressed. A larger one is answered with 41300. @defaultValue 1048576 */
   @BodyLimit
   bodyLimit = 1_048_576;
-  /** Creates that may wait for the database at a time, before more are refused with 50301; 10000 unless given. */
+  /** Maximum number of creates that wait for the database, 1 to 1000000; more are answered with 50301. @defaultValue 10000 */
   @QueueLimit
   writeQueueLimit = 10_000;
-  /**
-   * Who creates a plant with this request of the platform, if that is known; the principal of `BearerAuthGuard` unless given. For
-   * applications that guard the route in another way.
-   */
+  /** Returns the creator of a plant, given the request of the platform; not a promise. @defaultValue the principal of `BearerAuthGuard`; with other guards nobody */
   @FunctionThat('returns who creates a plant with a request')
   createdBy: (request: never) => Creator | undefined = principalOf;
   /**
-   * Called for each plant that was created, once, when it is on disk. Nothing waits for the promise that it may return, neither the
-   * answer nor a shutdown, and what it throws or rejects with is only logged. An end of the process may lose the call.
+   * Function that is called once for each created plant, after the commit; not for creates in a `transaction`. Neither the answer nor a shutdown
+   * waits for the promise that it may return. What it throws is only logged. If the process ends, the call may be lost.
+   * @defaultValue none
    */
   @FunctionThat('is called for each plant that was created')
   onCreated?: ((plant: CreatedPlant) => void | Promise<void>) | undefined;
 }
 
-/** What a store may be given when the application starts. */
+/** The options of a store that `forRootAsync` takes from a factory. @interface */
 export type PlantsModuleOptions = Given<PlantsSettings, 'database'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
@@ -99,7 +97,12 @@ function isGuard(value: unknown): boolean {
   return typeof value === 'function' && typeof prototype?.canActivate === 'function';
 }
 
-/** Who may create plants. */
+/**
+ * Who may create plants:
+ * - guard classes, at least one: guards of the route, the store's `BearerAuthGuard` or your own. They run after the global ones;
+ * - `'global'`: a global guard protects the route. The start checks that there is one; it cannot see what that checks;
+ * - `'none'`: everybody may create plants, unless a global guard forbids it. The start logs one warning.
+ */
 export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
 
 const GUARDS =
@@ -119,18 +122,14 @@ function guardsFault(guards: unknown): string | undefined {
 
 class PlantsOpenApi {
   /**
-   * What the store's names begin with; nothing unless given. With `Store` the schemas are `StoreNewPlant`, `StorePlant` and
-   * `StoreError`, the tag is `StorePlants` and the operation `createStorePlant`.
-   *
-   * Without one, of the store's `Plant` and another schema of this name the one that Nest finds last replaces the other, and all
-   * that Nest does is to log "Duplicate DTO detected"; and two stores in one document have one `operationId`, which OpenAPI forbids.
+   * What the store's names begin with: letters, digits and `_`. With `Store` the schemas are `StoreNewPlant`, `StorePlant` and
+   * `StoreError`, the tag is `StorePlants` and the operation `createStorePlant`. Needed for several stores in one document, and if the
+   * application has schemas of these names: without it Nest lets one replace the other.
+   * @defaultValue none
    */
   @Matching('letters, digits and _, with a letter first, such as "Store"', /^[A-Za-z]\w*$/)
   namePrefix?: string;
-  /**
-   * The document's security scheme that the operation requires; `bearer` unless given, which is what
-   * `DocumentBuilder.addBearerAuth()` defines. With `false` the operation names none, and what the document requires holds.
-   */
+  /** The security scheme of the document that the operation requires, as `addBearerAuth()` defines it; `false`: none of its own. @defaultValue 'bearer' */
   // What OpenAPI allows in the keys of components.
   @Should(
     'the name of a security scheme of the OpenAPI document, such as "bearer", or false',
@@ -139,42 +138,40 @@ class PlantsOpenApi {
   securityScheme: string | false = 'bearer';
 }
 
-/** What the store is called in the application's OpenAPI documents, and which credential it names there. */
+/** The names of the store in the application's OpenAPI documents, and the credential that it requires there. @interface */
 export type PlantsOpenApiOptions = Partial<PlantsOpenApi>;
 
 export class PlantsExtras {
-  /** Path of the route, below the application's global prefix, such as `garden/plants`; `plants` unless given. */
+  /** Path of the route, below the application's global prefix, such as `garden/plants`. @defaultValue 'plants' */
   @Matching(
     'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards',
     /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/,
   )
   path = 'plants';
   /**
-   * Version of the route, or several, if the application has versioning enabled; its default version unless given. Give
-   * it if the default is several: for each, Nest then makes an `operationId` of its own.
+   * Version of the route, or several, if the application has versioning enabled. Give it if the default is several: Nest then makes an
+   * `operationId` for each.
+   * @defaultValue the default version of the application
    */
   @Should('a string such as "1", VERSION_NEUTRAL, or an array of these', (value) =>
     Array.isArray(value) ? value.length > 0 && value.every(isVersion) : isVersion(value),
   )
   version?: ControllerOptions['version'];
-  /**
-   * Who may create plants: guards of the route, in addition to the application's global ones. `'global'` if a global guard
-   * protects it: the start checks only that there is one. `'none'` opens it to everybody, with a warning at the start.
-   */
+  /** Who may create plants. @defaultValue none: required, except in `PlantsTestingModule`, and there the route is then open */
   @Rule(guardsFault)
   guards!: PlantsGuards;
-  /** Modules that export what these guards need, such as `AuthModule.forRoot({ accessTokens })`; none unless given. */
+  /** Modules that export what the guards need, such as `AuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
-  /** Status of failures; `contract` unless given. */
+  /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
   @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
   errorStatus: ErrorStatus = 'contract';
-  /** The store's names and its credential in the OpenAPI documents of the application; its own names, behind `bearer`, unless given. */
+  /** The store's names and its credential in the OpenAPI documents of the application: {@link PlantsOpenApiOptions}. @defaultValue {} */
   @Nested('an object such as { namePrefix: "Store" }', () => PlantsOpenApi)
   openApi: PlantsOpenApiOptions = {};
 }
 
-/** What has to be known before the application starts, in `forRootAsync` too. */
+/** The options of a store that must be known before the application starts; `forRootAsync` takes them next to the factory. @interface */
 export type PlantsModuleExtras = Pick<PlantsExtras, 'guards'> & Partial<Omit<PlantsExtras, 'guards'>>;
 
 const EXTRAS = optionNames(PlantsExtras);

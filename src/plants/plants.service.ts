@@ -16,15 +16,16 @@ import { PlantsStart } from './plants-start.js';
 
 const MAX_NAME_LENGTH = 255;
 
-/** What a create from code may be given in addition to the plant. */
+/** What `create()` takes in addition to the plant. */
 export interface CreatePlantOptions {
-  /** 1 to 255 characters; none unless given. */
+  /** 1 to 255 characters. The same plant with the same key is created once, however often you call. @defaultValue none */
   readonly idempotencyKey?: string | undefined;
-  /** Who creates the plant; stored as unknown unless given. */
+  /** The creator of the plant, stored with it. @defaultValue none */
   readonly creator?: Creator | undefined;
   /**
-   * A transaction of the application's, on the database of the store: the plant is stored when that commits, and only then.
-   * If left out, the create is committed by itself. `undefined` is refused: it may be a transaction that rolls back.
+   * A transaction of the application's: the plant is stored when that commits, and only then. `onCreated` is not called and the statistics
+   * do not count. `undefined` is refused: it may stand for a transaction that rolls back.
+   * @defaultValue none: the create is committed by itself
    */
   readonly transaction?: HostTransaction;
 }
@@ -54,7 +55,7 @@ function assertOptions(options: unknown): void {
   );
 }
 
-/** Creates plants; for code of the application that does not go through HTTP. */
+/** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
   private readonly logger = new Logger(PlantsService.name);
@@ -66,24 +67,41 @@ export class PlantsService implements OnModuleInit {
     private readonly start: PlantsStart,
   ) {}
 
-  /** Here and not in the module: a host's test that overrides this service needs no database. */
+  /** Here and not in the module: a host's test that overrides this service needs no database. @internal */
   onModuleInit(): Promise<void> {
     return this.start.run();
   }
 
   /**
-   * Creates a plant, or recognises that this very request has created it before.
+   * Creates a plant, or recognises that the same create, by its key, has been made before. It resolves when the plant is on disk.
    *
-   * @param plant its id a bigint, the other fields as in a request
-   * @throws ApiError; its `error` is the number of the failure:
-   *   - 40003 if this is no plant, with every fault in the message, and 40004 if the key is invalid;
+   * @param plant the plant, with its id as a bigint
+   * @returns the plant as HTTP answers with it, without the id
+   * @throws {@link ApiError} whose `error` is the number of the failure:
+   *   - 40003 if this is no plant, with every fault in the message, and 40004 if the key is empty or too long;
    *   - 40901 if the id is taken, and 40902 if this key created a plant of this id with other fields;
-   *   - 50300 and 50301 if nothing was written, and it may be tried again;
-   *   - 50400 if the outcome is unknown: only with a key may it be tried again, unchanged;
-   *   - 50000 for any other failure, which is its cause.
+   *   - 50300 and 50301 if nothing was written; try again later;
+   *   - 50400 if the outcome is unknown: try again only with a key, unchanged;
+   *   - 50000 for any other failure, which is its `cause`.
    *
-   * With a transaction, the application's driver throws instead of the last three, unless a trigger left the plant out; after the others it can go on.
+   *   In a transaction, your driver's error comes instead of those from 50000 on, except if a trigger left the plant out. After 40003 to 40902 your
+   *   transaction can go on.
    * @throws TypeError if an option cannot be used
+   * @example
+   * import { ApiError, type PlantsService } from 'plant-store';
+   * declare const plants: PlantsService; // injected
+   *
+   * await plants.create({ id: 1n, name: 'Rose' }, { idempotencyKey: 'order-17' }).catch((failure: unknown) => {
+   *   if (!(failure instanceof ApiError && failure.error === 40901)) throw failure; // 40901: the id is taken
+   * });
+   * @example
+   * import type { PoolClient } from 'pg';
+   * import type { PlantsService } from 'plant-store';
+   * declare const plants: PlantsService, client: PoolClient;
+   *
+   * await client.query('BEGIN');
+   * await plants.create({ id: 2n, name: 'Rose' }, { transaction: client });
+   * await client.query('COMMIT');
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     assertOptions(options);

@@ -41,17 +41,19 @@ const FAILURES = new Map<number, new (message: string) => Error>([
 
 /** A plant as it is stored. Fields that were not given are absent. */
 export interface PlantInMemory extends NewPlant {
+  /** The name of its creator. @defaultValue none */
   createdBy?: string;
+  /** The key that it was created with. @defaultValue none */
   idempotencyKey?: string;
 }
 
-/** What a `PlantsTestingModule` has stored. */
+/** The memory of a `PlantsTestingModule`: `app.get(PlantsInMemory)`. */
 export abstract class PlantsInMemory {
   /** The stored plants, in the order of their creation. */
   abstract readonly plants: PlantInMemory[];
-  /** Removes all plants, and the failures that no create had yet: for `beforeEach`. */
+  /** Removes all plants, and the failures of `failNext` that no create had yet. Call it between two tests. */
   abstract clear(): void;
-  /** Makes the next create without a `transaction` fail as if the database were away (50300), overloaded (50301) or silent (50400), and store nothing. */
+  /** The next create without a `transaction` fails as if the database were away (50300), overloaded (50301) or silent (50400). @throws TypeError for another number */
   abstract failNext(error: 50300 | 50301 | 50400): void;
 }
 
@@ -132,14 +134,28 @@ function settingsWithoutDatabase(options?: Record<string, unknown>): PlantsModul
 
 type OptionsInMemory = Omit<PlantsModuleOptions, 'database'>;
 
-/** All options of `PlantsModule` but `database`. */
+/** All options of `PlantsModule` but `database`, and none is required: without `guards` the route is open. @interface */
 export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleExtras>;
 
 /**
- * The store for tests of a host: `POST /plants` as `PlantsModule` has it, but the plants are kept in memory. It needs no database and opens
- * no connection, and nothing is durable. A plant that is created in a `transaction` is stored at once, and stays if that is rolled back.
+ * The store for tests of an application: `POST /plants` as `PlantsModule` has it, but with the plants in memory. It needs no database and opens
+ * no connection. A plant that is created in a `transaction` is stored at once, and stays if that is rolled back.
  *
- * It exports what `PlantsModule` exports, and `PlantsInMemory`.
+ * It exports what `PlantsModule` exports, and `PlantsInMemory`. `PlantsHealth.check()` resolves.
+ *
+ * @example
+ * ```ts
+ * import { Test } from '@nestjs/testing';
+ * import { exemptPlantsFromBodyParser, PlantsService } from 'plant-store';
+ * import { PlantsInMemory, PlantsTestingModule } from 'plant-store/testing';
+ *
+ * const testing = await Test.createTestingModule({ imports: [PlantsTestingModule.forRoot()] }).compile();
+ * const app = testing.createNestApplication();
+ * exemptPlantsFromBodyParser(app); // before init()
+ * await app.init();
+ * await app.get(PlantsService).create({ id: 1n, name: 'Rose' });
+ * console.log(app.get(PlantsInMemory).plants); // [ { id: 1n, name: 'Rose' } ]
+ * ```
  */
 @Module({
   providers: [
@@ -158,12 +174,12 @@ export type PlantsTestingModuleOptions = OptionsInMemory & Partial<PlantsModuleE
   exports: [PlantsService, PlantsHealth, PlantsStatistics, PlantsInMemory],
 })
 export class PlantsTestingModule extends PlantsModule {
-  /** The store with these options; without any it has the defaults of `PlantsModule`, and no guard. */
+  /** The store with these options, or with the defaults of `PlantsModule` and an open route. @throws `PlantsModuleOptionsError` as `PlantsModule` */
   static override forRoot(options: PlantsTestingModuleOptions = {}): DynamicModule {
     return super.forRoot({ guards: [OpenGuard], ...options } as Parameters<typeof PlantsModule.forRoot>[0]);
   }
 
-  /** The store with the options that a factory returns, as `PlantsModule` has it. */
+  /** The store with the options that a factory returns, as `PlantsModule`. @throws `PlantsModuleOptionsError` as `PlantsModule` */
   static override forRootAsync(
     options: ConfigurableModuleAsyncOptions<OptionsInMemory> & Partial<PlantsModuleExtras>,
   ): DynamicModule {

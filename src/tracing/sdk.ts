@@ -16,7 +16,8 @@ import * as resources from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isServiceFailure } from '../errors/error-catalogue.js';
-import { notesOf, type RequestObserver } from '../http/request-notes.js';
+import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
+import { notesOf, requestIdOf, type RequestObserver } from '../http/request-notes.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
@@ -115,7 +116,7 @@ export class RequestSpans implements RequestObserver {
   /** @param route the one path that names a span: clients may ask for any other */
   constructor(private readonly route: string) {}
 
-  begin(request: IncomingMessage): void {
+  begin(request: IncomingMessage, response: ServerResponse): void {
     const { headers, httpVersion, method = '', url = '' } = request;
     const parent = headers.traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, headers);
     const known = METHODS.has(method) ? method : undefined;
@@ -123,6 +124,7 @@ export class RequestSpans implements RequestObserver {
     const name = `${known ?? 'HTTP'}${isRoute ? ` ${this.route}` : ''}`;
     const span = this.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
     (request as Traced)[SPAN] = span;
+    notesOf(response).traceId = span.spanContext().traceId;
     // Most are not recorded if a sampler decides: nothing more is done for them.
     if (!span.isRecording()) return;
     // Express' own values, which respect the trusted proxies.
@@ -148,14 +150,14 @@ export class RequestSpans implements RequestObserver {
     return span === undefined ? run() : context.with(trace.setSpan(ROOT_CONTEXT, span), run);
   }
 
-  /** The id of the trace that an answer belongs to. */
-  readonly traceIdOf = ({ req }: ServerResponse): string | undefined => (req as Traced)[SPAN]?.spanContext().traceId;
-
   answered(response: ServerResponse): void {
     const span = (response.req as Traced)[SPAN];
     if (!span?.isRecording()) return;
     const { error, plantId } = notesOf(response);
     span.setAttribute('http.response.status_code', response.statusCode);
+    span.setAttribute('plant_store.request.id', requestIdOf(response));
+    const token = (response.req as PlatformRequest)[PRINCIPAL]?.name;
+    if (token !== undefined) span.setAttribute('plant_store.token.name', token);
     if (plantId !== undefined) span.setAttribute('plant_store.plant.id', String(plantId));
     if (error !== 0) span.setAttributes({ 'error.type': String(error), 'plant_store.error': error });
     if (isServiceFailure(error)) span.setStatus({ code: SpanStatusCode.ERROR });

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer, issueToken } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 type Entry = Record<string, unknown>;
@@ -67,6 +67,30 @@ describe('The log of requests', () => {
         plantId: ID,
       });
       expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
+    });
+
+    it('should say once that a token in use ends soon', async () => {
+      const { headers } = await issueToken(database, { name: 'soon', expires: '13 days' });
+      for (let count = 1; count <= 3; count++) await lineOf(postHead('', plant(), headers) + plant());
+      const isWarning = ({ level, message }: Entry): boolean => level === 'warn' && String(message).includes('soon at');
+      await until(() => service.log.some(isWarning));
+      const [{ message } = {}] = service.log.filter(isWarning);
+      expect(message).toMatch(
+        /^Access tokens in use end soon: soon at \S+Z\. Replace each: plant-store token rotate NAME$/,
+      );
+      expect(service.log.filter(isWarning)).toHaveLength(1);
+    });
+
+    it.each([
+      ['expired', '-1 second'],
+      ['revoked', '1 hour'],
+    ])('should name a token that the database knows as %s, and nothing more of it', async (tokenState, expires) => {
+      const { token, id, headers } = await issueToken(database, { name: 'shop', expires });
+      if (tokenState === 'revoked')
+        await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [id]);
+      const line = await lineOf(postHead('', plant(), headers) + plant());
+      expect(line).toMatchObject({ error: 40101, token: 'shop', tokenState });
+      expect(service.output).not.toContain(token);
     });
 
     it.each([

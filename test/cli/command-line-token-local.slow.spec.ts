@@ -34,7 +34,7 @@ describe('plant-store token and plants, without a database', () => {
 
   it('should say what to set if nothing was ever started, and leave nothing behind', async () => {
     const refused = await token('create', '--name', 'me');
-    expect([refused.stdout, await refused.ended]).toEqual(['', 1]);
+    expect([refused.stdout, await refused.ended]).toEqual(['', 78]);
     expect(refused.stderr).toMatch(
       /^DATABASE_URL: is missing, .*nothing was ever started in this folder \(no .*\.data\)$/m,
     );

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { TokenCommands } from '../support/tokens/token-commands.js';
+import { TokenCommands, withoutAudit } from '../support/tokens/token-commands.js';
 
 /** Runs a shell script in the place of Node's own. */
 const SHELL = `
@@ -31,7 +31,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
       script: '--input-type=commonjs',
       variables: { DATABASE_URL: database.url },
     });
-    return { code: await ran.ended, stderr: ran.stderr };
+    return { code: await ran.ended, stderr: withoutAudit(ran.stderr) };
   }
 
   const expectFailure = async (command: string, message: string): Promise<void> => {

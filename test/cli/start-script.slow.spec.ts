@@ -134,6 +134,16 @@ describe('npm start', () => {
     );
   });
 
+  it('should say what to install if the build fails without development dependencies', async () => {
+    const scripts = { build: 'node missing.mjs' };
+    await write('package.json', JSON.stringify({ type: 'module', scripts, devDependencies: { typescript: '*' } }));
+    const { code, errors } = await start();
+    expect(code).toBe(1);
+    expect(errors).toBe(
+      'Building …\nplant-store: the build needs packages that are not installed: run "npm ci --include=dev"\n',
+    );
+  });
+
   it('should not run if the build fails, and show why', async () => {
     await write('build.mjs', 'console.error("a mistake in line 7"); process.exit(3);');
     const failed = { code: 3, output: '', errors: expect.stringContaining('a mistake in line 7') as unknown };

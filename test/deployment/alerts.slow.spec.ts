@@ -158,6 +158,12 @@ const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
     silent: [{ [wrongTokens('revoked')]: lately(3, 18) }],
   },
   {
+    alert: 'PlantStoreTokenExpires',
+    fires: [{ [named('plant_store_token_expires_seconds', ',token="shop"')]: always(86_400) }],
+    // A restart, and a client that has the new token by now.
+    silent: [{ [named('plant_store_token_expires_seconds', ',token="shop"')]: lately(86_400, 15, 1_300_000) }],
+  },
+  {
     alert: 'PlantStoreRateLimited',
     fires: [{ [requests(42900)]: growing(6) }],
     silent: [{ [requests(42900)]: growing(2) }],

@@ -121,6 +121,8 @@ describe('what is shipped for operators', () => {
     first = await scrape();
     await store.post('{"id":1,"name":"Rose"}');
     await store.post('{"id":2}');
+    const soon = await issueToken(store.database, { name: 'soon', expires: '1 day' });
+    await store.post('{"id":3,"name":"Rose"}', soon.headers);
     const ended = await issueToken(store.database, { expires: '-1 hour' });
     const revoked = await issueToken(store.database);
     await store.database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);

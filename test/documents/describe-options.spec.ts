@@ -18,7 +18,8 @@ describe(describeOptions.name, () => {
     expect(describeOptions(MigratorSettings)).toContainEqual({
       name: 'password',
       default: '',
-      about: 'The password, as it is, if the URL has none; none unless given.',
+      about:
+        'The password, not encoded, if the URL has none, or a function that returns it, called for each connection.',
     });
     expect(describeOptions(PlantsSettings).map((option) => [option.name, option.default])).toEqual([
       ['database', ''],

@@ -7,6 +7,7 @@ import { Environment } from '../../src/app/config.js';
 import { PlantStoreClient } from '../../src/client/index.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { brokenLinks } from '../support/documents/links.js';
+import { issueToken } from '../support/tokens/issued-token.js';
 import { startStore } from '../support/service/store.js';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -104,7 +105,8 @@ describe('documents', () => {
   it('should list every metric of the service with its labels, and those of the process that it names', async () => {
     const store = await startStore();
     try {
-      await store.post('{"id":1,"name":"Rose"}');
+      const { headers } = await issueToken(store.database, { expires: '1 day' });
+      for (const credential of [{}, headers]) await store.post('{"id":1,"name":"Rose"}', credential);
       const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
       const typed = [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
       const metrics = typed

@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { PlantsModule } from '../../src/index.js';
+import { AuthModule, BearerAuthGuard, PlantsModule } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { TOKEN } from '../support/http/request.js';
 import { callWithoutServer } from '../support/http/without-server.js';
 
 describe('the store in an application that keeps the raw body', () => {
@@ -22,9 +23,19 @@ describe('the store in an application that keeps the raw body', () => {
     await database.drop();
   });
 
-  async function start(reading: object = { rawBody: true }, added: object = {}): Promise<void> {
+  async function start(
+    reading: object = { rawBody: true },
+    added: object = {},
+    guard: object = { guards: 'none' },
+  ): Promise<void> {
     @Module({
-      imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', bodyLimit: 1000 })],
+      imports: [
+        PlantsModule.forRoot({
+          database: { url: database.url },
+          bodyLimit: 1000,
+          ...(guard as { guards: 'none' }),
+        }),
+      ],
     })
     class HostModule {}
     app = await NestFactory.create<NestExpressApplication>(HostModule, { ...reading, logger: false });
@@ -63,10 +74,12 @@ describe('the store in an application that keeps the raw body', () => {
     expect(await post('plants', 'x'.repeat(300_000))).toMatchObject([400, { error: 41300 }]);
   });
 
+  const listener = (): RequestListener => app.getHttpAdapter().getInstance() as RequestListener;
+
   function callWith(body: unknown): ReturnType<typeof callWithoutServer> {
     const sent = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : ((body ?? '') as string);
     const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) };
-    return callWithoutServer(app.getHttpAdapter().getInstance() as RequestListener, headers, body);
+    return callWithoutServer(listener(), headers, body);
   }
 
   it.each([
@@ -77,6 +90,45 @@ describe('the store in an application that keeps the raw body', () => {
     await start({ bodyParser: false });
     expect(await callWith(body)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
     expect(await ids()).toEqual([id]);
+  });
+
+  it('should decompress what such a platform gives as bytes and in the stream', async () => {
+    await start({ bodyParser: false });
+    const bytes = gzipSync('{"id": 9007199254740993, "name": "Rose"}');
+    const headers = {
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+      'content-length': String(bytes.length),
+    };
+    expect(await callWithoutServer(listener(), headers, bytes, bytes)).toMatchObject({ status: 200 });
+    expect(await ids()).toEqual(['9007199254740993']);
+  });
+
+  it.each([undefined, '40'])(
+    'should say what to set for a text from there, if its length is said to be %s',
+    async (length) => {
+      await start({ bodyParser: false });
+      const headers = { 'content-type': 'application/json', ...(length !== undefined && { 'content-length': length }) };
+      const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      const answer = await callWithoutServer(listener(), headers, '{"id": 5, "name": "Rose"}');
+      const logged = JSON.stringify(error.mock.calls);
+      error.mockRestore();
+      expect(JSON.parse(answer.body)).toMatchObject({ error: 50000 });
+      expect(logged).toContain('Call exemptPlantsFromBodyParser()');
+      expect(await ids()).toEqual([]);
+    },
+  );
+
+  it('should find the credential and the idempotency key of a request without raw headers', async () => {
+    const auth = AuthModule.forRoot({ accessTokens: [TOKEN] });
+    await start({ bodyParser: false }, {}, { guards: [BearerAuthGuard], imports: [auth] });
+    const text = '{"id": 1, "name": "Rose"}';
+    const type = { 'content-type': 'application/json', 'content-length': String(text.length) };
+    expect(await callWithoutServer(listener(), type, text)).toMatchObject({ status: 400 });
+    const headers = { ...type, authorization: `Bearer ${TOKEN}`, 'idempotency-key': 'order-17' };
+    for (let attempt = 1; attempt <= 2; attempt++)
+      expect(await callWithoutServer(listener(), headers, text)).toMatchObject({ status: 200 });
+    expect(await database.query('SELECT idempotency_key FROM plants')).toEqual([{ idempotency_key: 'order-17' }]);
   });
 
   it.each([

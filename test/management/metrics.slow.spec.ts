@@ -202,6 +202,19 @@ describe('/metrics', () => {
     });
   });
 
+  it('should show when a token ends that is in use and ends soon', async () => {
+    const days = [13, 15, 1];
+    const [shop, later] = await Promise.all(
+      days.map((count) => issueToken(store.database, { name: `days-${count}`, expires: `${count} days` })),
+    );
+    for (const token of [shop, later]) await store.post('{"id":77,"name":"Rose"}', token?.headers);
+    const page = (await scrape('GET', store.managementPort))?.body ?? '';
+    const ends = samples(page, 'plant_store_token_expires_seconds');
+    expect(Object.keys(ends)).toEqual(['days-13']);
+    expect(ends['days-13']).toBeGreaterThan(13 * 86_400 - 60);
+    expect(ends['days-13']).toBeLessThanOrEqual(13 * 86_400);
+  });
+
   it('should show the pool, the statements and the queue while the table is locked, and not be ready then', async () => {
     const small = await startStoreOn(store.database, { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: '60000' });
     const one = (page: string, name: string): number => values(page, `plant_store_${name}`)[0] ?? NaN;

@@ -74,7 +74,7 @@ describe('a host on Nest 11, in CommonJS, with Jest', () => {
         await host.printed(/caused by|\n {4}at /);
         expect(host.output.match(/ ERROR .*/g)).toEqual([
           expect.stringMatching(
-            /^ ERROR \[ApiExceptionFilter\] .*\{ error: 50000, requestId: 'r-1', principal: 'static' \}$/,
+            /^ ERROR \[ApiExceptionFilter\] .*\{ error: 50000, requestId: 'r-1', token: 'static'(, plantId: '-?\d+')? \}$/,
           ),
         ]);
       } finally {

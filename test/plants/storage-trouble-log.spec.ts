@@ -30,10 +30,17 @@ describe('A failure of the service itself', () => {
     expect(entry).toMatchObject({
       error: 50000,
       requestId: id,
-      principal: 'static',
+      token: 'static',
       stack: expect.stringContaining('plants'),
     });
     expect(service.output).not.toMatch("nobody else's business");
+    // Both lines of the request have the same names for the same things.
+    const [line = {}] = service.log.filter(({ context, requestId }) => context === 'Request' && requestId === id);
+    const shared = Object.keys(entry ?? {}).filter(
+      (name) => !['time', 'level', 'context', 'message', 'stack'].includes(name),
+    );
+    expect(shared.sort()).toEqual(['error', 'plantId', 'requestId', 'token']);
+    for (const name of shared) expect([name, entry?.[name]]).toEqual([name, line[name]]);
   });
 
   it('should bear the request id that the client chose', async () => {

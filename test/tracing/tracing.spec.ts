@@ -90,6 +90,8 @@ describe('plant-store serve with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
       'network.protocol.version': '1.1',
       'user_agent.original': 'a-browser/1.0',
       'plant_store.plant.id': EXACT_ID,
+      'plant_store.request.id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      'plant_store.token.name': 'static',
     });
     expect(span.resource).toMatchObject({
       'service.name': 'plant-store',

@@ -60,7 +60,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
     if (typeof result !== 'string') return result;
     // For the operator alone: the client learns only that it is not valid.
     this.logger.debug(`A JWT is not valid: ${result}`);
-    return refuseToken(request, result === EXPIRED ? 'expired' : undefined);
+    return refuseToken(request, result === EXPIRED ? { reason: 'expired' } : undefined);
   }
 
   private async verifyWith(find: FindKey, token: string, jose: Jose, mayReload: boolean): Promise<Principal | string> {

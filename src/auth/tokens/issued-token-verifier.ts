@@ -3,6 +3,7 @@ import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
 import { MigrationError } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
 import type { PlatformRequest } from '../../http/platform.js';
+import { DAY_MS } from '../../util/options.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
@@ -20,6 +21,9 @@ const LOOKUP_EVERY_MS = 20;
 /** A token is in use for so long after a request with it. */
 const IN_USE_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
+/** So long before it ends, a token in use is reported. */
+const SOON_SECONDS = (14 * DAY_MS) / 1000;
+const LOOK_FOR_ENDS_EVERY_MS = DAY_MS / 24;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
 
 /**
@@ -43,6 +47,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private lookUpAt = 0;
   private confirmAt = 0;
 
+  /** When tokens that end soon are looked for again. */
+  private warnAt = 0;
+
   /** Whether the last statement failed. */
   private isFailing = false;
   /** Why, until a statement succeeds. */
@@ -57,6 +64,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     super();
     this.timeout = options.timeout ?? DEFAULT_STORAGE_TIMEOUT;
     this.uses = new UseRecorder(this.cache, store, this.logger);
+    if (limits) limits.expiringTokens = () => this.cache.endingWithin(SOON_SECONDS, performance.now() - DAY_MS);
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
@@ -65,14 +73,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
-      if (!isWellFormedToken(token)) return refuseToken(request, 'malformed');
-      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.reasonFor(key));
+      if (!isWellFormedToken(token)) return refuseToken(request, { reason: 'malformed' });
+      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalFor(key));
       if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
       return this.lookUp(key, request);
     }
     const now = performance.now();
     return this.isTrusted(known, now)
-      ? (known.use(now) ?? refuseToken(request, 'expired'))
+      ? (known.use(now) ?? refuseToken(request, known.expired))
       : this.lookUp(key, request, known);
   }
 
@@ -122,12 +130,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.schedule();
     try {
-      return (await result) ?? refuseToken(request, this.cache.reasonFor(key));
+      return (await result) ?? refuseToken(request, this.cache.refusalFor(key));
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
       const token = this.cache.get(key);
-      if (token !== undefined && this.isTrusted(token, now)) return token.use(now) ?? refuseToken(request, 'expired');
+      if (token !== undefined && this.isTrusted(token, now))
+        return token.use(now) ?? refuseToken(request, token.expired);
       throw error;
     }
   }
@@ -180,7 +189,23 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again.');
     this.failure = undefined;
     this.isFailing = false;
-    if (!this.isStopped) this.uses.schedule();
+    if (this.isStopped) return;
+    this.uses.schedule();
+    this.warnOfEnds();
+  }
+
+  /** Once a day at most. */
+  private warnOfEnds(): void {
+    const now = performance.now();
+    if (now < this.warnAt) return;
+    const soon = this.cache.endingWithin(SOON_SECONDS, now - DAY_MS);
+    this.warnAt = now + (soon.length > 0 ? DAY_MS : LOOK_FOR_ENDS_EVERY_MS);
+    const ends = soon.map(({ name, seconds }) => {
+      const end = new Date(Date.now() + seconds * 1000);
+      return `${name} at ${end.toISOString().slice(0, -5)}Z`;
+    });
+    if (ends.length === 0) return;
+    this.logger.warn(`Access tokens in use end soon: ${ends.join(', ')}. Replace each: plant-store token rotate NAME`);
   }
 
   private failed(error: Error): void {

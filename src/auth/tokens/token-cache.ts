@@ -1,7 +1,8 @@
 import type { Logger } from '@nestjs/common';
 import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
-import type { Principal, WrongTokenReason } from '../token-verifier.js';
+import type { ExpiringToken } from '../rate-limits.js';
+import type { Principal, RefusedToken, WrongTokenReason } from '../token-verifier.js';
 import type { TokenReader, TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
@@ -22,6 +23,9 @@ const RECORD_EVERY_MS = 60_000;
 /** From a request to the record of the use of its token; after a failure to record uses. */
 const RECORD_AFTER_MS = 1000;
 const RECORD_RETRY_MS = 60_000;
+
+/** Tokens that are reported because they end soon: those that end first. */
+const MAX_EXPIRING = 20;
 
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
@@ -53,13 +57,22 @@ export class KnownToken {
     this.usedAt = now;
     return this.principal;
   }
+
+  /** Seconds until it ends; Infinity if it does not. */
+  endsIn(now: number): number {
+    return (this.expiresAt - now) / 1000;
+  }
+
+  get expired(): RefusedToken {
+    return { reason: 'expired', name: this.principal.name };
+  }
 }
 
 /** The result of the last look-up of each token. Only tokens of the database are known, so guesses do not replace any of them. */
 export class TokenCache {
   private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
   /** Until when each is refused, and why. */
-  private readonly unknown = new LruMap<string, { until: number; reason: WrongTokenReason }>(MAX_TOKENS);
+  private readonly unknown = new LruMap<string, { until: number; refusal: RefusedToken }>(MAX_TOKENS);
   /** Tokens that were known and have ended, whose last use matters most. */
   private ended: KnownToken[] = [];
 
@@ -72,13 +85,25 @@ export class TokenCache {
   }
 
   /** Why the database did not accept a token when it was last asked; undefined if that is not known any more. */
-  reasonFor(key: string): WrongTokenReason | undefined {
-    return this.unknown.peek(key)?.reason;
+  refusalFor(key: string): RefusedToken | undefined {
+    return this.unknown.peek(key)?.refusal;
   }
 
   /** The keys of the tokens that were used since this moment. */
   usedSince(moment: number): string[] {
     return [...this.known.entries()].filter(([, { usedAt }]) => usedAt >= moment).map(([key]) => key);
+  }
+
+  /** The tokens that were used since this moment and end within so many seconds, those that end first. Of a name the last one counts. */
+  endingWithin(seconds: number, usedSince: number): ExpiringToken[] {
+    const now = performance.now();
+    const ends = new Map<string, number>();
+    for (const token of this.known.values()) {
+      const { name } = token.principal;
+      if (token.usedAt >= usedSince) ends.set(name, Math.max(token.endsIn(now), ends.get(name) ?? 0));
+    }
+    const soon = [...ends].filter(([, end]) => end > 0 && end < seconds).sort(([, one], [, other]) => one - other);
+    return soon.slice(0, MAX_EXPIRING).map(([name, end]) => ({ name, seconds: end }));
   }
 
   /** The tokens whose last use is to be recorded; those that have ended are returned once. */
@@ -102,7 +127,8 @@ export class TokenCache {
       } else {
         if (token !== undefined) this.ended.push(token);
         this.known.delete(key);
-        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, reason: reason ?? 'unknown' });
+        const refusal = { reason: reason ?? 'unknown', name: row?.name };
+        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, refusal });
       }
     }
   }

@@ -44,7 +44,11 @@ describe('plant-store token, called for help, or wrongly', () => {
     [['token', 'create', 'a', '--scope', ':read'], 'there is no scope ":read".', 'token create'],
     [['token', 'create', '--name'], "Option '--name <value>' argument missing", 'plant-store token create NAME'],
     [['token', 'create', '--name', 'a', '--name', 'b'], '--name is given more than once', 'token create NAME'],
-    [['token', 'create', '--name', 'a', '--json'], 'there is no option "--json"', 'plant-store token create NAME'],
+    [
+      ['token', 'create', '--name', 'a', '--overlap=1h'],
+      'there is no option "--overlap"',
+      'plant-store token create NAME',
+    ],
     [['token', 'create', '--name', ''], '--name is "": a name must have 1 to 100', 'plant-store token create'],
     [['token', 'create', '--name', ' ci'], '--name is " ci": a name must have 1 to 100', 'plant-store token create'],
     [

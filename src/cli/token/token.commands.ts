@@ -3,10 +3,11 @@ import type { TokenAdministration } from '../../auth/tokens/token-admin.js';
 import type { TokenRecord } from '../../auth/tokens/token-record.js';
 import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
-import { onTokens, withServiceDatabase } from '../database.js';
+import { onTokens, type OpenDatabase, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 import { parseExpiry, parseScopes, parseTime, refuseToken } from './token-arguments.js';
+import { userName, writeAudit } from './audit.js';
 import { endingSoon, printToken, tokenTable, utc } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
@@ -27,14 +28,31 @@ interface TokenOptions {
   readonly json?: boolean;
 }
 
-function withTokens<T>(schema: string | undefined, work: (tokens: TokenAdministration) => Promise<T>): Promise<T> {
+type Work<T> = (tokens: TokenAdministration) => Promise<T>;
+
+function withTokens<T>(schema: string | undefined, work: Work<T>): Promise<T> {
   return withServiceDatabase(schema, onTokens(work));
 }
 
-export async function createToken(
-  { name: option, expires, scope, schema }: TokenOptions,
-  operand?: string,
-): Promise<void> {
+/** Changes tokens, and writes who did it to standard error. @param action as the command line has it */
+async function change<T>(
+  { json, schema }: TokenOptions,
+  action: string,
+  work: Work<T>,
+  changed: (result: T) => readonly TokenRecord[],
+): Promise<T> {
+  const open = async (database: OpenDatabase): Promise<[T, string | undefined]> => {
+    const [row] = await database.query<{ role: string }>('SELECT current_user::text AS role');
+    return [await onTokens(work)(database), row?.role];
+  };
+  const [result, role] = await withServiceDatabase(schema, open);
+  const tokens = changed(result).map(({ id, name }) => ({ id, name }));
+  if (tokens.length > 0) writeAudit({ action, tokens, user: userName(), role }, json === true);
+  return result;
+}
+
+export async function createToken(options: TokenOptions, operand?: string): Promise<void> {
+  const { name: option, expires, scope } = options;
   const name = operand ?? option;
   if (name === undefined) throw new UsageError('NAME is missing behind token create');
   if (operand !== undefined && option !== undefined)
@@ -45,7 +63,12 @@ export async function createToken(
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
 
-  const made = await withTokens(schema, (tokens) => tokens.create(name, scopes, expiry));
+  const made = await change(
+    options,
+    'create',
+    (tokens) => tokens.create(name, scopes, expiry),
+    ({ record }) => [record],
+  );
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
@@ -60,10 +83,15 @@ export async function listTokens({ json, schema }: TokenOptions): Promise<void> 
   }
 }
 
-export async function revokeTokens({ schema }: TokenOptions, nameOrId: string): Promise<void> {
+export async function revokeTokens(options: TokenOptions, nameOrId: string): Promise<void> {
   refuseToken(nameOrId);
   const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
-  const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(target));
+  const { revoked, ended } = await change(
+    options,
+    'revoke',
+    (tokens) => tokens.revoke(target),
+    (result) => result.revoked,
+  );
   await report(revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded));
 }
 
@@ -88,20 +116,32 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
   return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
 }
 
-export async function pruneTokens({ 'ended-before': age = DEFAULT_PRUNE_AGE, schema }: TokenOptions): Promise<void> {
+export async function pruneTokens(options: TokenOptions): Promise<void> {
+  const { 'ended-before': age = DEFAULT_PRUNE_AGE } = options;
   const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
-  const pruned = await withTokens(schema, (tokens) => tokens.prune(seconds));
+  const pruned = await change(
+    options,
+    'prune',
+    (tokens) => tokens.prune(seconds),
+    (result) => result,
+  );
   if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
   else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
 }
 
-export async function rotateToken({ overlap, expires, schema }: TokenOptions, name: string): Promise<void> {
+export async function rotateToken(options: TokenOptions, name: string): Promise<void> {
+  const { overlap, expires } = options;
   refuseToken(name);
   if (ID.test(name))
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
   const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
   const expiry = expires === undefined ? undefined : parseExpiry(expires);
-  const { replaced, ...made } = await withTokens(schema, (tokens) => tokens.rotate(name, seconds, expiry));
+  const { replaced, ...made } = await change(
+    options,
+    'rotate',
+    (tokens) => tokens.rotate(name, seconds, expiry),
+    ({ record, replaced: old }) => [record, ...old],
+  );
   await printToken(made, [], replaced.map(describeReplaced));
 }
 

@@ -8,10 +8,10 @@ import { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
 
 /**
- * Why the database does not fit this version:
+ * Why a database does not fit this version:
  * - `unreachable`: no connection, or the server refused it
- * - `refused`: the server refused a statement outside of a migration, for lack of a privilege for example
- * - `pooled`: a migration needs a session of its own, and a pooler does not give it one
+ * - `refused`: the server refused a statement outside of a migration, for example because a privilege is missing
+ * - `pooled`: a migration needs a session of its own, and the address is that of a pooler that gives it none
  * - `locked`: another process was migrating, or kept a table, for longer than this one may wait
  * - `pending`: the database lacks migrations of this build
  * - `ahead`: the database has migrations that this build does not know
@@ -22,12 +22,13 @@ import { findMissingRights, type Rights } from '../rights.js';
 export type MigrationErrorCode =
   'unreachable' | 'refused' | 'pooled' | 'locked' | 'pending' | 'ahead' | 'foreign' | 'edited' | 'failed';
 
-/** The database is not, or cannot be brought, to what this build needs. The message says what to do. */
+/** The database does not have what this version needs, or cannot get it. The message says what to do. */
 export class MigrationError extends ExplainedError {
   override readonly name = 'MigrationError';
   override readonly forOperators: string | undefined;
 
   constructor(
+    /** Why. */
     readonly code: MigrationErrorCode,
     message: string,
     { forOperators, ...options }: ErrorOptions & { forOperators?: string | undefined } = {},
@@ -46,13 +47,13 @@ export function refusal(cause: unknown, place: string): ExplainedError {
 /** A migration of this build: its SQL, the SHA-256 of that, and a column that is there once it is applied. */
 export type Migration = (typeof MIGRATIONS)[number];
 
-/** Names of migrations, oldest first; each is in one list only. */
+/** Names of migrations, oldest first. Each name is in one list only. */
 export interface MigrationStatus {
-  /** Known to this build and applied. */
+  /** Known to this version and applied. */
   readonly applied: readonly string[];
-  /** Known to this build and not applied. */
+  /** Known to this version and not applied. */
   readonly pending: readonly string[];
-  /** Applied, by a newer build for example, and not known to this one. */
+  /** Applied, by a newer version for example, and not known to this one. */
   readonly unknown: readonly string[];
   /** Begun and not finished, by `prisma migrate` or a version that used it. */
   readonly failed: readonly string[];

