@@ -13,7 +13,7 @@ if (env.MIGRATION_DATABASE_URL === env.DATABASE_URL) {
   if (owner !== undefined) {
     console.error(
       `There is no role ${owner} in this database, so the role of the service owns its tables and can drop them. ` +
-        'docs/operations.md, "From one role to two", has the SQL to fix it.',
+        'docs/operations.md, "From one role to two", says how to change it.',
     );
     forgetOwner();
   }

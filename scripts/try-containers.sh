@@ -330,8 +330,7 @@ is 'after the upgrade it is there, and so is the token' "$(create 1)" '400 40901
 is 'a plant is created' "$(create 2)" 200
 is 'one role owns and serves, as before' "$(owners)" plants
 is 'with a warning' "$(docker compose logs --no-log-prefix migrate | grep -c 'There is no role plants_owner in this database')" 1
-awk '/--single-transaction <<.SQL.$/ { on = 1; next } /^SQL$/ { on = 0 } on' docs/operations.md >"$folder/two-roles.sql"
-docker compose exec -T db psql -q -U postgres -d plants -v ON_ERROR_STOP=1 --single-transaction <"$folder/two-roles.sql"
+docker compose exec -T db psql -q -U postgres -d plants -v ON_ERROR_STOP=1 --single-transaction <deploy/postgres/two-roles.sql
 is 'the documented SQL lets the service go on' "$(create 3)" 200
 is 'and leaves it no table' "$(owners)" plants_owner
 up

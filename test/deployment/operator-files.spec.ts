@@ -10,6 +10,7 @@ import { until } from '../support/until.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const runbook = read('docs/runbook.md');
+const operations = read('docs/operations.md');
 
 /** What Prometheus itself knows of each target. */
 const TARGET_METRICS = new Set(['up']);
@@ -194,7 +195,7 @@ describe('what is shipped for operators', () => {
     expect(anchors.sort()).toEqual(alertRules.map(({ alert }) => alert.toLowerCase()).sort());
   });
 
-  describe('the SQL of the runbook', () => {
+  describe('the SQL that corrects and deletes a plant', () => {
     const ID = '9007199254740993';
     const key = { 'Idempotency-Key': 'order-17' };
     const create = (name: string, headers: RequestHeaders = key) =>
@@ -202,7 +203,7 @@ describe('what is shipped for operators', () => {
 
     /** Its first statement that begins with these words, as the owner of the tables runs it. */
     async function run(words: string): Promise<Record<string, unknown>[]> {
-      const [statement] = new RegExp(`^${words}[^;]*;`, 'm').exec(runbook) ?? [];
+      const [statement] = new RegExp(`^${words}[^;]*;`, 'm').exec(operations) ?? [];
       expect(statement).toContain(ID);
       return store.database.query(statement ?? '');
     }

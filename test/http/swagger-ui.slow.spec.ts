@@ -7,6 +7,8 @@ import { startStore, type Store, TOKEN } from '../support/service/store.js';
 
 /** Where to write the picture of the page that the README shows. */
 const { SWAGGER_UI_PICTURE } = process.env;
+/** That of SECURITY.md. */
+const EXAMPLE_TOKEN = 'plant_EXAMPLEexampleEXAMPLEexample00002T8eec';
 
 describeInBrowser('Swagger UI', () => {
   let browser: Browser;
@@ -42,12 +44,24 @@ describeInBrowser('Swagger UI', () => {
     expect(await store.database.query('SELECT id, name, tag FROM plants')).toEqual([
       { id, name: 'Rose', tag: 'flower' },
     ]);
-    if (SWAGGER_UI_PICTURE) await ui.picture(SWAGGER_UI_PICTURE);
 
     await ui.execute();
     expect(await ui.answer(400, '40901')).toContain(`The id ${id} is taken`);
     expect(ui.complaints).toEqual([]);
   });
+
+  // As its readers will see it: on the default port, and with a token that is no test's.
+  if (SWAGGER_UI_PICTURE) {
+    it('should be on the picture', async () => {
+      await store.stop();
+      store = await startStore({ PORT: '3000', ACCESS_TOKENS: EXAMPLE_TOKEN });
+      const ui = await open(`/docs#token=${EXAMPLE_TOKEN}`);
+      await ui.tryItOut();
+      await ui.execute();
+      await ui.answer(200, '"Rose"');
+      await ui.picture(SWAGGER_UI_PICTURE);
+    });
+  }
 
   it('should have a new id at each load, one that JavaScript would round, and for each example', async () => {
     const ui = await open(LINK);

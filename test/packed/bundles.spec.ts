@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { cp, readdir, readFile } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeGuestContract } from '../contract/describe-guest-contract.js';
 import { describeTakenIds } from '../contract/taken-ids.js';
 import type { Platform } from '../support/host/platforms.js';
-import { documentedCode, linesOf } from './describe-layout.js';
 import { describeWithHost } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';
 import { inBundle, inExample, inLayout } from './workspace.js';
@@ -24,14 +23,6 @@ async function bundle(platform: Platform, host: string): Promise<void> {
     await cp(`${host}/bundle/${kind}`, inBundle(platform, kind), { recursive: true });
   }
 }
-
-it.each([
-  ['esbuild.mjs', 'With esbuild'],
-  ['webpack.config.cjs', 'With webpack'],
-])('should bundle with %s as the documentation does', async (file, words) => {
-  const source = await readFile(new URL(`bundlers/${file}`, import.meta.url), 'utf8');
-  expect(linesOf(source).join('\n').trim()).toBe((await documentedCode(words)).join('\n').trim());
-});
 
 // They make their tables by themselves, at the start.
 const migrate = (): Promise<void> => Promise.resolve();

@@ -9,7 +9,7 @@ import globalTeardown from './global-teardown.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = fileURLToPath(new URL('host', import.meta.url));
-const BUNDLERS = fileURLToPath(new URL('bundlers', import.meta.url));
+const BUNDLERS = join(ROOT, 'examples/bundlers');
 const MANAGERS = fileURLToPath(new URL('managers', import.meta.url));
 /** Other package managers than npm, which runs them. */
 const MANAGER_COMMANDS = {
@@ -36,7 +36,7 @@ export default async function globalSetup() {
     const companions = join(folder, 'layouts/nest-12-esm/companions');
     await cp(join(HOST, 'companions'), companions, { recursive: true });
     const bundlers = join(folder, 'examples/commonjs-host/bundlers');
-    await cp(BUNDLERS, bundlers, { recursive: true });
+    await cp(BUNDLERS, bundlers, { recursive: true, filter: isSource });
     const install = 'npm ci --prefer-offline --no-audit --no-fund --loglevel error';
     await all([companions, bundlers].map((added) => run(added, install)));
     await run(companions, 'npm run --silent build');
