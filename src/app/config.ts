@@ -204,6 +204,8 @@ export class Environment {
   declare readonly settings: readonly Setting[];
   /** Unknown names that are similar to a variable: a line for each. */
   declare readonly nearMisses: readonly string[];
+  /** What it was read from. */
+  declare readonly variables: NodeJS.ProcessEnv;
 
   get production(): boolean {
     return this.nodeEnv === 'production';
@@ -254,15 +256,16 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   return Object.defineProperties(environment, {
     settings: { value: settings },
     nearMisses: { value: findNearMisses(described, variables) },
+    variables: { value: variables },
   });
 }
 
 /** The password of the database: from a file, it is read again for each connection, as it may be replaced at any time. */
-export function passwordOf({ databasePassword, settings }: Environment): DatabasePassword | undefined {
+export function passwordOf({ databasePassword, settings, variables }: Environment): DatabasePassword | undefined {
   const isFile = settings.some(({ name, source }) => name === 'DATABASE_PASSWORD' && source.startsWith(`${name}_FILE`));
   if (databasePassword === undefined || !isFile) return databasePassword;
   return () => {
-    const { text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, process.env);
+    const { text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
     if (text === undefined) throw new Error(`DATABASE_PASSWORD_FILE: ${fault ?? 'is empty, should hold the password'}`);
     return text;
   };

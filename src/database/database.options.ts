@@ -157,7 +157,7 @@ export type AdapterDatabaseOptions = Given<
 >;
 
 /** The database of the plants: exactly one of `url`, `pool` and `adapter`. */
-// Only one of the types has `url`: so TypeScript reports of a URL that may be undefined just that, and not that `adapter` is missing.
+// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `adapter`.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
 
 /** Whether the connections are the store's own. */

@@ -1,6 +1,6 @@
 /**
  * Every error number that the store answers with. The first three digits are the status that plain HTTP would have used.
- * `meaning` says what happened, `retry` whether the same request may be sent again unchanged.
+ * `meaning` says what happened, `retry` whether the same request may be sent again unchanged, `client` what the client does.
  */
 export const ERROR_CATALOGUE = {
   40001: { meaning: 'body missing, empty, or not a JSON object', retry: 'no', client: 'sends a JSON object' },

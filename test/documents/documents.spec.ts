@@ -6,8 +6,8 @@ import { describeVariables } from '../../src/app/config-values.js';
 import { Environment } from '../../src/app/config.js';
 import { PlantStoreClient } from '../../src/client/index.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
-import { brokenLinks } from '../support/documents/links.js';
 import { issueToken } from '../support/tokens/issued-token.js';
+import { brokenLinks } from '../support/documents/links.js';
 import { startStore } from '../support/service/store.js';
 
 const ROOT = new URL('../../', import.meta.url);
