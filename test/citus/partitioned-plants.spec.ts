@@ -6,12 +6,7 @@ import { createTogether } from '../support/http/create-together.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 
-/** As the page on scaling has it. */
-async function partitioning(): Promise<string> {
-  const page = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
-  const [, sql = ''] = /^```sql\n(BEGIN;.*?)^```/ms.exec(page) ?? [];
-  return sql;
-}
+const PARTITIONS = new URL('../../deploy/postgres/partitions.sql', import.meta.url);
 
 describe('A table of plants that is partitioned by hash of id', () => {
   let database: TestDatabase;
@@ -20,7 +15,7 @@ describe('A table of plants that is partitioned by hash of id', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     await database.query(`INSERT INTO plants (id, name) VALUES (9007199254740993, 'Oak')`);
-    await database.query(await partitioning());
+    await database.query(await readFile(PARTITIONS, 'utf8'));
     store = await startStoreOn(database);
   });
   afterAll(async () => {

@@ -137,8 +137,7 @@ describe('A trigger that leaves plants out', () => {
   });
 
   it('should be found on a partition', async () => {
-    const page = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
-    await database.query(/^```sql\n(BEGIN;.*?)^```/ms.exec(page)?.[1] ?? '');
+    await database.query(await readFile(new URL('../../deploy/postgres/partitions.sql', import.meta.url), 'utf8'));
     const partitions = await database.query<{ name: string }>(
       `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'plants'::regclass`,
     );
