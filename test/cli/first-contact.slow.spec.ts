@@ -85,7 +85,8 @@ describeWith(missing, 'plant-store serve on a terminal', () => {
     await using service = onTerminal(COLOURS);
     await service.printed(SPINNER);
     service.interrupt();
-    expect(await service.ended).toBe(0);
+    const code = await service.ended;
+    expect({ code, output: service.output }).toEqual({ code: 0, output: service.output });
     expectCleanTerminal(service.output);
     await expect(readFile(join(folder, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
   });
