@@ -84,9 +84,10 @@ export class AccessLog implements RequestObserver {
 
   /** Its name. A token that has ended was refused, and the answer does not say why. */
   private tokenOf(request: PlatformRequest): string {
-    const refused = request[PRINCIPAL] === undefined ? refusedTokenOf(request) : undefined;
-    if (refused?.name === undefined) return field('token', request[PRINCIPAL]?.name);
-    return `${field('token', refused.name)}${field('tokenState', refused.reason)}`;
+    const principal = request[PRINCIPAL];
+    if (principal !== undefined) return field('token', principal.name);
+    const { name, reason } = refusedTokenOf(request) ?? {};
+    return name === undefined ? '' : `${field('token', name)}${field('tokenState', reason)}`;
   }
 
   /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */

@@ -261,12 +261,13 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
 }
 
 /** The password of the database: from a file, it is read again for each connection, as it may be replaced at any time. */
-export function passwordOf({ databasePassword, settings, variables }: Environment): DatabasePassword | undefined {
-  const isFile = settings.some(({ name, source }) => name === 'DATABASE_PASSWORD' && source.startsWith(`${name}_FILE`));
-  if (databasePassword === undefined || !isFile) return databasePassword;
+export function passwordOf({ databasePassword, variables }: Environment): DatabasePassword | undefined {
+  const find = (): ReturnType<typeof findVariable> =>
+    findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
+  if (find().name === 'DATABASE_PASSWORD') return databasePassword;
   return () => {
-    const { text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
-    if (text === undefined) throw new Error(`DATABASE_PASSWORD_FILE: ${fault ?? 'is empty, should hold the password'}`);
+    const { name, text, fault } = find();
+    if (text === undefined) throw new Error(`${name}: ${String(fault)}`);
     return text;
   };
 }

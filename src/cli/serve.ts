@@ -70,13 +70,14 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
-  // The database may answer late, and a stop does not wait for it.
-  const fields = await Promise.race([describeStart(app, options), stopped]);
-  if (typeof fields !== 'string') {
-    const message = `Started plant-store ${packageVersion()}`;
+  const started = `Started plant-store ${packageVersion()}`;
+  if (environment.logFormat === 'json') {
+    // The database may answer late, and a stop does not wait for it.
+    const fields = await Promise.race([describeStart(app, options), stopped]);
+    if (typeof fields !== 'string') logger.log(started, fields);
+  } else {
     // A person reads the summary.
-    if (environment.logFormat === 'json') logger.log(message, fields);
-    else logger.log(`${message} on Node.js ${process.versions.node}`);
+    logger.log(`${started} on Node.js ${process.versions.node}`);
   }
   // Before what is printed next, which does not go to the log.
   logWriter.flush();

@@ -26,7 +26,7 @@ const FIND_STATE = `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby",
 export function clientOf(database: DatabaseUrl): typeof pg.Client {
   const Client = authenticatedClientOf(database);
   if (database.servers.length === 1 && database.target === 'any') return Client;
-  const list = new ServerList(database);
+  const list = new ServerList(database, Client);
   return class extends Client {
     // One for both of pg's signatures; a pool calls it with a callback.
     override connect(callback?: unknown): never {
@@ -63,7 +63,11 @@ class ServerList {
   private readonly open = new Map<Socket, DatabaseServer>();
   private readonly doubted = new Set<DatabaseServer>();
 
-  constructor(private readonly database: DatabaseUrl) {}
+  /** @param Client asks the servers */
+  constructor(
+    private readonly database: DatabaseUrl,
+    private readonly Client: typeof pg.Client,
+  ) {}
 
   async connect(client: pg.Client, connectTo: () => Promise<pg.Client>): Promise<pg.Client> {
     const { stream } = internalsOf(ignoreErrors(client)).connection;
@@ -119,11 +123,7 @@ class ServerList {
     const { connectionString, target } = this.database;
     const limits = { connectionTimeoutMillis: timeout, query_timeout: timeout };
     const client = leadTo(
-      new (authenticatedClientOf(this.database))({
-        connectionString,
-        application_name: 'plant-store-search',
-        ...limits,
-      }),
+      new this.Client({ connectionString, application_name: 'plant-store-search', ...limits }),
       server,
     );
     ignoreErrors(client);

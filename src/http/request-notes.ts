@@ -38,9 +38,11 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da
 
 /** The id of the trace that an answer belongs to: that of a span of this process, or the one that the client names. */
 export function traceIdOf(reply: PlatformResponse): string | undefined {
-  const { traceparent } = nodeResponse(reply).req.headers;
-  const clients = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
-  return notesOf(reply).traceId ?? clients;
+  return notesOf(reply).traceId ?? clientsTraceId(nodeResponse(reply).req);
+}
+
+function clientsTraceId({ headers: { traceparent } }: IncomingMessage): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';

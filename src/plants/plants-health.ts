@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
+import { ConnectionPoolExhaustedError, MISSING_RIGHT, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
 import { findUnlogged } from '../database/table-checks.js';
@@ -15,7 +15,6 @@ const INSPECT_EVERY_MS = 50_000;
 /** Limit of the wait for the result of a probe. */
 const CHECK_TIMEOUT_MS = 2000;
 
-const MISSING_RIGHT = '42501';
 const OVERLOADED = 'the database is overloaded: every connection is in use';
 const UNREACHABLE = 'the database cannot be reached';
 /** By SQLSTATE. */

@@ -7,11 +7,12 @@ import { DAY_MS } from '../../util/options.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
-import type { CredentialLimits } from '../rate-limits.js';
+import type { CredentialLimits, ExpiringToken } from '../rate-limits.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
 import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS, UseRecorder } from './token-cache.js';
 import { STATEMENT_TIMEOUT_MS, TokenReader } from './token-reader.js';
+import { SOON_MS, utc } from './token-record.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
@@ -21,8 +22,6 @@ const LOOKUP_EVERY_MS = 20;
 /** A token is in use for so long after a request with it. */
 const IN_USE_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
-/** So long before it ends, a token in use is reported. */
-const SOON_SECONDS = (14 * DAY_MS) / 1000;
 const LOOK_FOR_ENDS_EVERY_MS = DAY_MS / 24;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
 
@@ -64,7 +63,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     super();
     this.timeout = options.timeout ?? DEFAULT_STORAGE_TIMEOUT;
     this.uses = new UseRecorder(this.cache, store, this.logger);
-    if (limits) limits.expiringTokens = () => this.cache.endingWithin(SOON_SECONDS, performance.now() - DAY_MS);
+    if (limits) limits.expiringTokens = () => this.findEndingSoon();
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
@@ -194,17 +193,18 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.warnOfEnds();
   }
 
+  private findEndingSoon(): ExpiringToken[] {
+    return this.cache.endingWithin(SOON_MS / 1000, performance.now() - DAY_MS);
+  }
+
   /** Once a day at most. */
   private warnOfEnds(): void {
     const now = performance.now();
     if (now < this.warnAt) return;
-    const soon = this.cache.endingWithin(SOON_SECONDS, now - DAY_MS);
+    const soon = this.findEndingSoon();
     this.warnAt = now + (soon.length > 0 ? DAY_MS : LOOK_FOR_ENDS_EVERY_MS);
-    const ends = soon.map(({ name, seconds }) => {
-      const end = new Date(Date.now() + seconds * 1000);
-      return `${name} at ${end.toISOString().slice(0, -5)}Z`;
-    });
-    if (ends.length === 0) return;
+    if (soon.length === 0) return;
+    const ends = soon.map(({ name, seconds }) => `${name} at ${utc(new Date(Date.now() + seconds * 1000))}`);
     this.logger.warn(`Access tokens in use end soon: ${ends.join(', ')}. Replace each: plant-store token rotate NAME`);
   }
 

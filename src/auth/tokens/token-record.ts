@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../util/options.js';
 import { ExplainedError } from '../../util/text.js';
 
 /** An access token without its digest. */
@@ -43,6 +44,14 @@ export class TokenAdministrationError extends ExplainedError {
   ) {
     super(message, options);
   }
+}
+
+/** So long before its end a token is reported. */
+export const SOON_MS = 14 * DAY_MS;
+
+/** To the second. */
+export function utc(time: Date): string {
+  return `${time.toISOString().slice(0, -5)}Z`;
 }
 
 /** Between these, all moments have years of four digits, which every date parser reads. */

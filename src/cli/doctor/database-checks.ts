@@ -1,8 +1,8 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { TokenAdministration } from '../../auth/tokens/token-admin.js';
-import type { TokenRecord } from '../../auth/tokens/token-record.js';
+import { type TokenRecord, utc } from '../../auth/tokens/token-record.js';
 import type { DatabaseUrl } from '../../database/database-url.js';
-import { sqlStateOf } from '../../database/database.errors.js';
+import { MISSING_RIGHT, sqlStateOf } from '../../database/database.errors.js';
 import { DURABLE_COMMITS } from '../../database/database.options.js';
 import { sharesSessions } from '../../database/migrations/connection.js';
 import { assertMigrated } from '../../database/migrations/migration-status.js';
@@ -10,7 +10,7 @@ import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../../database/ri
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
 import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
 import { operatorReason } from '../output.js';
-import { endingSoon, utc } from '../token/token-output.js';
+import { endingSoon } from '../token/token-output.js';
 
 /** The result of one check. */
 export interface Finding {
@@ -121,7 +121,8 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     // DELETE is no right on columns, and is needed to remove old tokens only.
     const rights: Rights = { ...PLANTS_RIGHTS, access_tokens: ['SELECT', 'INSERT', 'UPDATE'] };
     const missing = await findMissingRights(query, schema, rights);
-    const state = (await findMissingRights(query, schema, PLANTS_RIGHTS)) === undefined ? 'warning' : 'fault';
+    const isVital = missing !== undefined && (await findMissingRights(query, schema, PLANTS_RIGHTS)) !== undefined;
+    const state = isVital ? 'fault' : 'warning';
     findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
@@ -138,7 +139,7 @@ const GRANT =
   'Run plant-store migrate as the owner (MIGRATION_DATABASE_URL), which grants all of them, or grant them by hand.';
 
 function troubleOf(check: string, sqlState = ''): Trouble {
-  if (sqlState === '42501') return ['fault', GRANT];
+  if (sqlState === MISSING_RIGHT) return ['fault', GRANT];
   if (check !== 'database') return AS_IT_SAYS;
   if (sqlState === '3D000') return ['fault', 'Create the database, or correct its name in DATABASE_URL.'];
   if (!sqlState.startsWith('28')) return ['fault', 'Start PostgreSQL, or correct host and port in DATABASE_URL.'];

@@ -31,13 +31,16 @@ const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]]
 ];
 
 /** `plant-store doctor`: looks for what is wrong, and changes nothing. @throws OutputError */
-export async function doctor({ json, verbose, 'trust-owner': trustOwners = [] }: Options): Promise<void> {
+export async function doctor({
+  json = false,
+  verbose = false,
+  'trust-owner': trustOwners = [],
+}: Options): Promise<void> {
   const environment = readEnvironment(process.env);
   const { settings, nearMisses } = environment;
   const findings: Finding[] = [];
-  const isShown = (source: string): boolean => json === true || verbose === true || source !== 'default';
   const variables = settings
-    .filter(({ source, fault }) => fault !== undefined || isShown(source))
+    .filter(({ source, fault }) => json || verbose || source !== 'default' || fault !== undefined)
     .map(({ name, value, source, fault }) => {
       // The name stands before it. Only another, of a file, is part of the fault.
       const found = fault?.replace(`${name}: `, '') ?? `${value || '-'} (${source})`;
@@ -58,7 +61,7 @@ export async function doctor({ json, verbose, 'trust-owner': trustOwners = [] }:
   }
   // What was found comes before what is set.
   findings.push(...variables);
-  const text = json === true ? JSON.stringify(findings, undefined, 2) : table(findings.flatMap(rowsOf));
+  const text = json ? JSON.stringify(findings, undefined, 2) : table(findings.flatMap(rowsOf));
   await print(withoutTokens(escapeControlsInLines(text)));
   const faults = findings.filter(({ state }) => state === 'fault').length;
   if (faults > 0) throw new OutputError(`the doctor has found ${faults} fault${faults > 1 ? 's' : ''}`);

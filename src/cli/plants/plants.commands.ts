@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { sqlStateOf } from '../../database/database.errors.js';
+import { MISSING_RIGHT, sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
 import { FIELD_NAMES, INT64_MAX, INT64_MIN, parseInt64 } from '../../plants/new-plant.js';
 import { columnOf } from '../../plants/plant-sql.js';
@@ -34,7 +34,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 type ShownPlant = { readonly id: string } & Readonly<Record<(typeof FIELDS)[number], string | null>>;
 
 /** Of PostgreSQL: a table, a column, a schema or a right is missing. */
-const MISSING = ['42P01', '42703', '3F000', '42501'];
+const MISSING = ['42P01', '42703', '3F000', MISSING_RIGHT];
 
 type Work<T> = (query: Query, table: string) => Promise<T>;
 

@@ -1,6 +1,6 @@
+import { userInfo } from 'node:os';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import type { NewToken, TokenRecord } from '../../auth/tokens/token-record.js';
-import { DAY_MS } from '../../util/options.js';
+import { type NewToken, SOON_MS, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
@@ -67,8 +67,6 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: 
   ];
 }
 
-const SOON_MS = 14 * DAY_MS;
-
 /** Of each name the last valid token, if that ends soon: one that was rotated has a successor. */
 export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { expiresAt: Date })[] {
   const endOf = ({ expiresAt }: TokenRecord): number => expiresAt?.getTime() ?? Infinity;
@@ -77,7 +75,28 @@ export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { ex
   return last.filter((record): record is TokenRecord & { expiresAt: Date } => endOf(record) < Date.now() + SOON_MS);
 }
 
-/** To the second. */
-export function utc(time: Date): string {
-  return `${time.toISOString().slice(0, -5)}Z`;
+/**
+ * Writes the line of the log that says who changed tokens to standard error, as JSON with the names of the service's log.
+ * @param action the command: create, rotate, revoke or prune
+ * @param role the role of the database
+ */
+export function writeAudit(action: string, records: readonly TokenRecord[], role?: string, json = false): void {
+  const time = new Date().toISOString();
+  const message = `token ${action}`;
+  const user = userName();
+  const tokens = records.map(({ id, name }) => ({ id, name }));
+  const names = tokens.map(({ id, name }) => `${name} (id ${id})`).join(', ');
+  const line = json
+    ? JSON.stringify({ time, level: 'info', context: 'Audit', message, tokens, user, role })
+    : `${time}  info [Audit] ${message}: ${names}, by ${user ?? 'an unknown user'} as the role ${role ?? 'unknown'}`;
+  console.error(escapeControls(line));
+}
+
+/** The user of the operating system. In a container its number may have no name. */
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.getuid?.().toString();
+  }
 }

@@ -1,14 +1,13 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import type { TokenAdministration } from '../../auth/tokens/token-admin.js';
-import type { TokenRecord } from '../../auth/tokens/token-record.js';
+import { type TokenRecord, utc } from '../../auth/tokens/token-record.js';
 import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { onTokens, type OpenDatabase, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 import { parseExpiry, parseScopes, parseTime, refuseToken } from './token-arguments.js';
-import { userName, writeAudit } from './audit.js';
-import { endingSoon, printToken, tokenTable, utc } from './token-output.js';
+import { endingSoon, printToken, tokenTable, writeAudit } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
 const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
@@ -46,8 +45,8 @@ async function change<T>(
     return [await onTokens(work)(database), row?.role];
   };
   const [result, role] = await withServiceDatabase(schema, open);
-  const tokens = changed(result).map(({ id, name }) => ({ id, name }));
-  if (tokens.length > 0) writeAudit({ action, tokens, user: userName(), role }, json === true);
+  const tokens = changed(result);
+  if (tokens.length > 0) writeAudit(action, tokens, role, json);
   return result;
 }
 

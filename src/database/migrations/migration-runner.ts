@@ -6,7 +6,7 @@ import { plainName, reasonOf } from '../../util/text.js';
 import { LOCK_TIMEOUT_MS } from '../load-citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
-import { sqlStateOf } from '../database.errors.js';
+import { MISSING_RIGHT, sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
@@ -16,7 +16,6 @@ const MAX_IDLE_MS = 5000;
 const PAUSE_MS = 2000;
 /** A statement that waits for longer does not wait for a create, which would end by itself. */
 const ASK_AFTER_MS = 1000;
-const MISSING_RIGHT = '42501';
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const KEPT_OUT = ['55P03', '40P01'];
 
