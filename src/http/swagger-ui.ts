@@ -39,7 +39,8 @@ const HEADERS = {
 const STYLE = `
   .swagger-ui .info { margin: 20px 0 }
   .swagger-ui .info summary, .swagger-ui .info__extdocs { font-size: 14px; cursor: pointer }
-  .swagger-ui .info table tbody tr td:nth-child(n) { padding: 1px 10px 1px 0 }
+  .swagger-ui .info table tbody tr td:nth-child(n) { padding: 1px 10px 1px 0; overflow-wrap: anywhere }
+  .swagger-ui .info table code { white-space: normal; overflow-wrap: anywhere }
   .swagger-ui .scheme-container:nth-child(n) { padding: 10px 0 }
   .swagger-ui .without-token { display: flex; align-items: center; gap: 20px }
   .swagger-ui .without-token p { margin: 0; font-size: 14px }
@@ -104,7 +105,7 @@ function errorsPage(): string {
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="${PAGE}/favicon-32x32.png">
 <style>
   body { font: 15px/1.5 sans-serif; color: #3b4151; max-width: 60em; margin: 2em auto; padding: 0 1em }
-  td, th { text-align: left; vertical-align: top; padding: 4px 12px 4px 0; border-bottom: 1px solid #d8dde7 }
+  td, th { overflow-wrap: anywhere; text-align: left; vertical-align: top; padding: 4px 12px 4px 0; border-bottom: 1px solid #d8dde7 }
 </style>
 <h1>Errors of the Plant Store</h1>
 <p>The body of every failure is <code>{"error": number, "message": text}</code>. The message says what was wrong and what would be right.
