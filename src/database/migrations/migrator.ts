@@ -98,7 +98,7 @@ export class Migrator {
       await assertMigrated(query, this, {}, this.migrations);
       const citus = await loadCitus(query, this.schema);
       if (citus) return citus.distribute(shards);
-      throw new Error('there is no Citus in this database: docs/scaling.md says how to install it on each node');
+      throw new Error('there is no Citus in this database: deploy/citus/README.md says how to install it on each node');
     });
   }
 

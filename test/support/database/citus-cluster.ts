@@ -13,7 +13,7 @@ import { PostgresServer, serverUser } from './postgres-server.js';
 const HOME = ['18', '17', '16', '15']
   .map((version) => `/usr/lib/postgresql/${version}`)
   .find((path) => existsSync(`${path}/lib/citus.so`));
-const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Install both (docs/scaling.md).';
+const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Install both (deploy/citus/README.md).';
 
 /** A suite that needs Citus: skipped, with one line on why, if there is none. */
 export function describeWithCitus(name: string, suite: () => void): void {
