@@ -48,6 +48,20 @@ notices the shards when it is started again.`,
   load: async () => (await import('./migrate.js')).distribute,
 };
 
+const move: Command = {
+  usage: `plant-store move --to URL [--trust-owner ROLE]    from the embedded database of this folder to one of your own
+
+  --to URL               an empty PostgreSQL database, or an empty schema of it (?schema=NAME), as the role that is to own the
+                         tables. A password may be in DATABASE_PASSWORD, or a file that DATABASE_PASSWORD_FILE names
+  --trust-owner ROLE     as with migrate
+
+Stop the service first. It makes the tables, copies plants and access tokens with all that belongs to them, and compares both
+databases. If it is interrupted, the same command goes on. It deletes nothing of .data, but marks it: without DATABASE_URL the
+service then says where the plants are, instead of starting on the copy.`,
+  options: { to: TEXT, 'trust-owner': TEXTS },
+  load: async () => (await import('./move/move.js')).move,
+};
+
 const openapi: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
   load: async () => (await import('./serve.js')).openapi,
@@ -146,6 +160,7 @@ const PLANT_STORE: Command = {
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
   plant-store distribute spread the tables over the nodes of a Citus cluster
+  plant-store move       from the embedded database to one of your own
   plant-store token      create, list, revoke, rotate and prune access tokens
   plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
@@ -157,7 +172,7 @@ Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or 
 cannot be used, which no restart changes.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve, migrate, distribute, token, plants, openapi, doctor },
+  commands: { serve, migrate, distribute, move, token, plants, openapi, doctor },
 };
 
 /** EX_CONFIG of sysexits.h: a service manager need not try again. */

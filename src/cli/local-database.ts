@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, type Stats } from 'node:fs';
-import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
@@ -9,6 +9,7 @@ import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
+const MARK = join(LOCAL_DIRECTORY, 'moved-to');
 /** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -16,8 +17,40 @@ const FRAME_MS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
-export function startLocalDatabase(): Promise<EmbeddedPostgres> {
+export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
+  await refuseIfMoved();
   return withProgress('Starting a PostgreSQL of its own …', startDatabase);
+}
+
+/** The same for a database that was made earlier, and may have been moved. */
+export function openLocalDatabase(): Promise<EmbeddedPostgres> {
+  assertLocalDatabase();
+  return withProgress('Starting a PostgreSQL of its own …', startDatabase);
+}
+
+/** In words, the database that `plant-store move` has moved the embedded one to; undefined if it was not moved. */
+export async function movedTo(): Promise<string | undefined> {
+  return existsSync(MARK) ? (await readFile(MARK, 'utf8')).trim() : undefined;
+}
+
+/** From now on the embedded database is not used, since what is written there would be missing in the other one. */
+export async function markAsMoved(place: string): Promise<void> {
+  await writeAtOnce(MARK, `${place}\n`);
+}
+
+async function refuseIfMoved(): Promise<void> {
+  const place = await movedTo();
+  if (place === undefined) return;
+  const found = `DATABASE_URL: is missing, should be the URL of the database that the plants were moved to: ${place}`;
+  throw new ConfigurationError([`${found}. To go on with the copy in ${LOCAL_DIRECTORY} instead, remove ${MARK}`]);
+}
+
+function assertLocalDatabase(): void {
+  if (existsSync(LOCAL_DIRECTORY)) return;
+  throw new ConfigurationError([
+    `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
+      `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
+  ]);
 }
 
 /** Whether a person watches: false if the output goes into a pipe, a file, or the log of a build server. */
@@ -68,12 +101,8 @@ async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostg
 
 /** The embedded PostgreSQL of `plant-store serve`: the running one or, if none runs, one of this process. */
 export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' | 'stop'>> {
-  if (!existsSync(LOCAL_DIRECTORY)) {
-    throw new ConfigurationError([
-      `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
-        `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
-    ]);
-  }
+  assertLocalDatabase();
+  await refuseIfMoved();
   try {
     // Standard output is for what the command prints.
     return await startDatabase(console.error);
@@ -126,10 +155,14 @@ async function readToken(path: string, folderOwner: number): Promise<string> {
 
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
-  // Renamed when it is complete: a crash in between must not leave an empty token.
+  await writeAtOnce(path, `${token}\n`);
+  return token;
+}
+
+/** Renamed when it is complete: a crash in between must not leave an empty file. */
+async function writeAtOnce(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}`;
   await rm(draft, { force: true });
-  await writeFile(draft, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, path);
-  return token;
 }

@@ -48,6 +48,21 @@ export async function print(text: string): Promise<boolean> {
   }
 }
 
+const PROGRESS_MS = 200;
+
+/** Shows on a terminal, and nowhere else, how far work on plants is: now and then, and at its end. */
+export function progress(label = ''): (rows: number, isEnd?: boolean) => void {
+  const start = performance.now();
+  let shown = start;
+  return (rows, isEnd = false) => {
+    const now = performance.now();
+    if (!process.stderr.isTTY || (!isEnd && now - shown < PROGRESS_MS)) return;
+    shown = now;
+    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
+    process.stderr.write(`\r${label}${rows} plants, ${rate}/s\u001b[K${isEnd ? '\n' : ''}`);
+  };
+}
+
 /** Has the first SIGINT, SIGTERM or SIGHUP call `stop`, and end the process after it; the second one ends it at once. */
 export function endBySignal(stop: () => Promise<unknown>): void {
   const end = (signal: NodeJS.Signals): void => {

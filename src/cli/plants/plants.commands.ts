@@ -6,7 +6,7 @@ import { columnOf } from '../../plants/plant-sql.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { assertMigrated, assertNoViews } from '../../database/migrations/migration-status.js';
 import { type OpenDatabase, withServiceDatabase } from '../database.js';
-import { OutputError, print, table } from '../output.js';
+import { OutputError, print, progress, table } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
 const DEFAULT_LIMIT = '20';
@@ -14,7 +14,6 @@ const MAX_LIMIT = 10_000;
 const EXPORT_LIMIT = 5000;
 /** A page of plants ends with the one that makes it as large: one plant may have a megabyte. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-const PROGRESS_MS = 200;
 /** Characters of a text that a table shows. */
 const MAX_CELL = 40;
 
@@ -124,26 +123,13 @@ export async function exportPlants({ after, schema }: PlantOptions): Promise<voi
       if (page.length === 0 || !(await print(page.map(toJson).join('\n')))) return;
       written += page.length;
       last = page.at(-1)?.id;
-      showProgress(written);
+      // If the plants are on the terminal too, the line would be among them.
+      if (!process.stdout.isTTY) showProgress(written);
     }
   };
   await readPlants(schema, exportAll).finally(() => {
     showProgress(written, true);
   });
-}
-
-/** Shows on a terminal, and nowhere else, how far an export is. */
-function progress(): (rows: number, isEnd?: boolean) => void {
-  const start = performance.now();
-  let shown = start;
-  return (rows, isEnd = false) => {
-    const now = performance.now();
-    // If the plants are on the terminal too, the line would be among them.
-    if (!process.stderr.isTTY || (!isEnd && (process.stdout.isTTY || now - shown < PROGRESS_MS))) return;
-    shown = now;
-    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
-    process.stderr.write(`\r${rows} plants, ${rate}/s\u001b[K${isEnd ? '\n' : ''}`);
-  };
 }
 
 /** As a client would send it, with what the store added: what a plant lacks is absent, and the id is exact. */

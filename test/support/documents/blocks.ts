@@ -97,6 +97,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'install -o plant-store-admin', because: MACHINE },
     { words: 'systemctl enable --now', because: MACHINE },
     { words: 'CREATE ROLE', by: 'test/matrix/pair.slow.spec.ts' },
+    { words: 'move --to', by: 'test/cli/move.slow.spec.ts' },
     { words: 'kubectl', because: 'it needs a cluster; test/deployment/kubernetes.spec.ts checks the manifest' },
   ],
   'docs/observability.md': [
