@@ -92,16 +92,6 @@ describeWith(
       },
     );
 
-    it('should send the request of the README, and get its answer', async () => {
-      const script = block('README.md', 'export TOKEN')
-        .replace('TOKEN=…', `TOKEN=${TOKEN}`)
-        .replace('localhost:3000', `127.0.0.1:${service.port}`)
-        .replace(ID, '9007199254740995');
-      expect(JSON.parse((await run(script)).stdout)).toEqual(
-        JSON.parse(block('README.md', '"Rose", "tag": "flower" }\n')),
-      );
-    });
-
     it('should get the answer of the page on errors', async () => {
       const documented = JSON.parse(block('docs/errors.md', '40901')) as { error: number; message: string };
       await run(`curl -s -o answer -H 'Authorization: Bearer ${TOKEN}' -H 'Content-Type: application/json' \

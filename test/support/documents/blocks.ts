@@ -30,6 +30,7 @@ export interface Account {
 }
 
 const COMMANDS = 'test/documents/commands.slow.spec.ts';
+const README_TEST = 'test/cli/readme.slow.spec.ts';
 const CLIENT = 'test/client/client-package.slow.spec.ts';
 const RECIPES = 'test/packed/companions.spec.ts';
 const CONTAINERS = 'it needs a container engine: scripts/try-containers.sh runs it, or what it does';
@@ -41,12 +42,12 @@ const INSTALLS = 'it installs from a registry: the tests of the package install 
 /** Every block is here once. */
 export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
   'README.md': [
-    { words: 'npm ci && npm start', by: 'test/cli/start-script.slow.spec.ts' },
-    { words: 'export TOKEN=', by: COMMANDS },
-    { words: '{ "name": "Rose"', by: COMMANDS },
+    { words: 'npm ci && npm start', by: README_TEST },
+    { words: 'export TOKEN=', by: README_TEST },
+    { words: '{ "name": "Rose"', by: README_TEST },
     { words: 'docker compose up', because: CONTAINERS },
-    { words: 'CREATE ROLE', by: 'test/cli/readme.slow.spec.ts' },
-    { words: 'NODE_ENV=production npm start', by: 'test/cli/readme.slow.spec.ts' },
+    { words: 'CREATE ROLE', by: README_TEST },
+    { words: 'NODE_ENV=production npm start', by: README_TEST },
     { words: 'class AppModule', because: 'a part of examples/commonjs-host, which test/packed/examples.spec.ts runs' },
   ],
   'docs/authentication.md': [{ words: 'token create shop', by: COMMANDS }],
