@@ -200,7 +200,7 @@ is 'and refuses plants' "$(create_with nobody-has-made-this-one 1)" '400 40101'
 eventually 'and its log says how to create a token' 1 hints
 token=$(new_token try)
 is 'a token is created, and printed alone' "$(sed -E 's/^plant_[0-9A-Za-z]{38}$/token/' <<<"$token")" token
-is 'and the rest on stderr' "$(head -1 "$folder/stderr" | sed 's/\. It expires.*//')" 'Access token try, with the id 1, for plants:create'
+is 'and the rest on stderr' "$(grep '^Access' "$folder/stderr" | sed 's/\. It expires.*//')" 'Access token try, with the id 1, for plants:create'
 is 'a plant is created' "$(create 1)" 200
 is 'not twice' "$(create 1)" '400 40901'
 is 'not without a token' "$(send 1)" '400 40100'

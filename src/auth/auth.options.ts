@@ -39,7 +39,8 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
 }
 
 /** Requests or tokens per minute. */
-export const RateLimit = WholeNumber(0, 1_000_000_000);
+export const MAX_RATE_LIMIT = 1_000_000_000;
+export const RateLimit = WholeNumber(0, MAX_RATE_LIMIT);
 
 /** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {

@@ -198,7 +198,8 @@ export class BearerAuthGuard extends PassportGuard {
     const user = this.decide(request, result);
     request.user = user;
     setPrincipal(request, user);
-    this.limits.requests?.count(user, context.switchToHttp().getResponse<PlatformResponse>());
+    const limit = user.rateLimit ?? this.limits.rateLimit;
+    if (limit > 0) this.limits.countRequest(user, limit, context.switchToHttp().getResponse<PlatformResponse>());
     const required = this.scopesOf(context);
     const lacking = required.filter((scope) => !user.scopes.includes(scope));
     if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);

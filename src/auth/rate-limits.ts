@@ -21,14 +21,11 @@ interface Window {
   end: number;
 }
 
-/** Counts by a key, with a limit for each. Of too many keys, the least recent is forgotten. */
+/** Counts by a key. Of too many keys, the least recent is forgotten. */
 class WindowCounter {
   private readonly windows: LruMap<string, Window>;
 
-  constructor(
-    readonly limit: number,
-    maxKeys: number,
-  ) {
+  constructor(maxKeys: number) {
     this.windows = new LruMap(maxKeys);
   }
 
@@ -54,24 +51,14 @@ function secondsUntil({ end }: Window): number {
 }
 
 /** Counts the requests that are made with each token. */
-class RequestLimit {
-  private readonly windows: WindowCounter;
+class RequestCounter {
+  private readonly windows = new WindowCounter(MAX_PRINCIPALS);
   /** A host may have the guard on all of its routes, and on the store's once more. */
   private readonly counted = new WeakSet<PlatformResponse>();
 
-  constructor(limit: number) {
-    this.windows = new WindowCounter(limit, MAX_PRINCIPALS);
-  }
-
-  /**
-   * Counts a request once, and sets the headers that say how many are left, with any answer.
-   *
-   * @throws RateLimitedError if too many were made with this token
-   */
-  count({ limitKey, name }: Principal, response: PlatformResponse): void {
+  count({ limitKey, name }: Principal, limit: number, response: PlatformResponse): void {
     if (this.counted.has(response)) return;
     this.counted.add(response);
-    const { limit } = this.windows;
     const window = this.windows.add(limitKey ?? name);
     const seconds = secondsUntil(window);
     // Node's own response: both platforms send the headers that are set there.
@@ -106,19 +93,33 @@ export class CredentialLimits {
   };
   /** Issued tokens in use that end soon; their verifier sets it. */
   expiringTokens: () => readonly ExpiringToken[] = () => [];
+  /** Requests per minute with a token that has no limit of its own; 0 means no limit. */
+  readonly rateLimit: number;
+  private readonly wrongTokenLimit: number;
   private readonly wrongTokens: WindowCounter | undefined;
-  /** Undefined if requests have no limit. */
-  readonly requests: RequestLimit | undefined;
+  /** Made for the first token with a limit. */
+  private requests: RequestCounter | undefined;
 
   constructor({ wrongTokenLimit, rateLimit }: AuthSettings) {
-    this.wrongTokens = wrongTokenLimit > 0 ? new WindowCounter(wrongTokenLimit, MAX_ADDRESSES) : undefined;
-    this.requests = rateLimit > 0 ? new RequestLimit(rateLimit) : undefined;
+    this.rateLimit = rateLimit;
+    this.wrongTokenLimit = wrongTokenLimit;
+    this.wrongTokens = wrongTokenLimit > 0 ? new WindowCounter(MAX_ADDRESSES) : undefined;
+  }
+
+  /**
+   * Counts a request once, and sets the headers that say how many are left, with any answer.
+   *
+   * @throws RateLimitedError if more than `limit` were made with this token
+   */
+  countRequest(principal: Principal, limit: number, response: PlatformResponse): void {
+    this.requests ??= new RequestCounter();
+    this.requests.count(principal, limit, response);
   }
 
   /** @throws TooManyWrongTokensError if its address has sent too many */
   countWrongToken(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;
-    const { limit } = this.wrongTokens;
+    const limit = this.wrongTokenLimit;
     const window = this.wrongTokens.add(clientNetwork(request));
     if (window.count > limit) throw new TooManyWrongTokensError(limit, secondsUntil(window));
   }
@@ -130,7 +131,7 @@ export class CredentialLimits {
    */
   checkLookup(request: PlatformRequest): void {
     if (this.wrongTokens === undefined) return;
-    const { limit } = this.wrongTokens;
+    const limit = this.wrongTokenLimit;
     const window = this.wrongTokens.windowOf(clientNetwork(request));
     if (window.count >= limit) throw new UnknownTokenRefusedError(limit, secondsUntil(window));
   }

@@ -15,6 +15,8 @@ export interface Principal {
   readonly scopes: readonly string[];
   /** What the rate limit counts by, if several principals have one name. @defaultValue the name */
   readonly limitKey?: string;
+  /** Requests per minute with all that have its `limitKey`, in each process; 0 means no limit. @defaultValue the option `rateLimit` */
+  readonly rateLimit?: number | undefined;
   /** What metrics count by, if there may be any number of names. @defaultValue the name */
   readonly metricLabel?: string;
 }

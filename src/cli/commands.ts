@@ -91,14 +91,16 @@ function grouped(load: NonNullable<Command['load']>, options: Command['options']
 const token: Command = {
   usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
 
-  plant-store token create NAME [--expires WHEN] [--scope SCOPE ...]
+  plant-store token create NAME [--expires WHEN] [--scope SCOPE ...] [--rate-limit N]
       makes a token and prints it, alone, to standard output, this once: only its digest is stored
   plant-store token list [--json]
       all tokens, also ended ones, but not what clients send; warns of those that end within 14 days and have no successor
   plant-store token revoke NAME|ID
       ends all valid tokens of that name, or the one with that id: running services refuse them within 2 seconds
   plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
-      makes another of the same name and scopes, and prints it; the old one stays valid for the overlap
+      makes another of the same name, scopes and limit, and prints it; the old one stays valid for the overlap
+  plant-store token update NAME --rate-limit N|default
+      changes the limit of all valid tokens of that name: running services follow within 2 seconds
   plant-store token prune [--ended-before TIME]
       removes those that ended long ago, and prints which; plants keep the name of their creator
 
@@ -109,9 +111,11 @@ const token: Command = {
                          or never. Unless given, 90d with create, and with rotate as long as the life of the old one
   --scope SCOPE          plants:create unless given, the only scope of the store; may be repeated. A scope of an
                          application that has the store in it needs a prefix of its own, as orders:read has
+  --rate-limit N         requests per minute in each process, 0 for any number; RATE_LIMIT of the service unless given
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
   --ended-before TIME    how long ago they ended at least: 90d unless given
-  --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state;
+  --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, rateLimit,
+                         state;
                          others: as JSON the line on standard error that says who changed which tokens
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
@@ -119,12 +123,13 @@ All times are in UTC. To revoke what has already ended is no failure; a name or 
   commands: {
     create: grouped(
       async () => (await loadTokens()).createToken,
-      { name: TEXT, expires: TEXT, scope: TEXTS, json: FLAG },
+      { name: TEXT, expires: TEXT, scope: TEXTS, 'rate-limit': TEXT, json: FLAG },
       '[NAME]',
     ),
     list: grouped(async () => (await loadTokens()).listTokens, { json: FLAG }),
     revoke: grouped(async () => (await loadTokens()).revokeTokens, { json: FLAG }, 'NAME or ID'),
     rotate: grouped(async () => (await loadTokens()).rotateToken, { overlap: TEXT, expires: TEXT, json: FLAG }, 'NAME'),
+    update: grouped(async () => (await loadTokens()).updateToken, { 'rate-limit': TEXT, json: FLAG }, 'NAME'),
     prune: grouped(async () => (await loadTokens()).pruneTokens, { 'ended-before': TEXT, json: FLAG }),
   },
 };
@@ -161,7 +166,7 @@ const PLANT_STORE: Command = {
                          of the URL, or: --schema NAME
   plant-store distribute spread the tables over the nodes of a Citus cluster
   plant-store move       from the embedded database to one of your own
-  plant-store token      create, list, revoke, rotate and prune access tokens
+  plant-store token      create, list, update, revoke, rotate and prune access tokens
   plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
   plant-store doctor     check configuration, database, tokens and machine, and say what to do

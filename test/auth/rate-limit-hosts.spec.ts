@@ -16,7 +16,8 @@ import { connectTo } from '../support/service/store.js';
 class CallersVerifier extends TokenVerifier {
   verify(token: string): Principal | undefined {
     const name = /^good-(\w+)$/.exec(token)?.[1];
-    return name === undefined ? undefined : { name, scopes: name === 'reader' ? [] : ['plants:create'] };
+    const rateLimit = name === 'slow' ? 1 : name === 'free' ? 0 : undefined;
+    return name === undefined ? undefined : { name, scopes: name === 'reader' ? [] : ['plants:create'], rateLimit };
   }
 }
 
@@ -102,6 +103,16 @@ describe.each(PLATFORMS)('the limits of a host on %s', (platform) => {
     );
     expect(outcomes(answers)).toEqual([40300, 40300, 40300, 42900]);
     expect(answers.map(left)).toEqual(['2', '1', '0', '0']);
+  });
+
+  it.each([{ rateLimit: 3 }, {}])('should be that of the principal, if it has one, with %j', async (options) => {
+    await start(AuthModule.forRoot({ verifier: LIMITS.verifier, ...options }));
+    const answers = await sendInTurn(port, [
+      ...Array.from({ length: 2 }, () => create(1, 'good-slow')),
+      ...Array.from({ length: 5 }, () => create(1, 'good-free')),
+    ]);
+    expect(outcomes(answers)).toEqual([200, 42900, ...times(5, 40901)]);
+    expect(answers.map(left)).toEqual(['0', '0', ...Array<undefined>(5).fill(undefined)]);
   });
 
   it('should hold exactly when many come at a time', async () => {

@@ -32,6 +32,7 @@ describe('plant-store token create', () => {
       createdAt: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/) as unknown,
       lastUsedAt: null,
       revokedAt: null,
+      rateLimit: null,
       state: 'valid',
     });
     expect(told).toContain(
@@ -162,7 +163,7 @@ describe('plant-store token list', () => {
 
   it('should list nothing, in a friendly way, if there are none', async () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
-    expect(table.stdout).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATE\n$/);
+    expect(table.stdout).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +RATE LIMIT +STATE\n$/);
     expect(table.stderr).toMatch('plant-store token create NAME');
     expect(table.code).toBe(0);
     expect([json.stdout, json.code]).toEqual(['[]\n', 0]);
@@ -180,7 +181,7 @@ describe('plant-store token list', () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
     expect(table.stderr).toBe('');
     const [header, ...rows] = table.stdout.trimEnd().split('\n');
-    expect(header).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATE$/);
+    expect(header).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +RATE LIMIT +STATE$/);
     const cells = rows.map((row) => row.split(/ {2,}/));
     const listed = JSON.parse(json.stdout) as ListedToken[];
     expect(listed).toEqual(await commands.list());
@@ -188,10 +189,10 @@ describe('plant-store token list', () => {
     expect(cells.map(([id]) => Number(id))).toEqual(listed.map(({ id }) => id));
     const names = cells.map(([, name]) => name);
     expect(names).toEqual([...names].sort());
-    expect(cells.map((row) => row[6])).toEqual(listed.map(({ state }) => state));
-    expect(new Set(cells.map((row) => row[6]))).toEqual(new Set(['valid', 'expired', 'revoked']));
+    expect(cells.map((row) => row[7])).toEqual(listed.map(({ state }) => state));
+    expect(new Set(cells.map((row) => row[7]))).toEqual(new Set(['valid', 'expired', 'revoked']));
     for (const row of cells) {
-      expect(row).toHaveLength(7);
+      expect(row).toHaveLength(8);
       expect(row[3]).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
       expect(row[4]).toMatch(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z|never)$/);
     }
@@ -226,7 +227,7 @@ describe('plant-store token list', () => {
     const [table, json] = await Promise.all([commands.run('list'), commands.run('list', '--json')]);
     const used = (JSON.parse(json.stdout) as ListedToken[]).filter(({ name }) => name === 'used');
     expect(used).toMatchObject([{ lastUsedAt: '2030-01-02T03:04:00.000Z' }]);
-    expect(table.stdout).toMatch(/ used .* 2030-01-02T03:04:00Z +valid$/m);
+    expect(table.stdout).toMatch(/ used .* 2030-01-02T03:04:00Z +default +valid$/m);
   });
 
   it('should keep the tokens of another schema apart', async () => {

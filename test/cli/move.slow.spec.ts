@@ -25,7 +25,7 @@ const EVERYTHING = `SELECT
     coalesce(created_by, '-'), coalesce(write_id::text, '-'))), '' ORDER BY id)) FROM plants) AS plants,
   (SELECT count(*) FROM plants) AS count,
   (SELECT string_agg(concat_ws('|', id, name, encode(digest, 'hex'), array_to_string(scopes, ','), extract(epoch from created_at),
-    extract(epoch from expires_at), extract(epoch from last_used_at), extract(epoch from revoked_at)), ' ' ORDER BY id) FROM access_tokens) AS tokens,
+    extract(epoch from expires_at), extract(epoch from last_used_at), extract(epoch from revoked_at), coalesce(requests_per_minute::text, '-')), ' ' ORDER BY id) FROM access_tokens) AS tokens,
   (SELECT last_value FROM access_tokens_id_seq) AS sequence`;
 
 const hasTerminals = spawnSync('script', ['--version']).status === 0;
@@ -91,6 +91,7 @@ describe('plant-store move, with a million plants', () => {
     token = (await folder.run('token', 'create', 'me')).stdout.trim();
     for (const name of ['you', 'gone']) await folder.run('token', 'create', name);
     await folder.run('token', 'revoke', 'gone');
+    await folder.run('token', 'update', 'you', '--rate-limit', '600');
   });
   afterAll(async () => {
     await folder[Symbol.asyncDispose]();
@@ -113,6 +114,7 @@ describe('plant-store move, with a million plants', () => {
     // Its service runs on, creates a plant among those that were copied, and notes the use of a token.
     await using service = await folder.serve();
     expect((await service.post('{"id":-5,"name":"Late"}', bearer(token)))?.status).toBe(200);
+    await folder.run('token', 'update', 'you', '--rate-limit', '700');
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
   });
@@ -133,7 +135,7 @@ describe('plant-store move, with a million plants', () => {
     expect(stdout).not.toContain(token);
     const [there] = await rowsIn(target, EVERYTHING);
     expect(there).toEqual((await folder.query(EVERYTHING))[0]);
-    expect(there).toMatchObject({ count: '1000006', sequence: '3' });
+    expect(there).toMatchObject({ count: '1000006', sequence: '3', tokens: expect.stringContaining('|700') });
     expect(await rowsIn(target, `SELECT to_regclass('plant_store_move') AS marker`)).toEqual([{ marker: null }]);
   });
 

@@ -29,6 +29,9 @@ const validAt = (time: string): string => `revoked_at IS NULL AND (expires_at IS
 const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
 const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }) => id);
 
+/** What tokens of one name have in common. */
+type TokenProperties = Pick<TokenRecord, 'name' | 'scopes'> & { readonly rateLimit?: number | null | undefined };
+
 /** One token, or all tokens of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
 
@@ -48,7 +51,7 @@ export class TokenAdministration {
   }
 
   /** @throws TokenAdministrationError if a token of that name is valid, or this one would not be */
-  create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
+  create(name: string, scopes: readonly string[], expiry: TokenExpiry, rateLimit?: number): Promise<NewToken> {
     const advice = `If it has a new valid one with the name ${name}, nobody has that: rotate or revoke it`;
     return this.transaction(name, advice, async (now) => {
       // A rotation leaves several for a while: the newest one lasts.
@@ -60,7 +63,19 @@ export class TokenAdministration {
             `Rotate it (plant-store token rotate ${name}), revoke it (plant-store token revoke ${name}), or choose another name`,
         );
       }
-      return this.issue(name, scopes, expiry, now);
+      return this.issue({ name, scopes, rateLimit }, expiry, now);
+    });
+  }
+
+  /**
+   * Gives all valid tokens of a name another limit, and returns them. @throws TokenAdministrationError if none is valid
+   * @param rateLimit requests per minute, 0 for any number; null for the limit of the service
+   */
+  update(name: string, rateLimit: number | null): Promise<TokenRecord[]> {
+    return this.transaction(name, 'To change it again does no harm', async () => {
+      const valid = await this.validOnes(name);
+      const set = `UPDATE ${this.table} SET requests_per_minute = $2 WHERE id = ANY($1::bigint[])`;
+      return this.change(set, idsOf(valid), rateLimit);
     });
   }
 
@@ -92,7 +107,7 @@ export class TokenAdministration {
   }
 
   /**
-   * Makes another token of the same name and scopes, and of as long a life as the old one unless given.
+   * Makes another token of the same name, scopes and limit, and of as long a life as the old one unless given.
    * @param overlap seconds for which the old ones stay valid, at most; with 0 they are revoked
    * @throws TokenAdministrationError if no token of that name is valid, or the new one would not be
    */
@@ -102,15 +117,9 @@ export class TokenAdministration {
       `If it has a new valid one with the name ${shown}, nobody has that, and the old ones have ended or ` +
       'end after the overlap: rotate again, and then revoke the one that nobody has by its id';
     return this.transaction(name, advice, async (now) => {
-      const named = await this.named(name);
-      const old = named.filter(isValid);
-      const newest = old.at(-1);
-      if (newest === undefined) {
-        if (named.length === 0) throw unknown({ name });
-        const found = `no access token with the name ${shown} is valid any more`;
-        throw new TokenAdministrationError('ended', `${found}. Create one: plant-store token create ${shown}`);
-      }
-      const made = await this.issue(name, newest.scopes, expiry ?? lifeOf(newest), now);
+      const old = await this.validOnes(name);
+      const newest = old.at(-1) ?? old[0];
+      const made = await this.issue(newest, expiry ?? lifeOf(newest), now);
       // They expire after the overlap, or when they would have anyway.
       const shorten = `UPDATE ${this.table} SET expires_at = LEAST(expires_at, $2) WHERE id = ANY($1::bigint[])`;
       const replaced =
@@ -131,17 +140,20 @@ export class TokenAdministration {
     });
   }
 
-  private async issue(name: string, scopes: readonly string[], expiry: TokenExpiry, now: Date): Promise<NewToken> {
+  private async issue(like: TokenProperties, expiry: TokenExpiry, now: Date): Promise<NewToken> {
+    const { name, scopes, rateLimit } = like;
     const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
     const expiresAt = seconds === undefined ? at : after(now, seconds);
     const token = makeToken();
     const [record] = await this.change(
-      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at, requests_per_minute)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
       name,
       tokenDigest(token),
       scopes,
       now.toISOString(),
       expiresAt?.toISOString(),
+      rateLimit,
     );
     if (record?.state === 'valid') return { token, record };
     throw new TokenAdministrationError(
@@ -154,6 +166,17 @@ export class TokenAdministration {
   private revokeValid(ids: readonly number[], now: Date): Promise<TokenRecord[]> {
     const sql = `UPDATE ${this.table} SET revoked_at = $2 WHERE id = ANY($1::bigint[]) AND ${validAt('$2')}`;
     return this.change(sql, ids, now.toISOString());
+  }
+
+  /** The valid tokens of a name, at least one, the newest one last. @throws TokenAdministrationError if there is none */
+  private async validOnes(name: string): Promise<[TokenRecord, ...TokenRecord[]]> {
+    const named = await this.named(name);
+    const [first, ...others] = named.filter(isValid);
+    if (first) return [first, ...others];
+    if (named.length === 0) throw unknown({ name });
+    const shown = escapeControls(name);
+    const found = `no access token with the name ${shown} is valid any more`;
+    throw new TokenAdministrationError('ended', `${found}. Create one: plant-store token create ${shown}`);
   }
 
   private named(name: string): Promise<TokenRecord[]> {

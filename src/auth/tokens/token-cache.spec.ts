@@ -7,7 +7,8 @@ import { keyOf } from './token.js';
 function row(id: number, fields: Partial<TokenRow> = {}): TokenRow {
   const digest = Buffer.alloc(32);
   digest.writeUInt32BE(id);
-  return { id, digest, name: 'gardener', scopes: ['plants:create'], remaining: null, isRevoked: false, ...fields };
+  const ends = { remaining: null, isRevoked: false };
+  return { id, digest, name: 'gardener', scopes: ['plants:create'], rateLimit: null, ...ends, ...fields };
 }
 
 const key = (id: number): string => keyOf(row(id).digest);

@@ -184,13 +184,14 @@ function whyInvalid(row: TokenRow | undefined): WrongTokenReason | undefined {
   return row.remaining !== null && row.remaining <= 0 ? 'expired' : undefined;
 }
 
-function toPrincipal({ name, scopes }: TokenRow): Principal {
+function toPrincipal({ name, scopes, rateLimit }: TokenRow): Principal {
   // All tokens of a rotation have one name, and one limit.
-  return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey: `issued:${name}` });
+  const limitKey = `issued:${name}`;
+  return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey, rateLimit: rateLimit ?? undefined });
 }
 
-function isSame({ name, scopes }: Principal, row: TokenRow): boolean {
-  return (
-    name === row.name && scopes.length === row.scopes.length && scopes.every((scope, i) => scope === row.scopes[i])
-  );
+function isSame({ name, scopes, rateLimit }: Principal, row: TokenRow): boolean {
+  const hasSameLimit = (rateLimit ?? null) === row.rateLimit;
+  const hasSameScopes = scopes.length === row.scopes.length && scopes.every((scope, i) => scope === row.scopes[i]);
+  return name === row.name && hasSameLimit && hasSameScopes;
 }

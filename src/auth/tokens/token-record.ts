@@ -12,6 +12,8 @@ export interface TokenRecord {
   /** To the minute. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Requests per minute, 0 for any number; null for the limit of the service. */
+  readonly rateLimit: number | null;
   /** By the database's clock. */
   readonly state: 'valid' | 'expired' | 'revoked';
 }
@@ -73,7 +75,7 @@ export const moment = (time: string): string =>
 /** The columns of a row. The id as a number: pg makes a text of a bigint. A row that was written by hand may have no scopes. */
 export const ROW = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
   ${moment('expires_at')} AS "expiresAt", ${moment('last_used_at')} AS "lastUsedAt", ${moment('revoked_at')} AS "revokedAt",
-  ${STATE} AS state`;
+  requests_per_minute AS "rateLimit", ${STATE} AS state`;
 
 export function tokenRecord(row: TokenRecordRow): TokenRecord {
   const { createdAt, expiresAt, lastUsedAt, revokedAt } = row;

@@ -1,5 +1,6 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { dateOf, type TokenExpiry } from '../../auth/tokens/token-record.js';
+import { MAX_RATE_LIMIT } from '../../auth/auth.options.js';
 import { holdsToken, SCOPE } from '../../auth/tokens/token.js';
 import { findNearest } from '../../util/did-you-mean.js';
 import { quoteArgument, UsageError } from '../parser.js';
@@ -57,6 +58,13 @@ function parseMoment(text: string): Date | undefined {
   // Date takes the 30th of February for the 2nd of March.
   const exists = !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   return exists ? dateOf(at / 1000) : undefined;
+}
+
+/** Requests per minute, as RATE_LIMIT has them. */
+export function parseRateLimit(text: string, otherwise = ''): number {
+  if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_RATE_LIMIT) return Number(text);
+  const range = `a number of requests per minute from 1 to ${MAX_RATE_LIMIT}, or 0 for any number`;
+  throw new UsageError(`--rate-limit is ${quoteArgument(text)}, should be ${range}${otherwise}`);
 }
 
 /** Parses the values of `--scope`; each may hold several scopes. */

@@ -13,7 +13,7 @@ export async function printToken(
   remarks: readonly string[],
   replaced: readonly string[] = [],
 ): Promise<void> {
-  const { id, name, scopes, expiresAt } = made.record;
+  const { id, name, scopes, expiresAt, rateLimit } = made.record;
   try {
     await write(`${made.token}\n`);
   } catch (error) {
@@ -22,12 +22,18 @@ export async function printToken(
   const end = expiresAt === null ? 'It never expires' : `It expires at ${utc(expiresAt)}`;
   const lines = [
     `Access token ${name}, with the id ${id}, for ${scopes.join(' ') || 'nothing'}. ${end}.`,
+    ...(rateLimit === null ? [] : [`Its limit is ${describeRateLimit(rateLimit)}.`]),
     ...remarks,
     ...replaced,
     ...scopeRemarks(scopes),
     'It is shown this once: only a digest of it is stored.',
   ];
   console.error(lines.map(escapeControls).join('\n'));
+}
+
+export function describeRateLimit(rateLimit: number | null): string {
+  if (rateLimit === null) return 'that of the service, RATE_LIMIT';
+  return rateLimit === 0 ? 'none' : `${rateLimit} requests per minute in each process`;
 }
 
 function describeUnprinted({ record: { id, name } }: NewToken, replaced: readonly string[], reason: string): string {
@@ -49,13 +55,13 @@ function scopeRemarks(scopes: readonly string[]): string[] {
   return [`The store knows the scope ${CREATE_PLANTS} alone${effect}.`];
 }
 
-const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
+const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'RATE LIMIT', 'STATE'];
 
 export function tokenTable(records: readonly TokenRecord[]): string {
   return table([HEADER, ...records.map(cellsOf)]);
 }
 
-function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
+function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, rateLimit, state }: TokenRecord): string[] {
   return [
     String(id),
     name,
@@ -63,6 +69,7 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: 
     utc(createdAt),
     expiresAt === null ? 'never' : utc(expiresAt),
     lastUsedAt === null ? '-' : utc(lastUsedAt),
+    rateLimit === null ? 'default' : rateLimit === 0 ? 'none' : String(rateLimit),
     state,
   ];
 }

@@ -6,15 +6,25 @@ import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { onTokens, type OpenDatabase, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
-import { parseExpiry, parseScopes, parseTime, refuseToken } from './token-arguments.js';
-import { endingSoon, printToken, tokenTable, writeAudit } from './token-output.js';
+import { parseExpiry, parseRateLimit, parseScopes, parseTime, refuseToken } from './token-arguments.js';
+import { describeRateLimit, endingSoon, printToken, tokenTable, writeAudit } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
 const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
 const DEFAULT_OVERLAP = '1h';
 const DEFAULT_PRUNE_AGE = '90d';
 /** The fields that `list --json` prints, in this order, even if a record gets more of them. */
-const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
+const LISTED_FIELDS = [
+  'id',
+  'name',
+  'scopes',
+  'createdAt',
+  'expiresAt',
+  'lastUsedAt',
+  'revokedAt',
+  'rateLimit',
+  'state',
+];
 const ID = /^[0-9]+$/;
 
 interface TokenOptions {
@@ -24,6 +34,7 @@ interface TokenOptions {
   readonly scope?: readonly string[];
   readonly overlap?: string;
   readonly 'ended-before'?: string;
+  readonly 'rate-limit'?: string;
   readonly json?: boolean;
 }
 
@@ -51,7 +62,7 @@ async function change<T>(
 }
 
 export async function createToken(options: TokenOptions, operand?: string): Promise<void> {
-  const { name: option, expires, scope } = options;
+  const { name: option, expires, scope, 'rate-limit': rateLimit } = options;
   const name = operand ?? option;
   if (name === undefined) throw new UsageError('NAME is missing behind token create');
   if (operand !== undefined && option !== undefined)
@@ -61,11 +72,12 @@ export async function createToken(options: TokenOptions, operand?: string): Prom
     throw new UsageError(`${operand === undefined ? '--name' : 'NAME'} is ${quoteArgument(name)}: a name ${fault}`);
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
+  const limit = rateLimit === undefined ? undefined : parseRateLimit(rateLimit);
 
   const made = await change(
     options,
     'create',
-    (tokens) => tokens.create(name, scopes, expiry),
+    (tokens) => tokens.create(name, scopes, expiry, limit),
     ({ record }) => [record],
   );
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
@@ -130,9 +142,7 @@ export async function pruneTokens(options: TokenOptions): Promise<void> {
 
 export async function rotateToken(options: TokenOptions, name: string): Promise<void> {
   const { overlap, expires } = options;
-  refuseToken(name);
-  if (ID.test(name))
-    throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
+  refuseId(name, 'all tokens of it are rotated');
   const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
   const expiry = expires === undefined ? undefined : parseExpiry(expires);
   const { replaced, ...made } = await change(
@@ -142,6 +152,26 @@ export async function rotateToken(options: TokenOptions, name: string): Promise<
     ({ record, replaced: old }) => [record, ...old],
   );
   await printToken(made, [], replaced.map(describeReplaced));
+}
+
+export async function updateToken(options: TokenOptions, name: string): Promise<void> {
+  const { 'rate-limit': text } = options;
+  refuseId(name, 'all tokens of it have one limit');
+  if (text === undefined) throw new UsageError('--rate-limit is missing, should say what the token gets');
+  const limit = text === 'default' ? null : parseRateLimit(text, ', or default for that of the service');
+  const updated = await change(
+    options,
+    'update',
+    (tokens) => tokens.update(name, limit),
+    (result) => result,
+  );
+  const describe = ({ id }: TokenRecord): string => `The limit of the access token ${name} with the id ${id} is now `;
+  await report(updated.map((record) => describe(record) + describeRateLimit(record.rateLimit)));
+}
+
+function refuseId(name: string, why: string): void {
+  refuseToken(name);
+  if (ID.test(name)) throw new UsageError(`${quoteArgument(name)} is an id, should be a name: ${why}`);
 }
 
 function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {

@@ -10,6 +10,9 @@ import { rejectionOf } from '../../support/rejection.js';
 import { until } from '../../support/until.js';
 
 const LAST = MIGRATION_NAMES.at(-1) ?? '';
+/** The last migration that changes the table of plants, and those after it. */
+const FROM_PLANTS = MIGRATION_NAMES.slice(MIGRATION_NAMES.indexOf('20261123000000_add_write_id'));
+const DROP_LAST = 'ALTER TABLE access_tokens DROP COLUMN requests_per_minute';
 
 describe('a database whose last migration was interrupted', () => {
   let database: BareDatabase;
@@ -29,7 +32,8 @@ describe('a database whose last migration was interrupted', () => {
 
   const forget = (): Promise<unknown> =>
     client.query(
-      `ALTER TABLE plants DROP COLUMN write_id; DELETE FROM _prisma_migrations WHERE migration_name = '${LAST}'`,
+      `ALTER TABLE plants DROP COLUMN write_id; ${DROP_LAST};
+       DELETE FROM _prisma_migrations WHERE migration_name >= '${FROM_PLANTS[0]}'`,
     );
   /** As Prisma's engine does. */
   const begin = (): Promise<unknown> =>
@@ -37,7 +41,7 @@ describe('a database whose last migration was interrupted', () => {
   const expectComplete = async (): Promise<void> => {
     await migrator.assertCurrent();
     expect(await migrator.migrate()).toEqual([]);
-    await client.query('SELECT write_id FROM plants');
+    await client.query('SELECT write_id FROM plants; SELECT requests_per_minute FROM access_tokens');
     expect(await diagnoseByPrisma(parseDatabaseUrl(url), await readMigrations())).toBeNull();
   };
   const connected = async (): Promise<pg.Client> => {
@@ -48,7 +52,7 @@ describe('a database whose last migration was interrupted', () => {
 
   it.each([
     ['is there', ''],
-    ['is not there', 'ALTER TABLE plants DROP COLUMN write_id'],
+    ['is not there', DROP_LAST],
   ])('should be reported at the start, and be finished by migrate, if its column %s', async (_, sql) => {
     await begin();
     await client.query(sql);
@@ -61,12 +65,12 @@ describe('a database whose last migration was interrupted', () => {
 
   it('should be finished if its statement still waits for the table', async () => {
     await begin();
-    await client.query('ALTER TABLE plants DROP COLUMN write_id');
+    await client.query(DROP_LAST);
     const [reader, orphan] = [await connected(), await connected()];
-    await reader.query('BEGIN; SELECT FROM plants');
-    const waiting = orphan.query('ALTER TABLE plants ADD COLUMN write_id BIGINT');
+    await reader.query('BEGIN; SELECT FROM access_tokens');
+    const waiting = orphan.query('ALTER TABLE access_tokens ADD COLUMN requests_per_minute INTEGER');
     const waits = async (count: number): Promise<void> => {
-      const sql = `SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted`;
+      const sql = `SELECT FROM pg_locks WHERE relation = 'access_tokens'::regclass AND NOT granted`;
       await until(async () => (await client.query(sql)).rowCount === count);
     };
     await waits(1);
@@ -97,9 +101,9 @@ describe('a database whose last migration was interrupted', () => {
       `waits for a lock of process ${rows[0]?.pid} (role ${rows[0]?.role}, application psql \\u{24}`,
     );
     expect(message).toMatch(/, for \d+ s\): given up\./);
-    expect(await migrator.status()).toMatchObject({ pending: [LAST], failed: [] });
+    expect(await migrator.status()).toMatchObject({ pending: FROM_PLANTS, failed: [] });
     await reader.end();
-    expect(await migrator.migrate()).toEqual([LAST]);
+    expect(await migrator.migrate()).toEqual(FROM_PLANTS);
     await expectComplete();
   });
 
@@ -112,7 +116,7 @@ describe('a database whose last migration was interrupted', () => {
     await until(async () => (await client.query(`SELECT pg_terminate_backend(pid) ${waiting}`)).rowCount === 1);
     expect(await migration).toMatchObject({ code: 'failed' });
     await reader.end();
-    expect(await migrator.migrate()).toEqual([LAST]);
+    expect(await migrator.migrate()).toEqual(FROM_PLANTS);
     await expectComplete();
   });
 });

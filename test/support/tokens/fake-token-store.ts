@@ -26,6 +26,7 @@ export class FakeTokenStore implements Pick<TokenReader, keyof TokenReader> {
       scopes: ['plants:create'],
       remaining: null,
       isRevoked: false,
+      rateLimit: null,
       ...row,
     });
   }

@@ -16,6 +16,7 @@ export interface ListedToken {
   expiresAt: string | null;
   lastUsedAt: string | null;
   revokedAt: string | null;
+  rateLimit: number | null;
   state: string;
 }
 
