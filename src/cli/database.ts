@@ -19,6 +19,13 @@ export interface DatabaseAddress extends Limits {
   readonly schema?: string | undefined;
 }
 
+/** What to do about a database that no connection can be made to, by its SQLSTATE if the server has answered. */
+export function connectionAdvice(sqlState = ''): string {
+  if (sqlState === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (!sqlState.startsWith('28')) return 'Start PostgreSQL, or correct host and port in DATABASE_URL.';
+  return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
+}
+
 export type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;
 
 type Work<T> = (open: OpenDatabase) => Promise<T>;

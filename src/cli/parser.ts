@@ -55,8 +55,7 @@ export async function call(command: Command, args: readonly string[], path = '')
     }
     const { values, positionals } = parseArguments(args, { ...options, ...HELP, ...(path === '' && VERSION) });
     const { help, version, ...others } = values;
-    if (help !== true && version === true)
-      console.log([packageVersion(), buildCommit() ?? 'of no known commit'].join(' '));
+    if (help !== true && version === true) console.log(`${packageVersion()} ${buildCommit() ?? ''}`.trim());
     else if (help === true || !load) console.log(appendix ? `${usage}\n\n${await appendix()}` : usage);
     else {
       const surplus = positionals.slice(operands.length);

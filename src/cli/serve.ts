@@ -1,6 +1,5 @@
 import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
-import { styleText } from 'node:util';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
 import { assertInstalled } from '../app/prerequisites.js';
@@ -9,8 +8,9 @@ import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
-import { isWatched, localToken, startLocalDatabase } from './local-database.js';
+import { localToken, startLocalDatabase } from './local-database.js';
 import { describeFailure, print, table } from './output.js';
+import { printSummary } from './summary.js';
 
 /** Time that a stop gives the query for valid access tokens. */
 const HINT_TIMEOUT_MS = 1000;
@@ -58,7 +58,7 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
     import('../app/create-app.js'),
   ]);
   const options = Object.assign(environment, { databaseUrl });
-  const app = await startApp(options);
+  const app = await startApp(options).catch(adviseOnConnection);
   const logger = new Logger('PlantStore');
   // From now on its lines are part of the log.
   if (postgres) postgres.log = logger.warn.bind(logger);
@@ -109,48 +109,16 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (typeof stop !== 'string') throw stop;
 }
 
-/**
- * Says how to use the store: a summary for a person, and otherwise only the command with the token that is known nowhere else.
- * @param token the one that the service has made for itself
- */
-function printSummary(
-  urls: Readonly<{ public: string; management: string }>,
-  { basePath, docs, production }: Environment,
-  token: string | undefined,
-  location: string | undefined,
-): void {
-  const [url, management] = [urls.public, urls.management].map((each) =>
-    each.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]'),
-  );
-  const plants = `${url}${basePath}/plants`;
-  const command = token === undefined ? '' : `\nCreate a plant:\n\n${curlCommand(plants, token)}\n`;
-  if (!isWatched() || production) {
-    if (token !== undefined) console.log(`${command}${docs ? `\nOr explore it: ${url}/docs\n` : ''}`);
-    return;
-  }
-  const paint: typeof styleText = process.stdout.hasColors() ? styleText : (_, text) => text;
-  // The part after # stays in the browser.
-  const fragment = token === undefined ? '' : `#token=${token}`;
-  const rows = [
-    ['Plants', plants],
-    docs && ['Docs', `${url}/docs${fragment}`],
-    token !== undefined && ['Token', token],
-    ['Data', location ?? 'in the database that DATABASE_URL names'],
-    ['Manage', `${management}  (/livez, /readyz, /metrics, /info)`],
-  ].filter((row) => row !== false);
-  const lines = rows.map(([label = '', text = '']) => `  ${paint('dim', label.padEnd(8))}${paint('cyan', text)}`);
-  // npm sets it for `npm start`, which is for checkouts.
-  const program = process.env.npm_lifecycle_event === undefined ? 'plant-store' : 'npm run plant-store --';
-  const hints = `List them: ${program} plants list\nOther ports: PORT and MANAGEMENT_PORT, in the environment or in .env\nCtrl-C stops it.`;
-  const title = paint(['bold', 'green'], `Plant Store ${packageVersion()}`);
-  console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', hints)}\n`);
-}
-
-/** A command that creates a plant, and another plant each time it is printed: the id is the time. */
-function curlCommand(url: string, token: string): string {
-  const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
-  const headers = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
-  return `curl -X POST ${url} ${headers.map((header) => `-H '${header}'`).join(' ')} -d '${plant}'`;
+/** Adds to the failure of a start what to correct if the database cannot be reached. */
+async function adviseOnConnection(error: unknown): Promise<never> {
+  const [{ MigrationError }, { sqlStateOf }, { connectionAdvice }] = await Promise.all([
+    import('../database/migrations/migration-status.js'),
+    import('../database/database.errors.js'),
+    import('./database.js'),
+  ]);
+  if (!(error instanceof MigrationError) || error.code !== 'unreachable') throw error;
+  const forOperators = `${error.forOperators ?? error.message}. ${connectionAdvice(sqlStateOf(error))}`;
+  throw new MigrationError(error.code, error.message, { cause: error, forOperators });
 }
 
 /** Resolves to what asks for the stop: the first SIGINT, SIGTERM or SIGHUP (the terminal was closed). The second one ends the process at once. */

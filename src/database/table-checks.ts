@@ -72,8 +72,8 @@ export async function findForeignObjects(query: Query, schema: string, trusted: 
 /** Throws before anything of another role can run: to be called before the history is read, which may be a view. */
 export async function assertOwners(query: Query, { schema, place }: MigrationPlace, trusted: string[]): Promise<void> {
   const found = await findForeignObjects(query, schema, trusted);
-  if (found)
-    throw new MigrationError('foreign', `${place}: ${found}; or trust a role: --trust-owner ROLE, or trustOwners`);
+  const forOperators = `${place}: ${String(found)}; or trust a role: --trust-owner ROLE`;
+  if (found) throw new MigrationError('foreign', `${forOperators}, or trustOwners`, { forOperators });
 }
 
 /** The statements that take the right to create objects in the schema from other roles. */

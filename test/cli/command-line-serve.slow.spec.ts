@@ -62,6 +62,35 @@ describe('plant-store serve', () => {
     await database.drop();
   });
 
+  it.each<[string, (url: URL) => void, string]>([
+    ['no server', (url) => (url.port = '1'), 'Start PostgreSQL, or correct host and port in DATABASE_URL.'],
+    ['no database', (url) => (url.pathname = '/no_such'), 'Create the database, or correct its name in DATABASE_URL.'],
+    ['another password', (url) => (url.password = PASSWORD), 'Correct the user in DATABASE_URL, or the password there'],
+    [
+      'no tables',
+      (url) => {
+        url.searchParams.set('schema', 'garden');
+      },
+      'Run `plant-store migrate --schema garden`',
+    ],
+    [
+      'the tables of others',
+      (url) => {
+        url.searchParams.set('schema', 'others');
+      },
+      'by ?schema=NAME at the end of DATABASE_URL',
+    ],
+  ])('should speak to operators if there is %s', async (_, spoil, advice) => {
+    const database = await createTestDatabase();
+    await database.query('CREATE SCHEMA others CREATE TABLE orders (id INT)');
+    const url = new URL(database.url);
+    spoil(url);
+    const run = await PlantStoreProcess.run('serve', { ...variables(database), DATABASE_URL: url.href });
+    await database.drop();
+    expect([await run.ended, run.stderr]).toEqual([1, expect.stringContaining(advice)]);
+    expect(run.output).not.toMatch(/AuthModule|PlantsModule|Migrator|issuedTokens|await|\n\s+at /);
+  });
+
   it('should refuse a database that a newer build has migrated', async () => {
     const database = await createTestDatabase();
     await database.query(`
@@ -105,6 +134,15 @@ describe('plant-store serve', () => {
       new RegExp(`^${name}: "192\\.0\\.2\\.1" is no address of this machine`, 'm'),
     ),
   );
+
+  it('should log its start to people in one short line', async () => {
+    await using service = await PlantStoreProcess.serve(migrated.url, { LOG_FORMAT: 'pretty' });
+    await service.printed(/Started .*\n/);
+    const lines = service.output.split('\n').filter((line) => line.includes('Started'));
+    expect(lines).toEqual([expect.stringMatching(/Started plant-store \S+ on Node\.js \S+$/)]);
+    service.signal('SIGTERM');
+    await service.ended;
+  });
 
   it('should log lines of JSON, and nothing of its secrets', async () => {
     await using service = await PlantStoreProcess.serve(migrated.url, { LOG_LEVEL: 'trace', LOG_FORMAT: 'json' });

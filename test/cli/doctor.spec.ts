@@ -175,8 +175,35 @@ describe('plant-store doctor', () => {
       expect(troubles(others)).toEqual({ rights: 'warning' });
       expect(others.get('rights')?.found).toContain(`ON public.access_tokens TO ${role}`);
 
+      // What it says is enough, for new tokens too.
+      const [grants = ''] = /GRANT.*/.exec(others.get('rights')?.found ?? '') ?? [];
+      expect(grants).toContain(`GRANT USAGE ON SEQUENCE public.access_tokens_id_seq TO ${role}`);
+      await database.query(grants);
+      expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({});
+      const created = await outcomeOfCommandLine('token create shop', { DATABASE_URL: url.href });
+      expect([created.code, created.stdout]).toEqual([0, expect.stringMatching(/^plant_/)]);
+
       await database.query(`REVOKE SELECT ON access_tokens FROM ${role}`);
       expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({ rights: 'warning', tokens: 'fault' });
+    } finally {
+      await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
+  it('should name all rights at once that a role lacks, if it has none', async () => {
+    const role = `gardener_${randomBytes(4).toString('hex')}`;
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'; REVOKE USAGE ON SCHEMA public FROM PUBLIC`);
+    try {
+      const url = new URL(database.url);
+      url.username = role;
+      url.password = PASSWORD;
+      const findings = await examine({ DATABASE_URL: url.href });
+      expect(troubles(findings)).toEqual({ migrations: 'warning', rights: 'fault' });
+      const { found = '', advice = '' } = findings.get('rights') ?? {};
+      expect(advice).toMatch(/^Run plant-store migrate as the owner/);
+      expect(findings.get('migrations')?.found).toBe('not checked');
+      await database.query(found.slice(found.indexOf('GRANT')));
+      expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({});
     } finally {
       await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }
@@ -210,7 +237,8 @@ describe('plant-store doctor', () => {
       await database.query(`ALTER DATABASE "${name}" OWNER TO ${member};
         ALTER TABLE plants OWNER TO ${member}; ALTER TABLE access_tokens OWNER TO ${member};
         ALTER TABLE _prisma_migrations OWNER TO ${member}; GRANT CREATE ON SCHEMA public TO ${member};
-        GRANT SELECT, INSERT, UPDATE, DELETE ON plants, access_tokens, _prisma_migrations TO ${quoted}`);
+        GRANT SELECT, INSERT, UPDATE, DELETE ON plants, access_tokens, _prisma_migrations TO ${quoted};
+        GRANT USAGE ON SEQUENCE access_tokens_id_seq TO ${quoted}`);
       const url = new URL(database.url);
       url.username = encodeURIComponent(role);
       url.password = PASSWORD;
@@ -300,10 +328,15 @@ describe('plant-store doctor', () => {
     await writeFile(file, TOKEN, { mode: 0o600 });
     const variables = { ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: file };
     expect(troubles(await examine(variables))).toEqual({});
+    // Containers and Kubernetes give secrets to the service by its group.
     await chmod(file, 0o640);
+    expect(troubles(await examine(variables))).toEqual({});
+    await chmod(file, 0o660);
+    expect(troubles(await examine(variables))).toEqual({ 'secret files': 'warning' });
+    await chmod(file, 0o644);
     const findings = await examine(variables);
     expect(troubles(findings)).toEqual({ 'secret files': 'warning' });
-    expect(findings.get('secret files')?.found).toContain(`${file} (mode 640)`);
+    expect(findings.get('secret files')?.found).toContain(`${file} (mode 644)`);
     expect(findings.get('ACCESS_TOKENS')?.found).toBe(`(set) (ACCESS_TOKENS_FILE (${file}))`);
   });
 
@@ -312,6 +345,8 @@ describe('plant-store doctor', () => {
     [{ HOST: '::' }, { 'TLS of clients': 'warning' }],
     [{ HOST: '0.0.0.0', TRUST_PROXY: '1' }, {}],
     [{ HOST: 'localhost' }, {}],
+    // The operator has said that nobody comes through a proxy.
+    [{ HOST: '0.0.0.0', TRUST_PROXY: '0' }, {}],
   ])('should judge whether clients of %j need TLS', async (variables: Record<string, string>, expected) => {
     expect(troubles(await examine(variables))).toEqual(expected);
   });

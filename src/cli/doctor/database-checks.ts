@@ -8,7 +8,7 @@ import { sharesSessions } from '../../database/migrations/connection.js';
 import { assertMigrated } from '../../database/migrations/migration-status.js';
 import { findMissingRights, PLANTS_RIGHTS, type Rights } from '../../database/rights.js';
 import { findCreators, findForeignObjects, findUnlogged } from '../../database/table-checks.js';
-import { type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
+import { connectionAdvice, type DatabaseAddress, type OpenDatabase, withDatabase } from '../database.js';
 import { operatorReason } from '../output.js';
 import { endingSoon } from '../token/token-output.js';
 
@@ -31,10 +31,10 @@ export const AS_IT_SAYS: Trouble = ['fault', 'Do what it says, and call plant-st
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   variables: ['warning', 'Correct or remove this variable.'],
   descriptors: ['warning', 'Raise ulimit -n, or lower MAX_CONNECTIONS.'],
-  'secret files': ['warning', 'chmod 600, and let the user of the service own them.'],
+  'secret files': ['warning', 'chmod 600, or 640 if a group of its own has to read them.'],
   'TLS of clients': [
     'warning',
-    'Put a proxy that speaks TLS in front, and set TRUST_PROXY to its address; or set HOST=127.0.0.1.',
+    'Put a proxy that speaks TLS in front, and set TRUST_PROXY. If others cannot connect, set HOST=127.0.0.1 or, in a container, TRUST_PROXY=0.',
   ],
   'TLS of the database': ['warning', 'It is another machine: add sslmode=verify-full to DATABASE_URL.'],
   'database URL': ['warning', 'Change DATABASE_URL as it says.'],
@@ -114,16 +114,19 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
     findings.push(finding('schema', others, !!creators, ['warning', `Run ${String(creators)}.`]));
     const unlogged = await findUnlogged(query, schema);
     findings.push(finding('crash safety', unlogged ?? 'no table is UNLOGGED', !!unlogged));
+    check = 'rights';
+    const missing = await findMissingRights(query, schema, { ...NEEDED_RIGHTS, ...TOKEN_RIGHTS });
+    const isVital = missing !== undefined && (await findMissingRights(query, schema, NEEDED_RIGHTS)) !== undefined;
+    const trouble: Trouble = [isVital ? 'fault' : 'warning', GRANT];
+    const rights = finding(check, missing ?? 'all that are needed', missing !== undefined, trouble);
+    // Without it neither these nor the tokens can be read.
+    if ((await findMissingRights(query, schema, HISTORY_RIGHTS)) !== undefined) {
+      findings.push(finding('migrations', 'not checked', true, ['warning', AFTER_GRANT]), rights);
+      return;
+    }
     check = 'migrations';
     await assertMigrated(query, database);
-    findings.push(finding(check, `${database.place} has those of this version`));
-    check = 'rights';
-    // DELETE is no right on columns, and is needed to remove old tokens only.
-    const rights: Rights = { ...PLANTS_RIGHTS, access_tokens: ['SELECT', 'INSERT', 'UPDATE'] };
-    const missing = await findMissingRights(query, schema, rights);
-    const isVital = missing !== undefined && (await findMissingRights(query, schema, PLANTS_RIGHTS)) !== undefined;
-    const state = isVital ? 'fault' : 'warning';
-    findings.push(finding(check, missing ?? 'all that are needed', missing !== undefined, [state, GRANT]));
+    findings.push(finding(check, `${database.place} has those of this version`), rights);
     check = 'tokens';
     findings.push(checkTokens(await new TokenAdministration(client, schema).list(), use.otherTokens));
   };
@@ -135,15 +138,18 @@ export async function checkDatabase(address: DatabaseAddress, use: DatabaseUse):
   return findings;
 }
 
+const HISTORY_RIGHTS: Rights = { _prisma_migrations: ['SELECT'] };
+const NEEDED_RIGHTS: Rights = { ...HISTORY_RIGHTS, ...PLANTS_RIGHTS };
+// DELETE is no right on columns, and is needed to remove old tokens only.
+const TOKEN_RIGHTS: Rights = { access_tokens: ['SELECT', 'INSERT', 'UPDATE'] };
+const AFTER_GRANT = 'Grant the missing rights, and call plant-store doctor again.';
 const GRANT =
   'Run plant-store migrate as the owner (MIGRATION_DATABASE_URL), which grants all of them, or grant them by hand.';
 
 function troubleOf(check: string, sqlState = ''): Trouble {
   if (sqlState === MISSING_RIGHT) return ['fault', GRANT];
   if (check !== 'database') return AS_IT_SAYS;
-  if (sqlState === '3D000') return ['fault', 'Create the database, or correct its name in DATABASE_URL.'];
-  if (!sqlState.startsWith('28')) return ['fault', 'Start PostgreSQL, or correct host and port in DATABASE_URL.'];
-  return ['fault', 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.'];
+  return ['fault', connectionAdvice(sqlState)];
 }
 
 /** @param times when the answer was asked for, and when it came */

@@ -111,15 +111,16 @@ async function checkSecretFiles({ settings }: Environment): Promise<Finding> {
   const open: string[] = [];
   for (const path of [...given, '.env', join(LOCAL_DIRECTORY, 'access-token')]) {
     const mode = (await stat(path).catch(() => undefined))?.mode ?? 0;
-    // Windows has no such modes.
-    if ((mode & 0o077) !== 0 && process.platform !== 'win32') open.push(`${path} (mode ${(mode & 0o777).toString(8)})`);
+    // A group reads those of containers and of Kubernetes. Windows has no such modes.
+    if ((mode & 0o027) !== 0 && process.platform !== 'win32') open.push(`${path} (mode ${(mode & 0o777).toString(8)})`);
   }
   const found = open.length > 0 ? `open to other users: ${open.join(', ')}` : 'none is open to other users';
   return finding('secret files', found, open.length > 0);
 }
 
 function checkClientTls({ host, trustProxy }: Environment): Finding {
-  if (trustProxy !== 0 && String(trustProxy) !== '') return finding('TLS of clients', 'a proxy (TRUST_PROXY)');
+  if (trustProxy === 0) return finding('TLS of clients', 'none, and TRUST_PROXY=0 says that none is needed');
+  if (String(trustProxy) !== '') return finding('TLS of clients', 'a proxy (TRUST_PROXY)');
   if (LOCAL.test(host)) return finding('TLS of clients', `not needed on ${host}`);
   return finding('TLS of clients', `none, and ${host} is open to other machines`, true);
 }
