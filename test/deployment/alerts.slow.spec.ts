@@ -230,7 +230,10 @@ describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/al
     expect(CASES.map(({ alert }) => alert)).toEqual(alertRules.map(({ alert }) => alert));
   });
 
-  it('should name where the documents are, as one external label says', async () => {
+  it.each([
+    ['as one external label says', { plant_store_docs: 'https://git.example/docs' }, 'https://git.example/docs'],
+    ['in the repository if there is no such label', {}, 'docs'],
+  ])('should name where the documents are, %s', async (_, external_labels, base) => {
     const [expected] = alertRules;
     const alert = {
       eval_time: '20m',
@@ -241,13 +244,41 @@ describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/al
           exp_annotations: {
             summary: expected?.summary.replace('{{ $labels.instance }}', 'a:9464'),
             description: expected?.description.replace('{{ $labels.instance }}', 'a:9464'),
-            runbook_url: 'https://git.example/docs/runbook.md#plantstoredown',
+            runbook_url: `${base}/runbook.md#plantstoredown`,
           },
         },
       ],
     };
-    const labels = { external_labels: { plant_store_docs: 'https://git.example/docs' } };
-    const input = { ...test({ [UP]: always(0) }, ['PlantStoreDown']), ...labels, alert_rule_test: [alert] };
+    const input = { ...test({ [UP]: always(0) }, ['PlantStoreDown']), external_labels, alert_rule_test: [alert] };
+    expect(await testRules([input])).toContain('SUCCESS');
+  });
+
+  // In minutes, after six hours: how many of a hundred requests a minute failed, and which alerts of the error budget fire.
+  it.each<[string, string, string[]]>([
+    ['2 % for an hour, and still', '0x360 0+2x60', ['Fast']],
+    ['2 % for an hour, until ten minutes ago', '0x350 0+2x60 120x10', []],
+    ['8 % for ten minutes only', '0x410 0+8x10', []],
+    ['0.8 % for six hours, and still', '0x60 0+0.8x360', ['Slowly']],
+    ['0.8 % for five hours, until 45 minutes ago', '0x75 0+0.8x300 240x45', []],
+    ['0.5 % all the time', '0+0.5x420', []],
+  ])('should look at two windows of the error budget: %s', async (_, failures, speeds) => {
+    const input = {
+      interval: '1m',
+      input_series: [
+        { series: requests(0), values: '0+100x420' },
+        { series: requests(50300), values: failures },
+      ],
+      promql_expr_test: [
+        {
+          expr: 'count by (alertname) (ALERTS{alertstate="firing",alertname=~"' + BURNS + '"})',
+          eval_time: '420m',
+          exp_samples: speeds.map((speed) => ({
+            labels: `{alertname="PlantStoreErrorBudgetBurns${speed}"}`,
+            value: 1,
+          })),
+        },
+      ],
+    };
     expect(await testRules([input])).toContain('SUCCESS');
   });
 
