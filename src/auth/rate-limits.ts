@@ -105,7 +105,7 @@ export class CredentialLimits {
     limited: 0,
   };
   /** Issued tokens in use that end soon; their verifier sets it. */
-  expiringTokens: () => readonly ExpiringToken[] = () => [];
+  expiringTokens: () => Promise<readonly ExpiringToken[]> = () => Promise.resolve([]);
   private readonly wrongTokens: WindowCounter | undefined;
   /** Undefined if requests have no limit. */
   readonly requests: RequestLimit | undefined;
