@@ -98,7 +98,8 @@ const token: Command = {
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
   --ended-before TIME    how long ago they ended at least: 90d unless given
   --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state;
-                         others: as JSON the line on standard error that says who changed which tokens
+                         others: as JSON the line on standard error that says who changed which tokens;
+                         LOG_FORMAT=json does so too
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
 All times are in UTC. To revoke what has already ended is no failure; a name or id that never existed is.`,
