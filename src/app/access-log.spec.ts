@@ -90,4 +90,20 @@ describe(AccessLog.name, () => {
       }),
     );
   });
+
+  it('should mask tokens that are new, in a path that it has logged before too', () => {
+    const options = { logLevel: 'log', logFormat: 'json', logRequests: 'all', accessTokens: [] as string[] } as const;
+    const current = { ...options };
+    const [log] = AccessLog.observers(new ServiceLogger(options), current);
+    const request = { method: 'GET', url: `/${TOKEN}`, headers: {}, socket: {} };
+    const response = { req: request } as unknown as ServerResponse;
+    Object.assign(notesOf(response), { requestId: 'one' });
+    log?.answered?.(response, 1);
+    Object.assign(current, { accessTokens: [TOKEN] });
+    logWriter.flush();
+    written = '';
+    log?.answered?.(response, 1);
+    logWriter.flush();
+    expect(JSON.parse(written)).toMatchObject({ path: '/[access token]' });
+  });
 });

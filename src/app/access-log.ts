@@ -23,6 +23,8 @@ export class AccessLog implements RequestObserver {
   /** The last target of a request, since most have the same, and its path as a field. */
   private target: string | undefined;
   private path = '';
+  /** The tokens that were masked in it. */
+  private masked: readonly string[] | undefined;
   /** This millisecond, and as it is written: with many requests several are in one. */
   private now = 0;
   private time = '';
@@ -93,13 +95,15 @@ export class AccessLog implements RequestObserver {
   /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
   private pathOf(request: IncomingMessage & { originalUrl?: string }): string {
     const target = request.originalUrl ?? request.url ?? '';
-    if (target === this.target) return this.path;
+    const { accessTokens } = this.options;
+    if (target === this.target && accessTokens === this.masked) return this.path;
     const [path = ''] = target.replace(SCHEME_AND_HOST, '').split('?', 1);
     const plain = path.replace(PERCENT_CODE, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
     const masked = this.withoutTokens(plain);
     const safe = masked === plain ? path : masked;
     const shown = escapeControls(safe.length > MAX_PATH_LENGTH ? `${safe.slice(0, MAX_PATH_LENGTH - 1)}…` : safe);
     this.target = target;
+    this.masked = accessTokens;
     return (this.path = target === '' ? '' : field('path', shown));
   }
 

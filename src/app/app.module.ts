@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
+import { StaticTokenVerifier } from '../auth/static-tokens.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import type { ClientStatistics } from '../management/client-statistics.js';
@@ -10,6 +11,7 @@ import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { CreatedPlant } from '../plants/plants.options.js';
 import { type Environment, passwordOf } from './config.js';
+import { TokenFile } from './token-file.js';
 
 /** The options of the standalone application: the environment, with a database. */
 export type AppOptions = Environment & { databaseUrl: string };
@@ -55,6 +57,11 @@ export class AppModule {
       imports: [auth, plants, management, UnknownPathModule],
       providers: [
         { provide: TRACING, useValue: tracing },
+        {
+          provide: TokenFile,
+          useFactory: (verifier: StaticTokenVerifier) => new TokenFile(options, verifier),
+          inject: [StaticTokenVerifier],
+        },
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },
       ],

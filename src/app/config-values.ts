@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { isFQDN, isIP } from 'class-validator';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { findNearest } from '../util/did-you-mean.js';
 import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
 import { quote } from '../util/text.js';
@@ -102,6 +102,12 @@ export function findVariable({ name, secret }: VariableName, variables: NodeJS.P
   if (path !== '') return { name, fault: `is set, and so is ${fileName}: should be one of the two` };
   // White space around a password may be part of it; the other secrets are trimmed when they are parsed.
   return { name, text: secret ? text : text.trim() };
+}
+
+/** The path of a secret's file, if it can be read again: a pipe cannot, as nothing writes to it twice. */
+export function rereadableFile(name: string, variables: NodeJS.ProcessEnv): string | undefined {
+  const path = (variables[`${name}_FILE`] ?? '').trim();
+  return path === '' || statSync(path, { throwIfNoEntry: false })?.isFile() === false ? undefined : path;
 }
 
 /** Whether the words are the same, apart from one typing error each. A looser rule would take DATABASE_PORT of another program for DATABASE_URL. */

@@ -25,6 +25,7 @@ import {
   Variable,
   variableOf,
   Word,
+  rereadableFile,
 } from './config-values.js';
 
 /** What is the same for a host: the defaults of the modules. */
@@ -262,11 +263,9 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
 
 /** The password of the database: from a file, it is read again for each connection, as it may be replaced at any time. */
 export function passwordOf({ databasePassword, variables }: Environment): DatabasePassword | undefined {
-  const find = (): ReturnType<typeof findVariable> =>
-    findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
-  if (find().name === 'DATABASE_PASSWORD') return databasePassword;
+  if (rereadableFile('DATABASE_PASSWORD', variables) === undefined) return databasePassword;
   return () => {
-    const { name, text, fault } = find();
+    const { name, text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
     if (text === undefined) throw new Error(`${name}: ${String(fault)}`);
     return text;
   };

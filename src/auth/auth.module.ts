@@ -18,10 +18,11 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 export function verifierOf(
   { accessTokens, issuedTokens, jwt, verifier }: AuthSettings,
   limits?: CredentialLimits,
+  statics = new StaticTokenVerifier(accessTokens ?? []),
 ): TokenVerifier {
   if (verifier) return verifier;
   return new TokenVerifiers([
-    ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
+    ...(accessTokens ? [statics] : []),
     ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens, undefined, limits)] : []),
     ...(jwt ? [new JwtVerifier(jwt)] : []),
   ]);
@@ -38,9 +39,14 @@ export function verifierOf(
     BearerStrategy,
     CredentialLimits,
     { provide: AuthSettings, useFactory: authSettingsOf, inject: [MODULE_OPTIONS_TOKEN] },
-    { provide: TokenVerifier, useFactory: verifierOf, inject: [AuthSettings, CredentialLimits] },
+    {
+      provide: StaticTokenVerifier,
+      useFactory: ({ accessTokens }: AuthSettings) => new StaticTokenVerifier(accessTokens ?? []),
+      inject: [AuthSettings],
+    },
+    { provide: TokenVerifier, useFactory: verifierOf, inject: [AuthSettings, CredentialLimits, StaticTokenVerifier] },
   ],
-  exports: [BearerAuthGuard, BearerStrategy, CredentialLimits],
+  exports: [BearerAuthGuard, BearerStrategy, CredentialLimits, StaticTokenVerifier],
 })
 export class AuthModule extends ConfigurableModuleClass {
   /** Errors of another copy would be unknown to the application's filters. @internal */

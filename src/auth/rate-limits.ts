@@ -92,7 +92,7 @@ export class CredentialLimits {
     limited: 0,
   };
   /** Issued tokens in use that end soon; their verifier sets it. */
-  expiringTokens: () => readonly ExpiringToken[] = () => [];
+  expiringTokens: () => Promise<readonly ExpiringToken[]> = () => Promise.resolve([]);
   /** Requests per minute with a token that has no limit of its own; 0 means no limit. */
   readonly rateLimit: number;
   private readonly wrongTokenLimit: number;

@@ -11,15 +11,24 @@ const SCOPES = Object.freeze([CREATE_PLANTS]);
 
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {
-  private readonly tokens: readonly { digest: Buffer; principal: Principal }[];
+  private tokens: readonly { digest: Buffer; principal: Principal }[] = [];
+  /** How many tokens there were. */
+  private count = 0;
 
   constructor(tokens: readonly string[]) {
     super();
-    // They have no names of their own, but each has a rate limit of its own.
-    this.tokens = tokens.map((token, index) => ({
-      digest: tokenDigest(token),
-      principal: Object.freeze({ name: 'static', scopes: SCOPES, limitKey: `static:${index}` }),
-    }));
+    this.replace(tokens);
+  }
+
+  /** From now on it accepts these alone. They have no names, but each has a rate limit of its own, which it keeps. */
+  replace(tokens: readonly string[]): void {
+    this.tokens = tokens.map((token) => {
+      const digest = tokenDigest(token);
+      const known = this.tokens.find((other) => other.digest.equals(digest));
+      const limitKey = `static:${this.count}`;
+      if (known === undefined) this.count += 1;
+      return known ?? { digest, principal: Object.freeze({ name: 'static', scopes: SCOPES, limitKey }) };
+    });
   }
 
   verify(token: string): Principal | undefined {

@@ -115,8 +115,8 @@ const token: Command = {
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
   --ended-before TIME    how long ago they ended at least: 90d unless given
   --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, rateLimit,
-                         state;
-                         others: as JSON the line on standard error that says who changed which tokens
+                         state; others: as JSON the line on standard error that says who changed which tokens, as with
+                         LOG_FORMAT=json
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
 All times are in UTC. To revoke what has already ended is no failure; a name or id that never existed is.`,

@@ -65,8 +65,8 @@ export async function observe({ plants, pool, waits, tokens, readiness, clients 
   counter('plant_store_wrong_tokens_total', 'Requests that were refused for their token, by the reason.', () =>
     Object.entries(tokens.wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
   );
-  gauge('plant_store_token_expires_seconds', 'Time until an issued token in use ends, if that is soon.', () =>
-    tokens.expiringTokens().map(({ name, seconds }) => ({ labels: { token: name }, value: seconds })),
+  gauge('plant_store_token_expires_seconds', 'Time until an issued token in use ends, if that is soon.', async () =>
+    (await tokens.expiringTokens()).map(({ name, seconds }) => ({ labels: { token: name }, value: seconds })),
   );
   gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', () => BodyMemory.allBytes);
   gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());

@@ -1,20 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { userInfo } from 'node:os';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
 
 describe('the audit of plant-store token', () => {
   let database: TestDatabase;
   let role: string;
+  let proxy: TcpProxy;
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    proxy = await TcpProxy.start(database.url);
     [{ role } = { role: '' }] = await database.query<{ role: string }>('SELECT current_user::text AS role');
   });
-  afterAll(() => database.drop());
+  afterAll(async () => {
+    await proxy.close();
+    await database.drop();
+  });
 
-  const run = (command: string): Promise<CommandOutcome> =>
-    outcomeOfCommandLine(`token ${command}`, { DATABASE_URL: database.url });
+  const run = (command: string, variables: Record<string, string> = {}): Promise<CommandOutcome> =>
+    outcomeOfCommandLine(`token ${command}`, { DATABASE_URL: database.url, ...variables });
+  const json = ({ stderr }: CommandOutcome): Record<string, unknown> =>
+    JSON.parse(stderr.split('\n').find((text) => text.startsWith('{')) ?? '{}') as Record<string, unknown>;
   const { username } = userInfo();
 
   it('should say who changed which tokens, in a line of the log', async () => {
@@ -28,10 +36,9 @@ describe('the audit of plant-store token', () => {
   });
 
   it('should say it in JSON on demand', async () => {
-    const { stdout, stderr } = await run('create farm --json');
-    const line = stderr.split('\n').find((text) => text.startsWith('{'));
+    const made = await run('create farm --json');
     const [stored] = await database.query("SELECT id::float8 AS id FROM access_tokens WHERE name = 'farm'");
-    expect(JSON.parse(line ?? '')).toEqual({
+    expect(json(made)).toEqual({
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       level: 'info',
       context: 'Audit',
@@ -40,7 +47,33 @@ describe('the audit of plant-store token', () => {
       user: username,
       role,
     });
-    expect(stderr).not.toContain(stdout.trim());
+    expect(made.stderr).not.toContain(made.stdout.trim());
+  });
+
+  it('should say it in the format of the log, if that is set', async () => {
+    expect(json(await run('create barn', { LOG_FORMAT: ' JSON' }))).toMatchObject({ message: 'token create' });
+    const pretty = await run('rotate barn', { LOG_FORMAT: 'pretty' });
+    expect(pretty.stderr).toContain('info [Audit] token rotate: barn (id ');
+    expect(json(await run('revoke barn --json', { LOG_FORMAT: 'pretty' }))).toMatchObject({ message: 'token revoke' });
+  });
+
+  it('should say it of a change that the database does not confirm, and that', async () => {
+    const lost = (command: string): Promise<CommandOutcome> => {
+      proxy.loseAnswerTo('COMMIT\0');
+      return run(command, { DATABASE_URL: proxy.url });
+    };
+    const made = await lost('create lost');
+    expect(made.stderr).toMatch(/ info \[Audit\] token create: lost \(id \d+\), by .* as the role .*, unconfirmed\n/);
+    expect(made.stderr).toContain('\nplant-store: whether the change was made is not known');
+    const tokens = await database.query("SELECT id::float8 AS id, name FROM access_tokens WHERE name = 'lost'");
+    const revoked = await lost('revoke lost --json');
+    expect(json(revoked)).toMatchObject({ message: 'token revoke', tokens, outcome: 'unconfirmed' });
+    expect((await lost('revoke lost')).stderr).not.toContain('Audit');
+    await database.query("UPDATE access_tokens SET revoked_at = now() - interval '1 year' WHERE name = 'lost'");
+    expect(json(await lost('prune --json'))).toMatchObject({ message: 'token prune', tokens, outcome: 'unconfirmed' });
+    // It was undone before the end, so nothing is to be said.
+    proxy.loseAnswerTo('INSERT');
+    expect((await run('create other', { DATABASE_URL: proxy.url })).stderr).not.toContain('Audit');
   });
 
   it('should say nothing if nothing was changed', async () => {

@@ -169,7 +169,7 @@ describe('plant-store token prune', () => {
     const { code, stderr } = await outcomeOfCommandLine('token prune', { DATABASE_URL: proxy.url });
     await proxy.close();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^plant-store: whether the change was made is not known.* To prune again does no harm\n$/);
+    expect(stderr).toMatch(/^plant-store: whether the change was made is not known.* To prune again does no harm\n$/m);
   });
 });
 

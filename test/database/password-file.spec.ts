@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { issueToken } from '../support/tokens/issued-token.js';
@@ -57,5 +59,19 @@ describe('DATABASE_PASSWORD_FILE', () => {
     await writeFile(file, 'the-second-password');
     await until(async () => (await create(4)) === 200);
     expect(service.output).not.toMatch(/the-(first|second)-password/);
+  });
+
+  it('should be read once if it is a pipe', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const writing = promisify(execFile)('sh', ['-c', `cat "${file}" >"${pipe}"`]);
+    const { headers } = await issueToken(database);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = '';
+    await using service = await PlantStoreProcess.serve(url.href, { DATABASE_PASSWORD_FILE: pipe });
+    await writing;
+    await database.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1', [role]);
+    await until(async () => (await service.post('{"id":5,"name":"Rose"}', headers))?.status === 200);
   });
 });

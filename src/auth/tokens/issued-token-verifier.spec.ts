@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DAY_MS } from '../../util/options.js';
 import { GARDENER, HOUR_MS, MINUTE_MS, TimedVerifier } from '../../../test/support/tokens/timed-verifier.js';
 import type { Principal } from '../token-verifier.js';
 import { IssuedTokenVerifier } from './issued-token-verifier.js';
@@ -173,6 +175,68 @@ describe(IssuedTokenVerifier.name, () => {
     });
   });
 
+  describe('the tokens that end soon', () => {
+    const names = async (): Promise<string[]> => {
+      const ending = Promise.resolve(timed.limits.expiringTokens());
+      await timed.wait(50);
+      return (await ending).map(({ name }) => name);
+    };
+
+    beforeEach(async () => {
+      timed.store.add(timed.token, { id: 1, remaining: 7 * DAY_MS });
+      await timed.verdict(timed.token);
+      // It is not confirmed any more.
+      await timed.wait(2 * MINUTE_MS);
+      timed.store.statements.length = 0;
+    });
+
+    it('should be those that are valid now, even if none was used for long', async () => {
+      expect(await names()).toEqual(['gardener']);
+      expect(timed.store.statements).toEqual([1]);
+      timed.store.add(timed.token, { id: 1, remaining: 7 * DAY_MS, isRevoked: true });
+      await timed.wait(HOUR_MS);
+      expect(await names()).toEqual([]);
+      expect(await names()).toEqual([]);
+    });
+
+    it('should not be in use because they are listed', async () => {
+      for (let hour = 0; hour < 12; hour++) {
+        await timed.wait(HOUR_MS);
+        expect(await names()).toEqual(['gardener']);
+      }
+      expect(timed.store.statements.length).toBeLessThan(40);
+      await timed.wait(12 * HOUR_MS);
+      expect(await names()).toEqual([]);
+    });
+
+    it('should be those that were last known while the database is away, within the time of a request', async () => {
+      timed.store.failure = new Error('away');
+      expect(await names()).toEqual(['gardener']);
+      timed.store.failure = undefined;
+      timed.store.hold();
+      const ending = Promise.resolve(timed.limits.expiringTokens());
+      await timed.wait(2000);
+      expect(await ending).toHaveLength(1);
+    });
+
+    it('should be logged without those that were revoked meanwhile', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn');
+      await timed.wait(22 * HOUR_MS);
+      await timed.verdict(timed.token);
+      await timed.wait(2 * MINUTE_MS);
+      timed.store.add(timed.token, { id: 1, remaining: 7 * DAY_MS, isRevoked: true });
+      const other = makeToken();
+      timed.store.add(other, { name: 'other', remaining: 7 * DAY_MS });
+      // The next line is due.
+      await timed.wait(2 * HOUR_MS);
+      await timed.verdict(other);
+      await timed.wait(100);
+      const lines = warn.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('end soon'));
+      expect(lines).toEqual([expect.stringContaining('other at ')]);
+      expect(lines.join()).not.toContain('gardener');
+    });
+  });
+
   describe('the last use', () => {
     it('should be recorded at most once a minute', async () => {
       await timed.verdict(timed.token);
@@ -186,6 +250,14 @@ describe(IssuedTokenVerifier.name, () => {
       expect(timed.store.uses.length).toBeLessThanOrEqual(6);
       await timed.wait(HOUR_MS / 2);
       expect(timed.store.uses.length).toBeLessThanOrEqual(6);
+    });
+
+    it('should be recorded if each use comes after a pause', async () => {
+      for (let use = 1; use <= 3; use++) {
+        await timed.verdict(timed.token);
+        await timed.wait(5 * MINUTE_MS);
+        expect(timed.store.uses).toHaveLength(use);
+      }
     });
 
     it('should be recorded for a token that is revoked before', async () => {

@@ -129,7 +129,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.schedule();
     try {
-      return (await result) ?? refuseToken(request, this.cache.refusalFor(key));
+      const principal = await result;
+      if (principal === undefined) return refuseToken(request, this.cache.refusalFor(key));
+      if (known) known.usedAt = performance.now();
+      return principal;
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
@@ -164,7 +167,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const keys = new Set(batch.map(([key]) => key));
     if (isDue) {
       this.confirmAt = askedAt + CONFIRM_EVERY_MS;
-      for (const key of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
+      for (const [key] of this.cache.usedSince(askedAt - IN_USE_MS)) keys.add(key);
     }
     if (keys.size === 0) {
       // An outage that ends meanwhile is not logged.
@@ -190,20 +193,29 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.isFailing = false;
     if (this.isStopped) return;
     this.uses.schedule();
-    this.warnOfEnds();
+    void this.warnOfEnds();
   }
 
-  private findEndingSoon(): ExpiringToken[] {
-    return this.cache.endingWithin(SOON_MS / 1000, performance.now() - DAY_MS);
+  /** Those that were used within a day. One that is not confirmed any more may have been revoked, so it is looked up. */
+  private async findEndingSoon(): Promise<ExpiringToken[]> {
+    const now = performance.now();
+    const stale = this.cache
+      .usedSince(now - DAY_MS)
+      .filter(([, token]) => token.endsIn(now) < SOON_MS / 1000 && !this.isTrusted(token, now));
+    const lookups = this.isStopped ? [] : stale.map(([key]) => this.lookups.addKnown(key, FRESH_MS));
+    if (lookups.length > 0) this.schedule();
+    await Promise.allSettled(lookups);
+    return this.cache.endingWithin(SOON_MS / 1000, now - DAY_MS);
   }
 
   /** Once a day at most. */
-  private warnOfEnds(): void {
+  private async warnOfEnds(): Promise<void> {
     const now = performance.now();
     if (now < this.warnAt) return;
-    const soon = this.findEndingSoon();
-    this.warnAt = now + (soon.length > 0 ? DAY_MS : LOOK_FOR_ENDS_EVERY_MS);
+    this.warnAt = now + LOOK_FOR_ENDS_EVERY_MS;
+    const soon = await this.findEndingSoon();
     if (soon.length === 0) return;
+    this.warnAt = now + DAY_MS;
     const ends = soon.map(({ name, seconds }) => `${name} at ${utc(new Date(Date.now() + seconds * 1000))}`);
     this.logger.warn(`Access tokens in use end soon: ${ends.join(', ')}. Replace each: plant-store token rotate NAME`);
   }

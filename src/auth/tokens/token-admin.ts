@@ -41,6 +41,8 @@ type TokenTarget = { readonly id: string } | { readonly name: string };
  * and returns ids.
  */
 export class TokenAdministration {
+  /** What was changed, or may have been if the outcome is unknown. */
+  readonly changed: TokenRecord[] = [];
   private readonly table: string;
 
   constructor(
@@ -136,6 +138,7 @@ export class TokenAdministration {
       const ended = 'WHERE LEAST(revoked_at, expires_at) <= $1 ORDER BY id';
       const records = await this.select(ended, after(now, -seconds).toISOString());
       await this.client.query(`DELETE FROM ${this.table} WHERE id = ANY($1::bigint[])`, [idsOf(records)]);
+      this.changed.push(...records);
       return records;
     });
   }
@@ -186,7 +189,9 @@ export class TokenAdministration {
   /** Returns the rows that the statement has changed, as they are then. */
   private async change(sql: string, ...values: unknown[]): Promise<TokenRecord[]> {
     const { rows } = await this.client.query<TokenRecord>(`${sql} RETURNING id::float8 AS id`, values);
-    return this.select('WHERE id = ANY($1::bigint[]) ORDER BY id', idsOf(rows));
+    const records = await this.select('WHERE id = ANY($1::bigint[]) ORDER BY id', idsOf(rows));
+    this.changed.push(...records);
+    return records;
   }
 
   private async select(clauses: string, ...values: unknown[]): Promise<TokenRecord[]> {

@@ -110,7 +110,7 @@ describe(TokenCache.name, () => {
     jest.advanceTimersByTime(1000);
     const now = performance.now();
     expect(cache.get(key(2))?.use(now)).toMatchObject({ name: 'gardener' });
-    expect(cache.usedSince(now)).toEqual([key(2)]);
+    expect(cache.usedSince(now)).toEqual([[key(2), cache.get(key(2))]]);
     expect(cache.usedSince(now - 1000)).toHaveLength(2);
   });
 });

@@ -89,18 +89,18 @@ export class TokenCache {
     return this.unknown.peek(key)?.refusal;
   }
 
-  /** The keys of the tokens that were used since this moment. */
-  usedSince(moment: number): string[] {
-    return [...this.known.entries()].filter(([, { usedAt }]) => usedAt >= moment).map(([key]) => key);
+  /** The tokens that were used since this moment, by their keys. */
+  usedSince(moment: number): [string, KnownToken][] {
+    return [...this.known].filter(([, { usedAt }]) => usedAt >= moment);
   }
 
   /** The tokens that were used since this moment and end within so many seconds, those that end first. Of a name the last one counts. */
   endingWithin(seconds: number, usedSince: number): ExpiringToken[] {
     const now = performance.now();
     const ends = new Map<string, number>();
-    for (const token of this.known.values()) {
+    for (const [, token] of this.usedSince(usedSince)) {
       const { name } = token.principal;
-      if (token.usedAt >= usedSince) ends.set(name, Math.max(token.endsIn(now), ends.get(name) ?? 0));
+      ends.set(name, Math.max(token.endsIn(now), ends.get(name) ?? 0));
     }
     const soon = [...ends].filter(([, end]) => end > 0 && end < seconds).sort(([, one], [, other]) => one - other);
     return soon.slice(0, MAX_EXPIRING).map(([name, end]) => ({ name, seconds: end }));

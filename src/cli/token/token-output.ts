@@ -86,16 +86,24 @@ export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { ex
  * Writes the line of the log that says who changed tokens to standard error, as JSON with the names of the service's log.
  * @param action the command: create, rotate, revoke or prune
  * @param role the role of the database
+ * @param outcome `unconfirmed` if the database may have made the change
  */
-export function writeAudit(action: string, records: readonly TokenRecord[], role?: string, json = false): void {
+export function writeAudit(
+  action: string,
+  records: readonly TokenRecord[],
+  role: string | undefined,
+  json: boolean,
+  outcome?: string,
+): void {
   const time = new Date().toISOString();
   const message = `token ${action}`;
   const user = userName();
   const tokens = records.map(({ id, name }) => ({ id, name }));
   const names = tokens.map(({ id, name }) => `${name} (id ${id})`).join(', ');
+  const result = outcome === undefined ? '' : `, ${outcome}`;
   const line = json
-    ? JSON.stringify({ time, level: 'info', context: 'Audit', message, tokens, user, role })
-    : `${time}  info [Audit] ${message}: ${names}, by ${user ?? 'an unknown user'} as the role ${role ?? 'unknown'}`;
+    ? JSON.stringify({ time, level: 'info', context: 'Audit', message, outcome, tokens, user, role })
+    : `${time}  info [Audit] ${message}: ${names}, by ${user ?? 'an unknown user'} as the role ${role ?? 'unknown'}${result}`;
   console.error(escapeControls(line));
 }
 

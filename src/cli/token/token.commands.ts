@@ -1,9 +1,9 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import type { TokenAdministration } from '../../auth/tokens/token-admin.js';
-import { type TokenRecord, utc } from '../../auth/tokens/token-record.js';
+import { TokenAdministrationError, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
 import { tokenNameFault } from '../../auth/tokens/token.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
-import { onTokens, type OpenDatabase, withServiceDatabase } from '../database.js';
+import { onTokens, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 import { parseExpiry, parseRateLimit, parseScopes, parseTime, refuseToken } from './token-arguments.js';
@@ -44,21 +44,26 @@ function withTokens<T>(schema: string | undefined, work: Work<T>): Promise<T> {
   return withServiceDatabase(schema, onTokens(work));
 }
 
-/** Changes tokens, and writes who did it to standard error. @param action as the command line has it */
-async function change<T>(
-  { json, schema }: TokenOptions,
-  action: string,
-  work: Work<T>,
-  changed: (result: T) => readonly TokenRecord[],
-): Promise<T> {
-  const open = async (database: OpenDatabase): Promise<[T, string | undefined]> => {
+/** Changes tokens, and writes who did it to standard error, also if the database does not confirm it. @param action as the command line has it */
+function change<T>({ json = false, schema }: TokenOptions, action: string, work: Work<T>): Promise<T> {
+  const isJson = json || /^\s*json\s*$/i.test(process.env.LOG_FORMAT ?? '');
+  return withServiceDatabase(schema, async (database) => {
     const [row] = await database.query<{ role: string }>('SELECT current_user::text AS role');
-    return [await onTokens(work)(database), row?.role];
-  };
-  const [result, role] = await withServiceDatabase(schema, open);
-  const tokens = changed(result);
-  if (tokens.length > 0) writeAudit(action, tokens, role, json);
-  return result;
+    const audited: Work<T> = async (tokens) => {
+      const audit = (outcome?: string): void => {
+        if (tokens.changed.length > 0) writeAudit(action, tokens.changed, row?.role, isJson, outcome);
+      };
+      try {
+        const result = await work(tokens);
+        audit();
+        return result;
+      } catch (error) {
+        if (error instanceof TokenAdministrationError && error.code === 'unconfirmed') audit(error.code);
+        throw error;
+      }
+    };
+    return onTokens(audited)(database);
+  });
 }
 
 export async function createToken(options: TokenOptions, operand?: string): Promise<void> {
@@ -74,12 +79,7 @@ export async function createToken(options: TokenOptions, operand?: string): Prom
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
   const limit = rateLimit === undefined ? undefined : parseRateLimit(rateLimit);
 
-  const made = await change(
-    options,
-    'create',
-    (tokens) => tokens.create(name, scopes, expiry, limit),
-    ({ record }) => [record],
-  );
+  const made = await change(options, 'create', (tokens) => tokens.create(name, scopes, expiry, limit));
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
@@ -97,12 +97,7 @@ export async function listTokens({ json, schema }: TokenOptions): Promise<void> 
 export async function revokeTokens(options: TokenOptions, nameOrId: string): Promise<void> {
   refuseToken(nameOrId);
   const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
-  const { revoked, ended } = await change(
-    options,
-    'revoke',
-    (tokens) => tokens.revoke(target),
-    (result) => result.revoked,
-  );
+  const { revoked, ended } = await change(options, 'revoke', (tokens) => tokens.revoke(target));
   await report(revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded));
 }
 
@@ -130,12 +125,7 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
 export async function pruneTokens(options: TokenOptions): Promise<void> {
   const { 'ended-before': age = DEFAULT_PRUNE_AGE } = options;
   const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
-  const pruned = await change(
-    options,
-    'prune',
-    (tokens) => tokens.prune(seconds),
-    (result) => result,
-  );
+  const pruned = await change(options, 'prune', (tokens) => tokens.prune(seconds));
   if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
   else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
 }
@@ -145,12 +135,7 @@ export async function rotateToken(options: TokenOptions, name: string): Promise<
   refuseId(name, 'all tokens of it are rotated');
   const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
   const expiry = expires === undefined ? undefined : parseExpiry(expires);
-  const { replaced, ...made } = await change(
-    options,
-    'rotate',
-    (tokens) => tokens.rotate(name, seconds, expiry),
-    ({ record, replaced: old }) => [record, ...old],
-  );
+  const { replaced, ...made } = await change(options, 'rotate', (tokens) => tokens.rotate(name, seconds, expiry));
   await printToken(made, [], replaced.map(describeReplaced));
 }
 
@@ -159,12 +144,7 @@ export async function updateToken(options: TokenOptions, name: string): Promise<
   refuseId(name, 'all tokens of it have one limit');
   if (text === undefined) throw new UsageError('--rate-limit is missing, should say what the token gets');
   const limit = text === 'default' ? null : parseRateLimit(text, ', or default for that of the service');
-  const updated = await change(
-    options,
-    'update',
-    (tokens) => tokens.update(name, limit),
-    (result) => result,
-  );
+  const updated = await change(options, 'update', (tokens) => tokens.update(name, limit));
   const describe = ({ id }: TokenRecord): string => `The limit of the access token ${name} with the id ${id} is now `;
   await report(updated.map((record) => describe(record) + describeRateLimit(record.rateLimit)));
 }

@@ -1,5 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { authSettingsOf } from '../../../src/auth/auth.options.js';
+import { CredentialLimits } from '../../../src/auth/rate-limits.js';
 import type { Principal } from '../../../src/auth/token-verifier.js';
 import { IssuedTokenVerifier } from '../../../src/auth/tokens/issued-token-verifier.js';
 import { makeToken } from '../../../src/auth/tokens/token.js';
@@ -24,13 +26,14 @@ export interface Asked {
 export class TimedVerifier implements AsyncDisposable {
   readonly store = new FakeTokenStore();
   readonly token = makeToken();
+  readonly limits = new CredentialLimits(authSettingsOf({ issuedTokens: { url: 'postgresql://db/plants' } }));
   readonly verifier: IssuedTokenVerifier;
 
   constructor({ timeout = TIMEOUT_MS } = {}) {
     jest.useFakeTimers();
     Logger.overrideLogger(false);
     this.store.add(this.token);
-    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout }, this.store);
+    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout }, this.store, this.limits);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
