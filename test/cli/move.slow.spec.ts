@@ -233,6 +233,16 @@ describe('plant-store move', () => {
     expect(await rowsIn(full, EVERYTHING)).toEqual(before);
   });
 
+  it('should not read a view, which may run what its owner likes', async () => {
+    await using foreign = await openBareDatabase();
+    await foreign.client
+      .query(`CREATE TABLE called (); CREATE FUNCTION call() RETURNS SETOF int8 LANGUAGE sql AS 'INSERT INTO called DEFAULT VALUES; SELECT 1::int8';
+      CREATE VIEW plants AS SELECT call() AS id; CREATE VIEW plant_store_move AS SELECT call()::text AS source`);
+    const { stderr, ended } = await folder.run('move', '--to', foreign.url);
+    expect([stderr, await ended]).toEqual([expect.stringContaining('holds tables of another application: called'), 1]);
+    expect(await rowsIn(foreign, 'SELECT FROM called')).toEqual([]);
+  });
+
   it('should refuse the tables of another application', async () => {
     await using foreign = await openBareDatabase();
     await foreign.client.query('CREATE TABLE invoices ()');
@@ -276,6 +286,11 @@ describe('plant-store move', () => {
     url.password = '';
     url.searchParams.set('schema', 'Grüner "Garten"');
     await target.client.query(`CREATE SCHEMA "Grüner ""Garten"""`);
+    // What a role or a database may have by default, and what must not count.
+    const name = pg.escapeIdentifier(url.pathname.slice(1));
+    for (const setting of ["bytea_output TO 'escape'", "timezone TO 'Asia/Kathmandu'", "datestyle TO 'German'"])
+      await target.client.query(`ALTER DATABASE ${name} SET ${setting}`);
+    await folder.run('token', 'create', 'me');
     const variables = { DATABASE_PASSWORD_FILE: password };
     const moved = await PlantStoreProcess.run(['move', '--to', url.href], variables, { cwd: folder.path });
     expect([moved.stderr, await moved.ended]).toEqual(['', 0]);
