@@ -8,7 +8,7 @@ import { type OpenDatabase, withDatabase } from '../database.js';
 import { LOCAL_DIRECTORY, markAsMoved, movedTo, openLocalDatabase } from '../local-database.js';
 import { endBySignal, OutputError, print, progress } from '../output.js';
 import { UsageError } from '../parser.js';
-import { nameOf, type Side, TableCopy } from './table-copy.js';
+import { nameOf, TableCopy } from './table-copy.js';
 
 /** In the target while a move is not finished: the folder that the rows come from. */
 const MARKER = 'plant_store_move';
@@ -30,7 +30,11 @@ export async function move({ to, 'trust-owner': trustOwners }: Options): Promise
   const from = { url: source.url, timeout: 0 };
   const address = { url: to, password, timeout: 0 };
   try {
-    const id = await withDatabase(from, identify);
+    // No other cluster of PostgreSQL has this number.
+    const [cluster] = await withDatabase(from, ({ query }) =>
+      query<{ id: string }>('SELECT system_identifier::text AS id FROM pg_catalog.pg_control_system()'),
+    );
+    const id = String(cluster?.id);
     // Before anything of the target is changed.
     await withDatabase(address, (target) => inspect(target, id));
     await new Migrator({ url: to, password, trustOwners }).migrate();
@@ -40,16 +44,11 @@ export async function move({ to, 'trust-owner': trustOwners }: Options): Promise
   }
 }
 
-/** A number that no other cluster of PostgreSQL has. */
-async function identify({ query }: OpenDatabase): Promise<string> {
-  const [row] = await query<{ id: string }>('SELECT system_identifier::text AS id FROM pg_catalog.pg_control_system()');
-  return row?.id ?? '';
-}
-
 /** @throws OutputError unless the target is empty, or has what an earlier move of this folder has copied */
-async function inspect({ query, database }: OpenDatabase, id: string): Promise<void> {
+async function inspect(target: OpenDatabase, id: string): Promise<void> {
+  const { query, database } = target;
   const has = async (table: string, condition: string): Promise<boolean> => {
-    const name = nameOf(database, table);
+    const name = nameOf(target, table);
     // Not a view, which runs functions of the role that made it.
     const tables = `SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass($1::text)::oid AND relkind IN ('r', 'p')`;
     if ((await query(tables, [name])).length === 0) return false;
@@ -81,16 +80,15 @@ async function moveAll(source: OpenDatabase, target: OpenDatabase, id: string): 
     // Rows are compared as text. What is reported as moved is on the disk, whatever the default of the role.
     await query(`SET timezone = 'UTC'; SET bytea_output = 'hex'; SET synchronous_commit = 'on'`);
   }
-  const [from, into] = [sideOf(source), sideOf(target)];
   await inspect(target, id);
-  const marker = nameOf(into, MARKER);
-  await into.query(`CREATE TABLE IF NOT EXISTS ${marker} AS SELECT ${pg.escapeLiteral(id)}::text AS source`);
-  const { plants, tokens } = await copyAll(from, into).catch((error: unknown) => {
+  const marker = nameOf(target, MARKER);
+  await target.query(`CREATE TABLE IF NOT EXISTS ${marker} AS SELECT ${pg.escapeLiteral(id)}::text AS source`);
+  const { plants, tokens } = await copyAll(source, target).catch((error: unknown) => {
     console.error(`The move is not finished, and ${LOCAL_DIRECTORY} is as it was. The same command goes on`);
     throw error;
   });
   await markAsMoved(target.database.place);
-  await into.query(`DROP TABLE ${marker}`);
+  await target.query(`DROP TABLE ${marker}`);
   await print(
     `${plants.count} plants and ${tokens.count} access tokens are now in ${target.database.place}, compared row by row ` +
       `(SHA-256 of all plants: ${plants.digest}).\nSet DATABASE_URL to that database. ${LOCAL_DIRECTORY} keeps its copy; ` +
@@ -98,13 +96,9 @@ async function moveAll(source: OpenDatabase, target: OpenDatabase, id: string): 
   );
 }
 
-function sideOf({ query, database: { schema } }: OpenDatabase): Side {
-  return { query, schema };
-}
-
 type Compared = Awaited<ReturnType<TableCopy['compare']>>;
 
-async function copyAll(from: Side, into: Side): Promise<{ plants: Compared; tokens: Compared }> {
+async function copyAll(from: OpenDatabase, into: OpenDatabase): Promise<{ plants: Compared; tokens: Compared }> {
   const plants = await TableCopy.of(from, into, 'plants');
   // What changes in a token, such as its last use, may have changed since an earlier try.
   const tokens = await TableCopy.of(from, into, 'access_tokens', 'digest');

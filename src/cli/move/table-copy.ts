@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import type { Query } from '../../database/database.js';
+import type { OpenDatabase } from '../database.js';
 import { OutputError } from '../output.js';
 
 /** A page ends with the row that makes it as long, or as large: one plant may have a megabyte. */
 const PAGE_ROWS = 5000;
 const PAGE_BYTES = 4 * 1024 * 1024;
-
-/** A schema with the tables of the store, on a connection that finds names in it and in pg_catalog only. */
-export type Side = Readonly<{ query: Query; schema: string }>;
 
 /** Rows by their ids: behind `after`, and up to `last`; without an end where that is null. */
 type Page = [after: string | null, last: string | null];
@@ -19,8 +16,8 @@ type PageDigest = Readonly<{ count: string; digest: string | null }>;
 /** A table with a column `id` that two databases have: copies its rows from one to the other, and compares them. */
 export class TableCopy {
   private constructor(
-    private readonly source: Side,
-    private readonly target: Side,
+    private readonly source: OpenDatabase,
+    private readonly target: OpenDatabase,
     private readonly table: string,
     /** Of the source, separated by commas. */
     private readonly columns: string,
@@ -29,7 +26,7 @@ export class TableCopy {
   ) {}
 
   /** @param identity column of a row that never changes: rows of the target with the same one get the others. Without it no row is changed */
-  static async of(source: Side, target: Side, table: string, identity?: string): Promise<TableCopy> {
+  static async of(source: OpenDatabase, target: OpenDatabase, table: string, identity?: string): Promise<TableCopy> {
     const rows = await source.query<{ name: string }>(
       `SELECT attname::text AS name FROM pg_catalog.pg_attribute
        WHERE attrelid = $1::regclass::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
@@ -105,7 +102,7 @@ export class TableCopy {
     return end?.last ?? null;
   }
 
-  private async digestOf(side: Side, page: Page): Promise<PageDigest> {
+  private async digestOf(side: OpenDatabase, page: Page): Promise<PageDigest> {
     const row = `pg_catalog.convert_to(pg_catalog.json_build_array(${this.columns})::text, 'UTF8')`;
     const digest = `pg_catalog.sha256(pg_catalog.string_agg(pg_catalog.sha256(${row}), ''::bytea ORDER BY id))`;
     const sql = `SELECT pg_catalog.count(*)::text AS count, pg_catalog.encode(${digest}, 'hex') AS digest FROM ${nameOf(side, this.table)} WHERE ${IN_PAGE}`;
@@ -114,6 +111,6 @@ export class TableCopy {
   }
 }
 
-export function nameOf({ schema }: { readonly schema: string }, table: string): string {
-  return `${pg.escapeIdentifier(schema)}.${table}`;
+export function nameOf({ database }: OpenDatabase, table: string): string {
+  return `${pg.escapeIdentifier(database.schema)}.${table}`;
 }
