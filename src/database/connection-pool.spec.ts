@@ -70,3 +70,21 @@ it('should give a connection that no statement needs any more back, and notice t
   await pool.end();
   await database.drop();
 });
+
+it('should use no connection again whose statement was cancelled, as the server may go on with that', async () => {
+  const database = await createTestDatabase({ migrated: false });
+  const pool = new ConnectionPool({ url: database.url });
+  const pid = async (): Promise<string | undefined> =>
+    (await pool.queryColumn('SELECT pg_catalog.pg_backend_pid()::text', []))[0];
+  const first = await pid();
+  await expect(pool.queryColumn('SELECT 1/0', [])).rejects.toThrow('division by zero');
+  expect(await pid()).toBe(first);
+
+  const sleeping = expect(pool.queryColumn('SELECT pg_catalog.pg_sleep(60)::text', [])).rejects.toThrow('canceling');
+  const active = `FROM pg_stat_activity WHERE pid = ${first} AND state = 'active' AND query LIKE '%pg_sleep(60)%'`;
+  await until(async () => (await database.query(`SELECT pg_cancel_backend(pid) ${active}`)).length === 1);
+  await sleeping;
+  expect(await pid()).not.toBe(first);
+  await pool.end();
+  await database.drop();
+});

@@ -4,6 +4,7 @@ import { withinTime } from '../util/timing.js';
 import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
+  CANCELLED,
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
@@ -171,11 +172,13 @@ export class ConnectionPool extends pg.Pool {
     const warning = this.unsynced.delete(client)
       ? new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby')
       : undefined;
+    const state = error && (error as pg.DatabaseError).code;
     // The server may not be the primary any more, and then the others do not lead there either.
-    const isReadOnly = error && (error as pg.DatabaseError).code === READ_ONLY;
-    if (isReadOnly) dropIdle(this);
-    // After any other rejection the connection is as good as before.
-    if (error && (isReadOnly || !(error instanceof pg.DatabaseError && isRejection(error)))) client.release(error);
+    if (state === READ_ONLY) dropIdle(this);
+    // The server may go on with what it has cancelled: Citus does if a node hangs. After any other rejection the connection is as good as before.
+    const isGood =
+      state !== READ_ONLY && state !== CANCELLED && error instanceof pg.DatabaseError && isRejection(error);
+    if (error && !isGood) client.release(error);
     else if (warning || this.ending || this.waitingCount > 0) client.release(warning);
     else this.keepSpare(client);
     return error ?? warning;

@@ -17,6 +17,8 @@ export function isRejection({ code, severity }: ServerError): boolean {
 
 /** SQLSTATE of a statement that would write, on a standby or in a transaction that may only read. */
 export const READ_ONLY = '25006';
+/** SQLSTATE of a statement that was cancelled, by its time limit for example. */
+export const CANCELLED = '57014';
 /** SQLSTATE of a statement for which the role lacks a privilege. */
 export const MISSING_RIGHT = '42501';
 
