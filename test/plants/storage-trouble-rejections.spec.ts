@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ProxiedStore } from '../support/service/proxied-store.js';
+import { until } from '../support/until.js';
 
 describe('What PostgreSQL itself rejects', () => {
   let store: ProxiedStore;
@@ -30,7 +31,6 @@ describe('What PostgreSQL itself rejects', () => {
     [50300, '55P03', 'lock not available'],
     [50300, '57P03', 'cannot connect now'],
     [50300, '58030', 'input or output error'],
-    [50400, '57014', 'query canceled'],
     [50400, '40003', 'statement completion unknown'],
     [50400, '08006', 'connection failure, as a pooler reports it'],
     [50000, '42501', 'insufficient privilege'],
@@ -45,6 +45,16 @@ describe('What PostgreSQL itself rejects', () => {
     expect(store.expectRefused(response, error)).not.toMatch(/detail|SQL|INSERT|plants"/);
     expect(response.headers['retry-after']).toEqual(error === 50300 ? '1' : undefined);
     expect(await sessions()).toEqual(before);
+    await store.database.query('DELETE FROM plants');
+  });
+
+  it('should be answered with 50400 if the statement was cancelled, on another connection', async () => {
+    await store.expectCreated(1);
+    const [before] = await sessions();
+    store.expectRefused(await store.send({ id: 2, name: 'Rose', tag: '57014' }), 50400);
+    await store.expectCreated(3);
+    await until(async () => (await sessions()).length === 1);
+    expect(await sessions()).not.toEqual([before]);
     await store.database.query('DELETE FROM plants');
   });
 
