@@ -22,8 +22,10 @@ export interface DatabaseAddress extends Limits {
 /** What to do about a database that no connection can be made to, by its SQLSTATE if the server has answered. */
 export function connectionAdvice(sqlState = ''): string {
   if (sqlState === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
-  if (!sqlState.startsWith('28')) return 'Start PostgreSQL, or correct host and port in DATABASE_URL.';
-  return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
+  if (sqlState.startsWith('28'))
+    return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
+  if (sqlState !== '') return 'The server has answered, and says what is wrong.';
+  return 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.';
 }
 
 export type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;

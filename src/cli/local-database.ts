@@ -19,13 +19,13 @@ const CLEAR_LINE = '\r\u001b[2K';
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
 export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
   await refuseIfMoved();
-  return withProgress('Starting a PostgreSQL of its own …', startDatabase);
+  return withProgress('Starting a PostgreSQL of its own …', (log) => startDatabase(log, refuseIfMoved));
 }
 
 /** The same for a database that was made earlier, and may have been moved. */
 export function openLocalDatabase(): Promise<EmbeddedPostgres> {
   assertLocalDatabase();
-  return withProgress('Starting a PostgreSQL of its own …', startDatabase);
+  return withProgress('Starting a PostgreSQL of its own …', (log) => startDatabase(log));
 }
 
 /** In words, the database that `plant-store move` has moved the embedded one to; undefined if it was not moved. */
@@ -84,13 +84,15 @@ async function withProgress<T>(text: string, work: (print: (line: string) => voi
   }
 }
 
-async function startDatabase(log: (line: string) => void): Promise<EmbeddedPostgres> {
+/** @param check is repeated when the folder is locked: a move may just have ended */
+async function startDatabase(log: (line: string) => void, check?: () => Promise<void>): Promise<EmbeddedPostgres> {
   // Loaded only here: an installation for production has no embedded server.
   const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
   const { Migrator } = await import('../database/migrations/migrator.js');
   if (existsSync(LOCAL_DIRECTORY)) await ownLocalDirectory(log);
   const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
   try {
+    await check?.();
     await new Migrator({ url: postgres.url }).migrate();
     return postgres;
   } catch (error) {
@@ -105,7 +107,7 @@ export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' |
   await refuseIfMoved();
   try {
     // Standard output is for what the command prints.
-    return await startDatabase(console.error);
+    return await startDatabase(console.error, refuseIfMoved);
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
     const { runningServerUrl } = await import('../dev-postgres/embedded-postgres.js');

@@ -10,6 +10,12 @@ describe(ownCommand.name, () => {
     ['an installed command', '/usr/local/bin/plant-store', '', 'plant-store'],
     ['Node.js itself', 'dist/main.js', '', 'node dist/main.js'],
   ])('should be the one that works after a start by %s', (_, path, script, command) => {
-    expect(ownCommand(resolve(path), script)).toBe(command);
+    const npm = script === '' ? {} : { npm_lifecycle_event: script, npm_package_name: 'plant-store' };
+    expect(ownCommand(resolve(path), npm)).toBe(command);
+  });
+
+  it('should not be a script of an application that has the store in it', () => {
+    const npm = { npm_lifecycle_event: 'serve', npm_package_name: 'garden' };
+    expect(ownCommand(resolve('node_modules/.bin/plant-store'), npm)).toBe('plant-store');
   });
 });

@@ -45,9 +45,14 @@ export function printSummary(
   console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', hints)}\n`);
 }
 
-/** The command line, as it can be called here. @param script what npm runs; empty without npm */
-export function ownCommand(path = process.argv[1] ?? '', script = process.env.npm_lifecycle_event ?? ''): string {
-  if (script !== '') return script === 'npx' ? 'npx plant-store' : 'npm run --silent plant-store --';
+/** The command line, as it can be called here. */
+export function ownCommand(
+  path = process.argv[1] ?? '',
+  { npm_lifecycle_event, npm_package_name } = process.env,
+): string {
+  if (npm_lifecycle_event === 'npx') return 'npx plant-store';
+  // Of a checkout, and not of an application that has the store in it.
+  if (npm_lifecycle_event !== undefined && npm_package_name === 'plant-store') return 'npm run --silent plant-store --';
   return basename(path) === 'plant-store' ? 'plant-store' : `node ${relative('', path)}`;
 }
 

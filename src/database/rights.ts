@@ -30,9 +30,10 @@ const MISSING_GRANTS = `
   UNION ALL
   SELECT current_user::text, pg_catalog.format('GRANT USAGE ON SEQUENCE %I.%I TO %I', nspname, relname, current_user)
   FROM unnest($2::text[], $3::text[]) AS needed (name, privilege)
-  JOIN pg_catalog.pg_class ON relname = pg_catalog.format('%s_id_seq', needed.name)::name
+  JOIN pg_catalog.pg_class ON relname = 'access_tokens_id_seq'::name
   JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace AND nspname = $1
-  WHERE privilege = 'INSERT' AND CASE WHEN relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(pg_class.oid, 'USAGE') END`;
+  WHERE needed.name = 'access_tokens' AND privilege = 'INSERT'
+    AND CASE WHEN relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(pg_class.oid, 'USAGE, UPDATE') END`;
 
 /** Returns the role that lacks some of these rights, and the statements that grant them; undefined if it has all. */
 export async function findMissingRights(query: Query, schema: string, rights: Rights): Promise<string | undefined> {

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { escapeControls } from '../util/text.js';
 import type { Query } from './database.js';
-import { MigrationError, type MigrationPlace } from './migrations/migration-status.js';
+import { MigrationError, type MigrationPlace, MOVE_MARKER } from './migrations/migration-status.js';
 
-/** The tables of the store in the schema $1, their partitions, and the sequence. */
+/** The tables of the store in the schema $1, also that of an unfinished move, their partitions, and the sequence. */
 const TABLES = `tables (class, oid) AS (
     SELECT c.tableoid, c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
-    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
+    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations', '${MOVE_MARKER}')
     UNION SELECT class, inhrelid FROM tables JOIN pg_catalog.pg_inherits ON inhparent = tables.oid)`;
 
 const DATABASE_OWNER = 'SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()';

@@ -70,7 +70,6 @@ describe.each([
     expect(limits).toEqual(
       expect.arrayContaining([
         ['carried', 600],
-        ['carried', 600],
         ['endless', 0],
         ['usual', null],
       ]),

@@ -204,6 +204,11 @@ describe('plant-store doctor', () => {
       expect(findings.get('migrations')?.found).toBe('not checked');
       await database.query(found.slice(found.indexOf('GRANT')));
       expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({});
+      // A sequence of others, and a right that is enough for ours.
+      await database.query(`CREATE SEQUENCE plants_id_seq; REVOKE USAGE ON SEQUENCE access_tokens_id_seq FROM ${role};
+        GRANT UPDATE ON SEQUENCE access_tokens_id_seq TO ${role}`);
+      expect(troubles(await examine({ DATABASE_URL: url.href }))).toEqual({});
+      await database.query('DROP SEQUENCE plants_id_seq');
     } finally {
       await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }

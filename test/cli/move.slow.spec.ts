@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
+import { EmbeddedPostgres, runningServerUrl } from '../../src/dev-postgres/embedded-postgres.js';
 import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
@@ -106,10 +106,23 @@ describe('plant-store move, with a million plants', () => {
   it('should leave the folder as it was if it is killed in the middle', async () => {
     const killed = new PlantStoreProcess(move, { cwd: folder.path });
     await until(async () => (await copied()) > PLANTS / 4);
+    // No command changes a token meanwhile.
+    const source = new pg.Client(await runningServerUrl(join(folder.path, '.data')));
+    await source.connect();
+    const locks = `SELECT relation::regclass::text AS name FROM pg_locks WHERE mode = 'ShareLock' AND granted ORDER BY name`;
+    expect((await source.query(locks)).rows).toEqual([{ name: 'access_tokens' }, { name: 'plants' }]);
+    await source.end();
     killed.signal('SIGKILL');
     expect(await killed.ended).toBe('SIGKILL');
     expect(await copied()).toBeLessThan(PLANTS);
     expect(await readdir(join(folder.path, '.data'))).not.toContain('moved-to');
+
+    // A service on the new database would lack plants.
+    const early = await PlantStoreProcess.run('serve', { DATABASE_URL: target.url }, { cwd: folder.path });
+    expect([early.output, await early.ended]).toEqual([
+      expect.stringContaining('Run the same `plant-store move` again'),
+      1,
+    ]);
 
     // Its service runs on, creates a plant among those that were copied, and notes the use of a token.
     await using service = await folder.serve();
@@ -119,7 +132,7 @@ describe('plant-store move, with a million plants', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('should refuse a second move that runs meanwhile, and a service that is not stopped', async () => {
+  it('should refuse if the service is not stopped', async () => {
     await using service = await folder.serve();
     const { stderr, ended } = await folder.run(...move);
     expect(stderr).toMatch(/Another plant store \(process \d+\) is running with the data in .*\. Stop it/);
@@ -243,6 +256,19 @@ describe('plant-store move', () => {
     expect(await rowsIn(foreign, 'SELECT FROM called')).toEqual([]);
   });
 
+  it('should not read a table of another role, whose policies may run what they like', async () => {
+    await using foreign = await openBareDatabase();
+    const role = `stranger_${process.pid}`;
+    await foreign.client.query(`CREATE ROLE ${role}; GRANT CREATE ON SCHEMA public TO ${role}; CREATE TABLE called ();
+      GRANT INSERT ON called TO PUBLIC; SET ROLE ${role}; CREATE TABLE plant_store_move (source text);
+      CREATE FUNCTION call() RETURNS bool LANGUAGE sql AS 'INSERT INTO called DEFAULT VALUES; SELECT true';
+      CREATE POLICY p ON plant_store_move USING (call()); ALTER TABLE plant_store_move ENABLE ROW LEVEL SECURITY; RESET ROLE`);
+    const { stderr, ended } = await folder.run('move', '--to', foreign.url);
+    expect([stderr, await ended]).toEqual([expect.stringContaining('belongs to other roles'), 1]);
+    expect(await rowsIn(foreign, 'SELECT FROM called')).toEqual([]);
+    await foreign.client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
   it('should refuse the tables of another application', async () => {
     await using foreign = await openBareDatabase();
     await foreign.client.query('CREATE TABLE invoices ()');
@@ -260,10 +286,16 @@ describe('plant-store move', () => {
     // As an interrupted move leaves it.
     await busy.client.query(`CREATE TABLE plant_store_move AS SELECT '${id}' AS source`);
     await busy.client.query(`INSERT INTO plants (id, name) VALUES (6000, 'Foreign')`);
+    await folder.run('token', 'create', 'early');
+    const [{ digest = '' } = {}] = await folder.query(`SELECT digest::text FROM access_tokens WHERE name = 'early'`);
+    await busy.client.query(`INSERT INTO access_tokens (name, digest, revoked_at) VALUES ('early', $1, now())`, [
+      digest,
+    ]);
     const { stderr, ended } = await folder.run('move', '--to', busy.url);
-    expect(stderr).toMatch(/plants differ: with ids after \d+ up to \d+ .*Empty the new database/);
+    expect(stderr).toMatch(/plants differ: with ids after \d+ up to \d+ .*move to another database/);
     expect(await ended).toBe(1);
     expect(await rowsIn(busy, 'SELECT name FROM plants WHERE id = 6000')).toEqual([{ name: 'Foreign' }]);
+    expect(await rowsIn(busy, 'SELECT name FROM access_tokens WHERE revoked_at IS NULL')).toEqual([]);
     expect(await readdir(join(folder.path, '.data'))).not.toContain('moved-to');
   });
 
@@ -274,7 +306,7 @@ describe('plant-store move', () => {
     const [{ id = '' } = {}] = await folder.query('SELECT system_identifier::text AS id FROM pg_control_system()');
     await late.client.query(`CREATE TABLE plant_store_move AS SELECT '${id}' AS source`);
     const again = await folder.run(...move);
-    expect([again.stderr, await again.ended]).toEqual(['', 0]);
+    expect([again.stderr, await again.ended]).toEqual([expect.stringContaining('were moved already'), 1]);
     expect(await rowsIn(late, `SELECT to_regclass('plant_store_move') AS marker`)).toEqual([{ marker: null }]);
     await rm(join(folder.path, '.data/moved-to'));
   });

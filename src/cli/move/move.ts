@@ -2,7 +2,9 @@ import pg from 'pg';
 import { loadEnvironment } from '../../app/config.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { acquireMigrationLock } from '../../database/migrations/connection.js';
+import { MOVE_MARKER } from '../../database/migrations/migration-status.js';
 import { Migrator } from '../../database/migrations/migrator.js';
+import { assertOwners } from '../../database/table-checks.js';
 import { failureOf } from '../../util/text.js';
 import { type OpenDatabase, withDatabase } from '../database.js';
 import { LOCAL_DIRECTORY, markAsMoved, movedTo, openLocalDatabase } from '../local-database.js';
@@ -10,9 +12,10 @@ import { endBySignal, OutputError, print, progress } from '../output.js';
 import { UsageError } from '../parser.js';
 import { nameOf, TableCopy } from './table-copy.js';
 
-/** In the target while a move is not finished: the folder that the rows come from. */
-const MARKER = 'plant_store_move';
 const LOCK_TIMEOUT_MS = 10_000;
+/** What changes in a token, such as its last use, may have changed since an earlier try. One that was ended in the target stays so. */
+const MAY_UPDATE_TOKEN = `access_tokens.digest = EXCLUDED.digest AND access_tokens.revoked_at IS NULL
+  AND COALESCE(access_tokens.expires_at, 'infinity') >= COALESCE(EXCLUDED.expires_at, 'infinity')`;
 
 type Options = Readonly<{ to?: string; 'trust-owner'?: string[] }>;
 
@@ -25,6 +28,12 @@ export async function move({ to, 'trust-owner': trustOwners }: Options): Promise
   if (to === undefined) throw new UsageError('--to is missing, should be the URL of the new PostgreSQL database');
   const fault = failureOf(() => parseDatabaseUrl(to, password));
   if (fault !== undefined) throw new UsageError(`--to ${fault}`);
+  const moved = await movedTo();
+  if (moved !== undefined) {
+    // The end of that move may have been interrupted here.
+    if (moved === parseDatabaseUrl(to, password).place) await withDatabase({ url: to, password }, forgetMove);
+    throw new OutputError(`The data of ${LOCAL_DIRECTORY} were moved already, to ${moved}`);
+  }
   const source = await openLocalDatabase();
   endBySignal(() => source.stop());
   const from = { url: source.url, timeout: 0 };
@@ -36,16 +45,16 @@ export async function move({ to, 'trust-owner': trustOwners }: Options): Promise
     );
     const id = String(cluster?.id);
     // Before anything of the target is changed.
-    await withDatabase(address, (target) => inspect(target, id));
+    await withDatabase(address, (target) => inspect(target, id, trustOwners));
     await new Migrator({ url: to, password, trustOwners }).migrate();
-    await withDatabase(from, (opened) => withDatabase(address, (target) => moveAll(opened, target, id)));
+    await withDatabase(from, (opened) => withDatabase(address, (target) => moveAll(opened, target, id, trustOwners)));
   } finally {
     await source.stop();
   }
 }
 
 /** @throws OutputError unless the target is empty, or has what an earlier move of this folder has copied */
-async function inspect(target: OpenDatabase, id: string): Promise<void> {
+async function inspect(target: OpenDatabase, id: string, trustOwners?: string[]): Promise<void> {
   const { query, database } = target;
   const has = async (table: string, condition: string): Promise<boolean> => {
     const name = nameOf(target, table);
@@ -54,6 +63,8 @@ async function inspect(target: OpenDatabase, id: string): Promise<void> {
     if ((await query(tables, [name])).length === 0) return false;
     return (await query(`SELECT FROM ${name} WHERE ${condition} LIMIT 1`)).length > 0;
   };
+  // Their policies would run as this role.
+  await assertOwners(query, database, trustOwners ?? []);
   const [server] = await query<{ encoding: string }>(
     `SELECT pg_catalog.current_setting('server_encoding') AS encoding`,
   );
@@ -62,33 +73,35 @@ async function inspect(target: OpenDatabase, id: string): Promise<void> {
       `${database.place} has the encoding ${server?.encoding}, should have UTF8: only that holds every character of a plant. ` +
         "Make it with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
     );
-  if (await has(MARKER, `source = ${pg.escapeLiteral(id)}`)) return;
-  const moved = await movedTo();
-  if (moved !== undefined) throw new OutputError(`The data of ${LOCAL_DIRECTORY} were moved already, to ${moved}`);
+  if (await has(MOVE_MARKER, `source::text OPERATOR(pg_catalog.=) ${pg.escapeLiteral(id)}::text`)) return;
   const full = (await has('plants', 'true')) ? 'plants' : (await has('access_tokens', 'true')) ? 'access tokens' : '';
-  if (full !== '' || (await has(MARKER, 'true')))
+  if (full !== '' || (await has(MOVE_MARKER, 'true')))
     throw new OutputError(
       `${database.place} has ${full === '' ? 'an unfinished move of another folder' : `${full} of its own`}, should be empty. ` +
         'Give another database, or a schema of its own by ?schema=NAME at the end of the URL',
     );
 }
 
-async function moveAll(source: OpenDatabase, target: OpenDatabase, id: string): Promise<void> {
+async function moveAll(source: OpenDatabase, target: OpenDatabase, id: string, trustOwners?: string[]): Promise<void> {
   for (const { query, database } of [source, target]) {
     // Names mean those of the schema and of pg_catalog from here on, and a second move waits.
     await acquireMigrationLock(query, database.schema, LOCK_TIMEOUT_MS, 'SESSION');
     // Rows are compared as text. What is reported as moved is on the disk, whatever the default of the role.
     await query(`SET timezone = 'UTC'; SET bytea_output = 'hex'; SET synchronous_commit = 'on'`);
   }
-  await inspect(target, id);
-  const marker = nameOf(target, MARKER);
+  // Commands may be connected to the server of the folder too: what they change now would be missing.
+  await source.query(`SET idle_in_transaction_session_timeout = 0; BEGIN;
+    LOCK TABLE ${nameOf(source, 'plants')}, ${nameOf(source, 'access_tokens')} IN SHARE MODE`);
+  await inspect(target, id, trustOwners);
+  const marker = nameOf(target, MOVE_MARKER);
   await target.query(`CREATE TABLE IF NOT EXISTS ${marker} AS SELECT ${pg.escapeLiteral(id)}::text AS source`);
   const { plants, tokens } = await copyAll(source, target).catch((error: unknown) => {
-    console.error(`The move is not finished, and ${LOCAL_DIRECTORY} is as it was. The same command goes on`);
+    if (!(error instanceof OutputError))
+      console.error(`The move is not finished, and ${LOCAL_DIRECTORY} is as it was. The same command goes on`);
     throw error;
   });
   await markAsMoved(target.database.place);
-  await target.query(`DROP TABLE ${marker}`);
+  await forgetMove(target);
   await print(
     `${plants.count} plants and ${tokens.count} access tokens are now in ${target.database.place}, compared row by row ` +
       `(SHA-256 of all plants: ${plants.digest}).\nSet DATABASE_URL to that database. ${LOCAL_DIRECTORY} keeps its copy; ` +
@@ -96,12 +109,15 @@ async function moveAll(source: OpenDatabase, target: OpenDatabase, id: string): 
   );
 }
 
+async function forgetMove(target: OpenDatabase): Promise<void> {
+  await target.query(`DROP TABLE IF EXISTS ${nameOf(target, MOVE_MARKER)}`);
+}
+
 type Compared = Awaited<ReturnType<TableCopy['compare']>>;
 
 async function copyAll(from: OpenDatabase, into: OpenDatabase): Promise<{ plants: Compared; tokens: Compared }> {
   const plants = await TableCopy.of(from, into, 'plants');
-  // What changes in a token, such as its last use, may have changed since an earlier try.
-  const tokens = await TableCopy.of(from, into, 'access_tokens', 'digest');
+  const tokens = await TableCopy.of(from, into, 'access_tokens', MAY_UPDATE_TOKEN);
   const run = async <T>(label: string, work: (onProgress: (rows: number) => void) => Promise<T>): Promise<T> => {
     const show = progress(label);
     let rows = 0;

@@ -21,21 +21,26 @@ export class TableCopy {
     private readonly table: string,
     /** Of the source, separated by commas. */
     private readonly columns: string,
+    /** An expression for the bytes of the texts of a row. */
+    private readonly bytes: string,
     /** What an insert does if the target has a row of that id. */
     private readonly onConflict: string,
   ) {}
 
-  /** @param identity column of a row that never changes: rows of the target with the same one get the others. Without it no row is changed */
-  static async of(source: OpenDatabase, target: OpenDatabase, table: string, identity?: string): Promise<TableCopy> {
-    const rows = await source.query<{ name: string }>(
-      `SELECT attname::text AS name FROM pg_catalog.pg_attribute
+  /** @param mayUpdate says which rows of the target, if they have the same id, get the values of EXCLUDED; unless given, none */
+  static async of(source: OpenDatabase, target: OpenDatabase, table: string, mayUpdate?: string): Promise<TableCopy> {
+    const rows = await source.query<{ name: string; isText: boolean }>(
+      `SELECT attname::text AS name, atttypid = 'pg_catalog.text'::regtype AS "isText" FROM pg_catalog.pg_attribute
        WHERE attrelid = $1::regclass::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
       [nameOf(source, table)],
     );
     const names = rows.map(({ name }) => pg.escapeIdentifier(name));
+    // The length of a text is known without reading it, if it is long.
+    const texts = names.filter((_, index) => rows[index]?.isText);
+    const bytes = texts.map((name) => `COALESCE(pg_catalog.octet_length(${name}), 0)`).join(' + ');
     const changes = names.map((name) => `${name} = EXCLUDED.${name}`).join(', ');
-    const update = `DO UPDATE SET ${changes} WHERE ${table}.${identity} = EXCLUDED.${identity}`;
-    return new TableCopy(source, target, table, names.join(', '), identity === undefined ? 'DO NOTHING' : update);
+    const onConflict = mayUpdate === undefined ? 'DO NOTHING' : `DO UPDATE SET ${changes} WHERE ${mayUpdate}`;
+    return new TableCopy(source, target, table, names.join(', '), bytes, onConflict);
   }
 
   /** Copies what the target lacks. May be repeated: what is there already is compared, and not sent again. */
@@ -62,7 +67,7 @@ export class TableCopy {
         const range = `with ids ${after === null ? '' : `after ${after} `}${last === null ? 'to the end' : `up to ${last}`}`;
         throw new OutputError(
           `${this.table} differ: ${range} the folder has ${wanted.count} rows and the new database ${found.count}, or others. ` +
-            'Another program has changed them meanwhile. Empty the new database, and run the same command again',
+            'Another program has changed them meanwhile. Stop it, and run the same command again; if they still differ, move to another database',
         );
       }
       hash.update(wanted.digest ?? '');
@@ -93,7 +98,7 @@ export class TableCopy {
     const [end] = await this.source.query<{ last: string | null }>(
       `SELECT pg_catalog.max(id)::text AS last
        FROM (
-         SELECT id, pg_catalog.sum(pg_catalog.octet_length(page::text)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+         SELECT id, pg_catalog.sum(${this.bytes}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
          FROM (SELECT * FROM ${nameOf(this.source, this.table)} WHERE $1::int8 IS NULL OR id > $1::int8 ORDER BY id LIMIT ${PAGE_ROWS}) AS page
        ) AS page
        WHERE COALESCE(bytes_before, 0) < ${PAGE_BYTES}`,

@@ -84,7 +84,7 @@ export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { ex
 
 /**
  * Writes the line of the log that says who changed tokens to standard error, as JSON with the names of the service's log.
- * @param action the command: create, rotate, revoke or prune
+ * @param action the command: create, update, rotate, revoke or prune
  * @param role the role of the database
  * @param outcome `unconfirmed` if the database may have made the change
  */
