@@ -58,6 +58,6 @@ export class TokenFile implements OnModuleInit, OnApplicationShutdown {
     this.verifier.replace(tokens);
     // The access log masks old ones too: they may be valid elsewhere.
     this.options.accessTokens = [...new Set([...this.options.accessTokens, ...tokens])];
-    this.logger.log(`ACCESS_TOKENS_FILE has changed. Valid static tokens: ${tokens.length}`);
+    this.logger.log(`ACCESS_TOKENS_FILE has changed. Valid static tokens: ${new Set(tokens).size}`);
   }
 }

@@ -65,6 +65,7 @@ describe('plant-store serve', () => {
   it.each<[string, (url: URL) => void, string]>([
     ['no server', (url) => (url.port = '1'), 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.'],
     ['no database', (url) => (url.pathname = '/no_such'), 'Create the database, or correct its name in DATABASE_URL.'],
+    ['no password', (url) => (url.password = ''), 'the server wants a password, and none is given'],
     ['another password', (url) => (url.password = PASSWORD), 'Correct the user in DATABASE_URL, or the password there'],
     [
       'no tables',

@@ -164,8 +164,10 @@ describe('plant-store move, with a million plants', () => {
   );
 
   it('should say at another move that there is nothing to do, and change nothing', async () => {
-    const { stderr, ended } = await folder.run(...move);
-    expect([stderr, await ended]).toEqual([expect.stringMatching(/were moved already, to schema public of/), 1]);
+    const { stdout, ended } = await folder.run(...move);
+    expect([stdout, await ended]).toEqual([expect.stringMatching(/were moved already, to schema public of/), 0]);
+    const other = await folder.run(...move.map((each) => each.replace(/\/[^/]*$/, '/elsewhere')));
+    expect([other.stderr, await other.ended]).toEqual([expect.stringContaining('were moved already'), 1]);
   });
 
   it('should have the new database serve the plants, the tokens and new ones', async () => {
@@ -306,7 +308,7 @@ describe('plant-store move', () => {
     const [{ id = '' } = {}] = await folder.query('SELECT system_identifier::text AS id FROM pg_control_system()');
     await late.client.query(`CREATE TABLE plant_store_move AS SELECT '${id}' AS source`);
     const again = await folder.run(...move);
-    expect([again.stderr, await again.ended]).toEqual([expect.stringContaining('were moved already'), 1]);
+    expect([again.stdout, await again.ended]).toEqual([expect.stringContaining('were moved already'), 0]);
     expect(await rowsIn(late, `SELECT to_regclass('plant_store_move') AS marker`)).toEqual([{ marker: null }]);
     await rm(join(folder.path, '.data/moved-to'));
   });

@@ -30,9 +30,12 @@ export async function move({ to, 'trust-owner': trustOwners }: Options): Promise
   if (fault !== undefined) throw new UsageError(`--to ${fault}`);
   const moved = await movedTo();
   if (moved !== undefined) {
+    const found = `The data of ${LOCAL_DIRECTORY} were moved already, to ${moved}`;
+    if (moved !== parseDatabaseUrl(to, password).place) throw new OutputError(found);
     // The end of that move may have been interrupted here.
-    if (moved === parseDatabaseUrl(to, password).place) await withDatabase({ url: to, password }, forgetMove);
-    throw new OutputError(`The data of ${LOCAL_DIRECTORY} were moved already, to ${moved}`);
+    await withDatabase({ url: to, password }, forgetMove);
+    await print(found);
+    return;
   }
   const source = await openLocalDatabase();
   endBySignal(() => source.stop());

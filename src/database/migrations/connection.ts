@@ -25,14 +25,20 @@ export async function withConnection<T>(
 ): Promise<T> {
   const { connectionString, description } = database;
   const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
-  let client: pg.Client;
+  let client: pg.Client | undefined;
   try {
     client = ignoreErrors(new (clientOf(database))({ connectionString, keepAlive: true, ...limits }));
     const abort = giveUp.bind(undefined, client, 'it is not wanted any more');
     signal?.addEventListener('abort', abort, { once: true });
     await client.connect();
   } catch (cause) {
-    const message = `cannot connect to database ${description}: ${reasonOf(cause)}`;
+    // Without a password pg leaves the connection open until the server ends it, after a minute.
+    if (client) giveUp(client);
+    const reason = reasonOf(cause).replace(
+      /^SASL: .*client password must be.*/,
+      'the server wants a password, and none is given',
+    );
+    const message = `cannot connect to database ${description}: ${reason}`;
     throw new MigrationError('unreachable', message, { cause });
   }
   try {
