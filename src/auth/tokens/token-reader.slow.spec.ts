@@ -45,6 +45,7 @@ describe(TokenReader.name, () => {
         scopes: ['plants:create', 'plants:read'],
         remaining: null,
         isRevoked: false,
+        rateLimit: null,
       },
     ]);
     expect(await find(revoked)).toMatchObject({ isRevoked: true });
