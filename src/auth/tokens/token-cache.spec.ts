@@ -52,6 +52,27 @@ describe(TokenCache.name, () => {
     expect(ids(1, 25_000).filter(isKnown)).toEqual(ids(15_001, 25_000));
   });
 
+  it.each([{ rateLimit: 5 }, { rateLimit: 0 }, { scopes: [] }])(
+    'should change a principal to %j, and keep it then',
+    (fields) => {
+      const principal = (): unknown => cache.get(key(1))?.use(performance.now());
+      find(1);
+      const before = principal();
+      find(1);
+      expect(principal()).toBe(before);
+      for (const expected of [fields, row(1)]) {
+        cache.update([key(1)], [row(1, fields === expected ? fields : {})], performance.now());
+        const { rateLimit, scopes } = { ...row(1), ...expected };
+        expect(principal()).toEqual({
+          name: 'gardener',
+          scopes,
+          limitKey: 'issued:gardener',
+          rateLimit: rateLimit ?? undefined,
+        });
+      }
+    },
+  );
+
   it('should not count a confirmation as a use', () => {
     find(...ids(1, 10_000));
     find(1);
