@@ -1,12 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { readBenchOptions } from '../../bench/bench-options.js';
-import { readGrowthOptions } from '../../bench/growth/growth-options.js';
-import { scatter } from '../../bench/load/ids.js';
-import type { Measurement } from '../../bench/measure/measurement.js';
-import { ratioOf } from '../../bench/measure/ratio.js';
-import type { Round } from '../../bench/measure/round.js';
-import { drawChart } from '../../bench/report/chart.js';
-import { renderReport } from '../../bench/report/render-report.js';
+import { drawChart } from '../../bench/chart.js';
+import { type Measurement, ratioOf, type Round } from '../../bench/figures.js';
+import { readBenchOptions } from '../../bench/options.js';
+import { renderReport } from '../../bench/report.js';
 
 const round = (createsPerSecond: number, more: Partial<Round> = {}): Round => ({
   createsPerSecond,
@@ -107,28 +103,10 @@ describe(readBenchOptions.name, () => {
     const options = readBenchOptions(['--build', 'dist', '--build', '../b/dist', '--targets', 'echo,plant-store']);
 
     expect(options?.targets.map(({ name }) => name)).toEqual(['plant-store', 'plant-store-2', 'echo']);
-    const tokens = readBenchOptions(['--targets', 'plant-store-issued-token']);
-    expect(tokens?.targets.map(({ name }) => name)).toEqual(['plant-store-issued-token', 'plant-store-static-token']);
   });
 
   it('should refuse what it does not know', () => {
     expect(() => readBenchOptions(['--targets', 'echoes'])).toThrow('There is no target echoes');
     expect(() => readBenchOptions(['--rounds', '0'])).toThrow('--rounds is "0", should be a whole number from 1 on');
-  });
-});
-
-describe(readGrowthOptions.name, () => {
-  it('should measure random and ascending ids, and refuse others', () => {
-    expect(readGrowthOptions([])).toMatchObject({ ids: ['random', 'ascending'], sharedBuffers: '32MB' });
-    expect(() => readGrowthOptions(['--ids', 'any'])).toThrow('--ids is "any", should be random, ascending or both');
-  });
-});
-
-describe(scatter.name, () => {
-  it('should spread numbers over all of int64', () => {
-    const ids = Array.from({ length: 1000 }, (_, index) => scatter(BigInt(index)));
-    expect(new Set(ids).size).toBe(1000);
-    const quarters = ids.map((id) => Number(id >> 62n));
-    for (const quarter of [-2, -1, 0, 1]) expect(quarters.filter((one) => one === quarter).length).toBeGreaterThan(200);
   });
 });

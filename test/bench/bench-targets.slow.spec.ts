@@ -1,25 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Pgbench } from '../../bench/load/pgbench.js';
-import { ROOT } from '../../bench/root.js';
-import { TargetServer } from '../../bench/server/target-server.js';
-import { allTargets } from '../../bench/targets/all-targets.js';
+import { Pgbench } from '../../bench/pgbench.js';
+import { ACCESS_TOKEN, TargetServer } from '../../bench/target-server.js';
+import { allTargets } from '../../bench/targets.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 
-const targets = allTargets({ builds: [join(ROOT, 'dist')] });
-// The store with several processes has suites of its own; here it would be the same build once more, as what runs in another's process.
-const servers = targets.filter((target) => target.kind === 'server').filter(({ runsIn }) => runsIn === undefined);
+const servers = allTargets(['dist']).filter((target) => target.kind === 'server');
 
 beforeAll(async () => {
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  await promisify(execFile)(process.execPath, [compiler, '-p', join(ROOT, 'bench/tsconfig.json')]);
+  await promisify(execFile)(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'bench/tsconfig.json']);
 });
 
-async function post(port: number, body: object, token: string): Promise<RawResponse> {
+async function post(port: number, body: object, token = ACCESS_TOKEN): Promise<RawResponse> {
   using connection = await RawConnection.open(port);
   const text = JSON.stringify(body);
   connection.send(postHead('', text, { Authorization: `Bearer ${token}` }), text);
@@ -66,8 +61,8 @@ for (const target of servers.filter(({ storesPlants }) => storesPlants)) {
 
     it('should create a plant durably, with and without a tag', async () => {
       const answers = [
-        await post(server.port, { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' }, server.token),
-        await post(server.port, { id: -1, name: 'Ivy' }, server.token),
+        await post(server.port, { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' }),
+        await post(server.port, { id: -1, name: 'Ivy' }),
       ];
 
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -83,21 +78,17 @@ for (const target of servers.filter(({ storesPlants }) => storesPlants)) {
     });
 
     it.each([
-      [
-        'a wrong token',
-        { id: 1, name: 'Rose' },
-        (token: string) => token.slice(0, -1) + (token.endsWith('x') ? 'y' : 'x'),
-      ],
-      ['a longer token', { id: 2, name: 'Rose' }, (token: string) => `${token}x`],
+      ['a wrong token', { id: 1, name: 'Rose' }, `${ACCESS_TOKEN.slice(0, -1)}x`],
+      ['a longer token', { id: 2, name: 'Rose' }, `${ACCESS_TOKEN}x`],
       ['a missing name', { id: 1 }],
       ['a name that is no string', { id: 1, name: 5 }],
       ['a tag that is no string', { id: 1, name: 'Rose', tag: 5 }],
       ['a missing id', { name: 'Rose' }],
       ['an id that is no integer', { id: 1.5, name: 'Rose' }],
       ['an id that is taken', { id: -1, name: 'Rose' }],
-    ])('should refuse %s, and store nothing', async (_, body, change = (token: string) => token) => {
+    ])('should refuse %s, and store nothing', async (_, body, token = ACCESS_TOKEN) => {
       const before = await plants();
-      const { status } = await post(server.port, body, change(server.token));
+      const { status } = await post(server.port, body, token);
 
       expect(status).toBeGreaterThanOrEqual(400);
       expect(await plants()).toEqual(before);
@@ -111,7 +102,7 @@ describe('The target echo', () => {
     if (!echo) throw new Error('there is no echo');
     await using server = await TargetServer.start(echo, '');
 
-    expect(await post(server.port, { id: 1, name: 'Rose' }, server.token)).toMatchObject({
+    expect(await post(server.port, { id: 1, name: 'Rose' })).toMatchObject({
       status: 200,
       headers: { 'content-type': 'application/json' },
       body: '{"id":1,"name":"Rose"}',

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect, parseArgs } from 'node:util';
-import { describeMachine } from '../../bench/report/machine.js';
+import { describeMachine } from '../../bench/report.js';
 import { until } from '../support/until.js';
 import { Cluster } from './cluster.js';
 import { type Fault, FAULTS } from './fault-list.js';

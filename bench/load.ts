@@ -1,13 +1,46 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type IdOrder, scatter } from './ids.js';
-import { type LoadResult, loadResult, type LoadRun } from './load.js';
 
 const ANSWER_LIMIT_MS = 10_000;
 /** Less than any server keeps a connection without a request: it would close it as the next request is sent. */
 const IDLE_LIMIT_MS = 3000;
 /** With it every answer of status 200 ends, and the echo's too. */
 const FIELDS = '"name":"Rose","tag":"flower"}';
+/** Those of one run are within as many numbers. */
+export const IDS_OF_A_RUN = 10_000_000_000;
+
+let next = 100_000_000_000_000;
+
+/** The first id of a run: no other run has any of its ids. They are exact in JavaScript, and all are as long. */
+export function firstIdOfRun(): number {
+  next += IDS_OF_A_RUN;
+  return next;
+}
+
+/** What one run of load came to. A create that is not answered as one makes the run fail. */
+export interface LoadResult {
+  /** Answers of status 200, or commits. */
+  readonly creates: number;
+  readonly seconds: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface LoadRun {
+  readonly connections: number;
+  readonly seconds: number;
+  /** Of the ids of this run. */
+  readonly firstId: number;
+  readonly signal: AbortSignal;
+}
+
+/** From the latencies of a run, in milliseconds. */
+export function loadResult(latencies: Float64Array, seconds: number): LoadResult {
+  latencies.sort();
+  const at = (quantile: number): number => latencies[Math.floor(quantile * (latencies.length - 1))] ?? NaN;
+  return { creates: latencies.length, seconds, p50: at(0.5), p99: at(0.99) };
+}
 
 /**
  * Sends creates to one server, on each connection one after the other. It keeps its connections between runs. It knows the one answer
@@ -21,7 +54,6 @@ export class HttpLoad {
   constructor(
     private readonly port: number,
     token: string,
-    private readonly ids: IdOrder,
   ) {
     this.head = `POST /plants HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   }
@@ -68,8 +100,7 @@ export class HttpLoad {
     for (const socket of this.sockets) socket.destroy(error);
   }
 
-  private request(number: number): string {
-    const id = this.ids === 'random' ? scatter(BigInt(number)) : number;
+  private request(id: number): string {
     const body = `{"id":${id},${FIELDS}`;
     return `${this.head}Content-Length: ${body.length}\r\n\r\n${body}`;
   }

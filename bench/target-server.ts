@@ -1,17 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { accepts } from '../../test/support/http/accepts.js';
-import { freePort } from '../../test/support/http/free-port.js';
-import type { ServerTarget } from '../targets/target.js';
-import { discardingCollector } from './discarding-collector.js';
-import { issueToken } from './issue-token.js';
-import { TargetServerError } from './target-server.error.js';
+import { accepts } from '../test/support/http/accepts.js';
+import { freePort } from '../test/support/http/free-port.js';
+import type { ServerTarget } from './targets.js';
 
 export const ACCESS_TOKEN = 'a-token-for-the-benchmark-0123456789';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 10_000;
+
+/** A target that did not start, or has ended, and what it said last. */
+export class TargetServerError extends Error {
+  override readonly name = 'TargetServerError';
+
+  constructor(target: string, what: string, output: string) {
+    const said = output.trim().split('\n').at(-1)?.trim() ?? '';
+    super(`${target} ${what}${said === '' ? '' : `: ${said.slice(0, 300)}`}`);
+  }
+}
 
 /** A target in a process of its own. */
 export class TargetServer implements AsyncDisposable {
@@ -21,8 +28,6 @@ export class TargetServer implements AsyncDisposable {
   private constructor(
     readonly target: ServerTarget,
     readonly port: number,
-    /** With which it creates plants. */
-    readonly token: string,
     private readonly child: ChildProcess,
     private readonly startedAt: number,
     /** Milliseconds from the start of the process until it accepted a connection. */
@@ -41,8 +46,6 @@ export class TargetServer implements AsyncDisposable {
   static async start(target: ServerTarget, databaseUrl: string): Promise<TargetServer> {
     const port = await freePort();
     const { PATH, HOME } = process.env;
-    const main = target.command.find((part) => !part.startsWith('-')) ?? '';
-    const token = target.issuesToken ? await issueToken(main, databaseUrl) : ACCESS_TOKEN;
     const program = (await target.program?.()) ?? process.execPath;
     const child = spawn(program, target.command, {
       // In production, as in the measurements of anybody else; everything else is each one's default.
@@ -56,14 +59,12 @@ export class TargetServer implements AsyncDisposable {
         MANAGEMENT_PORT: '0',
         ACCESS_TOKEN,
         ACCESS_TOKENS: ACCESS_TOKEN,
-        ...(target.isTraced && { OTEL_EXPORTER_OTLP_ENDPOINT: await discardingCollector() }),
-        ...target.variables,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Not in the terminal's process group: on Ctrl-C the benchmark ends it.
       detached: true,
     });
-    const server = new TargetServer(target, port, token, child, performance.now());
+    const server = new TargetServer(target, port, child, performance.now());
     try {
       await server.listening();
     } catch (error) {

@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
-import type { MeasuringTime } from './measure/measuring-time.js';
-import { positiveNumber, positiveNumbers } from './option-numbers.js';
-import { allTargets } from './targets/all-targets.js';
-import { chosenTargets } from './targets/chosen-targets.js';
-import type { Target } from './targets/target.js';
+import { allTargets, chosenTargets, type Target } from './targets.js';
+
+/** How long, and how often, each target is measured. */
+export interface MeasuringTime {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+}
 
 export interface BenchOptions extends MeasuringTime {
   readonly targets: readonly Target[];
   readonly connections: readonly number[];
   readonly build: string;
-  readonly json: string | undefined;
   readonly chart: string | undefined;
   readonly report: string | undefined;
 }
@@ -22,7 +24,6 @@ export const BENCH_USAGE = `npm run bench -- [options]
   --burst N              milliseconds for which one target is measured in a round; 150 unless given
   --warm-up N            seconds of load for each target before its first round; 3 unless given
   --build DIR            a build of the store; the others are compared with the first; dist unless given
-  --json FILE            writes every round
   --chart FILE           writes a chart; docs/benchmark.svg in a run of everything
   --report FILE          writes what is printed; docs/benchmark.md in a run of everything`;
 
@@ -37,7 +38,6 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
       burst: { type: 'string', default: '150' },
       'warm-up': { type: 'string', default: '3' },
       build: { type: 'string', multiple: true },
-      json: { type: 'string' },
       chart: { type: 'string' },
       report: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
@@ -46,19 +46,20 @@ export function readBenchOptions(args: string[]): BenchOptions | undefined {
   if (values.help) return undefined;
   const { targets, connections = '1,8,64,256', build = ['dist'] } = values;
   const isWhole = [targets, values.connections, values.build].every((choice) => choice === undefined);
-  const all = allTargets({ builds: build });
+  const all = allTargets(build);
   return {
-    targets:
-      targets === undefined
-        ? all.filter(({ onlyByName }) => onlyByName !== true)
-        : chosenTargets(targets.split(','), all),
-    connections: positiveNumbers('--connections', connections),
+    targets: targets === undefined ? all : chosenTargets(targets.split(','), all),
+    connections: connections.split(',').map((count) => positiveNumber('--connections', count)),
     rounds: positiveNumber('--rounds', values.rounds),
     seconds: positiveNumber('--burst', values.burst) / 1000,
     warmUpSeconds: positiveNumber('--warm-up', values['warm-up']),
     build: build[0] ?? '',
-    json: values.json,
     chart: values.chart ?? (isWhole ? 'docs/benchmark.svg' : undefined),
     report: values.report ?? (isWhole ? 'docs/benchmark.md' : undefined),
   };
+}
+
+function positiveNumber(option: string, text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new RangeError(`${option} is "${text}", should be a whole number from 1 on`);
+  return Number(text);
 }

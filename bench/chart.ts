@@ -1,6 +1,5 @@
-import { figureOf, type Measurement } from '../measure/measurement.js';
-import { numberText } from './number-text.js';
-import type { Report } from './report.js';
+import { figureOf, type Measurement } from './figures.js';
+import { numberText, type Report } from './report.js';
 
 /** At which the targets differ best; the next lower one if that was not measured. */
 const CONNECTIONS = 64;
