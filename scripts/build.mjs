@@ -1,19 +1,15 @@
-// Builds dist/: CommonJS, which every test runner can load, below thin ES modules (*.mjs); dist/esm/ is the client as ES modules.
+// Builds dist/: CommonJS, which every test runner can load, below thin ES modules (*.mjs).
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 rmSync('dist', { recursive: true, force: true });
-for (const project of ['tsconfig.build.json', 'tsconfig.esm.json']) {
-  const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
-    stdio: 'inherit',
-  });
-  if (status !== 0) process.exit(status ?? 1);
-}
-// Node takes the kind of a .js file from the next package.json above it, a bundler whether it may leave it out.
+const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'];
+const { status } = spawnSync(process.execPath, compiler, { stdio: 'inherit' });
+if (status !== 0) process.exit(status ?? 1);
+// Node takes the kind of a .js file from the next package.json above it.
 cpSync('src/package.json', 'dist/package.json');
-writeFileSync('dist/esm/package.json', '{ "type": "module", "sideEffects": false }\n');
 // Prisma's generator writes import() for files that are CommonJS; Jest has none without a flag of Node's.
 const generated = 'dist/database/generated/internal/class.js';
 writeFileSync(generated, readFileSync(generated, 'utf8').replaceAll('await import(', 'require('));

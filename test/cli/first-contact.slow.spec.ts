@@ -115,10 +115,10 @@ describeWith(missing, 'plant-store serve on a terminal', () => {
     /** A package with a build of its own. */
     beforeEach(async () => {
       await cp(SCRIPTS, join(folder, 'scripts'), { recursive: true });
-      for (const path of ['src/client/generated', 'src/database/generated', 'prisma']) {
+      for (const path of ['src/database/generated', 'prisma']) {
         await mkdir(join(folder, path), { recursive: true });
       }
-      for (const file of ['prisma.config', 'tsconfig', 'tsconfig.build', 'tsconfig.esm', 'openapi', 'package-lock']) {
+      for (const file of ['prisma.config', 'tsconfig', 'tsconfig.build', 'package-lock']) {
         await writeFile(join(folder, `${file}${file === 'prisma.config' ? '.ts' : '.json'}`), '');
       }
       await writeFile(

@@ -2,10 +2,12 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { AuthSettings } from '../../src/auth/auth.options.js';
 import { describeVariables } from '../../src/app/config-values.js';
 import { Environment } from '../../src/app/config.js';
-import { PlantStoreClient } from '../../src/client/index.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
+import { MigratorSettings } from '../../src/database/migrations/migrator.options.js';
+import { PlantsExtras, PlantsSettings } from '../../src/plants/plants.options.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 import { brokenLinks } from '../support/documents/links.js';
 import { startStore } from '../support/service/store.js';
@@ -46,20 +48,6 @@ function table(document: string, header: string): string[][] {
   );
 }
 
-/** The names of a table's first column, each in backquotes. */
-function names(document: string, header: string): string[] {
-  return table(document, header).map(([name = '']) => name.replace(/^`(.*)`$/, '$1'));
-}
-
-/** The options there are, as the error about an unknown one lists them. */
-async function optionsOf(use: (options: never) => unknown): Promise<string[]> {
-  const failure: unknown = await Promise.resolve()
-    .then(() => use({ unknownOption: true } as never))
-    .catch((error: unknown) => error);
-  const [, list = ''] = /unknownOption\b.*? (?:should be one of|the options are) ([\w, ]+)/.exec(String(failure)) ?? [];
-  return list.split(', ').sort();
-}
-
 /** The names of the labels that a metric has on a page, apart from the bounds of a histogram. */
 function labelsOf(page: string, metric: string): string {
   const samples = page.matchAll(new RegExp(`^${metric}(?:_bucket|_sum|_count)?\\{(.+)\\} `, 'gm'));
@@ -98,9 +86,20 @@ describe('documents', () => {
     expect(listed.sort()).toEqual(variables.sort());
   });
 
-  it('should list every option of PlantStoreClient', async () => {
-    const listed = names('docs/client.md', '| Option |').sort();
-    expect(listed).toEqual(await optionsOf((options) => new PlantStoreClient(options)));
+  it.each([
+    { name: 'PlantsModule', Options: [PlantsSettings, PlantsExtras] },
+    { name: 'AuthModule', Options: [AuthSettings] },
+    { name: 'Migrator', Options: [MigratorSettings] },
+  ])('should list options of $name that exist, with the defaults of the code', ({ name, Options }) => {
+    const options = Object.assign({}, ...Options.map((Class) => new Class())) as Record<string, unknown>;
+    const listed = table('docs/embedding.md', `| \`${name}\``).map((cells) =>
+      cells.map((cell) => cell.replaceAll('`', '')),
+    );
+    expect(listed.length).toBeGreaterThan(3);
+    for (const [option = '', value = ''] of listed) {
+      const isShown = ['string', 'number'].includes(typeof options[option]);
+      expect([option, option in options, value]).toEqual([option, true, isShown ? String(options[option]) : '']);
+    }
   });
 
   it('should list every metric of the service with its labels, and those of the process that it names', async () => {

@@ -40,12 +40,3 @@ describe('package.json', () => {
     },
   );
 });
-
-describe('plant-store/client', () => {
-  it.each(['dist/client/index.mjs', 'dist/esm/client/index.js'])(
-    'should import nothing but its own files in %s',
-    async (module) => {
-      expect(await importsOf(fromRoot(module))).toEqual(new Set());
-    },
-  );
-});

@@ -31,7 +31,6 @@ export interface Account {
 
 const COMMANDS = 'test/documents/commands.slow.spec.ts';
 const README_TEST = 'test/cli/readme.slow.spec.ts';
-const CLIENT = 'test/client/client-package.slow.spec.ts';
 const RECIPES = 'test/packed/companions.spec.ts';
 const CONTAINERS = 'it needs a container engine: scripts/try-containers.sh runs it, or what it does';
 const ENGINE = 'it needs a container engine and images of others';
@@ -51,12 +50,6 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'class AppModule', because: 'a part of examples/commonjs-host, which test/packed/examples.spec.ts runs' },
   ],
   'docs/authentication.md': [{ words: 'token create shop', by: COMMANDS }],
-  'docs/client.md': [
-    { words: 'new PlantStoreClient', by: CLIENT },
-    { words: 'newIdempotencyKey', by: CLIENT },
-    { words: 'openapiTypescript', by: CLIENT },
-    { words: "from './plant-types.js'", by: CLIENT },
-  ],
   'docs/command-line.md': [{ words: 'plants export', by: COMMANDS }],
   'docs/configuration.md': [{ words: 'docker run', because: CONTAINERS }],
   'docs/embedding-recipes.md': [
