@@ -11,8 +11,6 @@ const LAYERS = {
   database: ['util', 'citus/citus'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
-  // Its statements are attached by plants, when the service runs.
-  tracing: ['util', 'errors', 'http', 'database/database.errors'],
   // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
   plants: [
     ...['util', 'errors', 'http', 'database'],
@@ -20,7 +18,7 @@ const LAYERS = {
   ],
   citus: ['util', 'database', 'plants'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
-  app: ['util', 'errors', 'http', 'database', 'tracing', 'auth', 'plants', 'management'],
+  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
   // For the tests of hosts: nothing of the store itself imports it.
   testing: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],

@@ -12,23 +12,11 @@ const require = createRequire(import.meta.url);
 const UNLOADED = /\.(map|ts|mts|cts|md|spec\.[cm]?js)$/i;
 const LICENCE = /^(licen[cs]e|notice|copying)/i;
 
-/** Those of its packages that are installed with other builds. */
-const OPENTELEMETRY = [
-  ...['api', 'api-logs', 'core', 'exporter-trace-otlp-proto', 'otlp-exporter-base', 'otlp-transformer', 'resources'],
-  ...['sdk-logs', 'sdk-metrics', 'sdk-trace', 'sdk-trace-base'],
-];
-
 /** What packages have for browsers, bundlers and experiments, in addition to the build that Node takes. */
 const OTHER_BUILDS = {
   'class-transformer': ['bundles', 'esm2015', 'esm5'],
   'class-validator': ['bundles', 'esm2015', 'esm5'],
   'libphonenumber-js': ['bundle'],
-  '@opentelemetry/semantic-conventions': [
-    'index-incubating',
-    'experimental_attributes',
-    'experimental_metrics',
-  ].flatMap((name) => [`dist/${name}.cjs`, `dist/${name}.mjs`]),
-  ...Object.fromEntries(OPENTELEMETRY.map((name) => [`@opentelemetry/${name}`, ['build/esm', 'build/esnext']])),
   rxjs: ['dist/bundles', 'dist/esm', 'dist/esm5', 'src'],
   'swagger-ui-dist': ['swagger-ui-es-bundle.js', 'swagger-ui-es-bundle-core.js'],
 };

@@ -14,7 +14,6 @@ const shared = {
     '@fastify/view',
     '@nestjs/microservices',
     '@nestjs/websockets',
-    '@opentelemetry/*',
     'class-transformer/storage',
     'pg-native',
   ],

@@ -1,5 +1,5 @@
 const OPTIONAL =
-  /^@(fastify\/(multipart|static|view)|opentelemetry\/|nestjs\/(microservices|websockets))|^class-transformer\/storage$|^pg-native$/;
+  /^@(fastify\/(multipart|static|view)|nestjs\/(microservices|websockets))|^class-transformer\/storage$|^pg-native$/;
 
 module.exports = {
   mode: 'production',

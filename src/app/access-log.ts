@@ -4,7 +4,7 @@ import { refusedTokenOf } from '../auth/token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
 import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
-import { notesOf, requestIdOf, type RequestObserver, traceIdOf } from '../http/request-notes.js';
+import { notesOf, requestIdOf, type RequestObserver } from '../http/request-notes.js';
 import { logWriter } from '../util/log-writer.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './config.js';
@@ -78,7 +78,7 @@ export class AccessLog implements RequestObserver {
     const microseconds = Math.round(durationMs * 1000);
     const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
-      `"requestId":${quoted(requestIdOf(response))}${field('traceId', traceIdOf(response))}${field('client', client)}` +
+      `"requestId":${quoted(requestIdOf(response))}${field('client', client)}` +
       `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
       `${this.tokenOf(request)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );

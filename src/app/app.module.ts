@@ -1,4 +1,4 @@
-import { type DynamicModule, Logger, type LogLevel, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
@@ -16,13 +16,10 @@ import { TokenFile } from './token-file.js';
 /** The options of the standalone application: the environment, with a database. */
 export type AppOptions = Environment & { databaseUrl: string };
 
-const TRACING = Symbol('TRACING');
-
 /** The standalone application: a host of the store like any other, which guards it and answers every other path. */
 @Module({})
 export class AppModule {
-  /** @param tracing stops with the application, once the last requests are answered */
-  static forRoot(options: AppOptions, clients: ClientStatistics, tracing?: OnApplicationShutdown): DynamicModule {
+  static forRoot(options: AppOptions, clients: ClientStatistics): DynamicModule {
     const { databaseUrl: url, storageTimeout: timeout } = options;
     const database = { url, password: passwordOf(options), timeout };
     const auth = AuthModule.forRoot({
@@ -56,7 +53,6 @@ export class AppModule {
       module: AppModule,
       imports: [auth, plants, management, UnknownPathModule],
       providers: [
-        { provide: TRACING, useValue: tracing },
         {
           provide: TokenFile,
           useFactory: (verifier: StaticTokenVerifier) => new TokenFile(options, verifier),

@@ -17,7 +17,6 @@ import { AppModule, type AppOptions } from './app.module.js';
 import { ConfigurationError, findListenError, listenError } from './config-error.js';
 import { connectionLimit } from './prerequisites.js';
 import { ServiceLogger } from './service-logger.js';
-import { prepareTracing, traceCreates } from './tracing.js';
 
 /** Starts the standalone application. Rejects with the fault of the configuration, the database or a port. */
 export async function startApp(options: AppOptions): Promise<NestExpressApplication> {
@@ -44,19 +43,12 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   const { limit, warning } = connectionLimit(options);
   if (warning !== undefined) logger.warn(warning, 'PlantStore');
   const clients = new ClientStatistics();
-  const tracing = (await prepareTracing())?.start(`${options.basePath}/plants`, options.shutdownTimeout, logger);
-  const accessLog = AccessLog.observers(logger, options);
-  const observers = [clients, ...(tracing ? [tracing.requests] : []), ...accessLog];
+  const observers = [clients, ...AccessLog.observers(logger, options)];
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(options, clients, tracing),
+    AppModule.forRoot(options, clients),
     new PlantStoreAdapter(options, limit, observers),
     // The plant route reads its body itself, after the guard.
-    {
-      bodyParser: false,
-      abortOnError: false,
-      logger,
-      ...(tracing && { instrument: { instanceDecorator: traceCreates(tracing.requests) } }),
-    },
+    { bodyParser: false, abortOnError: false, logger },
   );
   clients.watch(app.getHttpServer());
   app.set('trust proxy', options.trustProxy);

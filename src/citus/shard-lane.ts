@@ -61,12 +61,12 @@ export class ShardStatements {
     const size = paddedSize(rows.length);
     while (rows.length < size) rows.push(shortest);
     const values = rows.flatMap(({ plant, writeId }) => valuesOf(plant, writeId));
-    return this.statements.runInsert(plants, this.insertSql(size), values);
+    return this.database.queryColumn(this.insertSql(size), values);
   }
 
   /** Their node made them durable before it showed them. There is no fence: it would be written on the node that gets the statement. */
   findExisting(plants: readonly PlantRecord[]): Promise<Map<bigint, StoredPlant>> {
-    return this.statements.runSelect(plants, `${this.statements.select} ${this.statements.table}`);
+    return this.statements.findBy(plants, `${this.statements.select} ${this.statements.table}`);
   }
 
   /** Writes nothing, and succeeds if a create in the shard of this id can. */

@@ -40,7 +40,7 @@ export async function serve(): Promise<void> {
     // Lines that wait keep the process alive, and perhaps no program reads them.
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
-  // Nor may a collector of traces that does not answer, once the log is written.
+  // Nor may anything else, once the log is written.
   logWriter.flush();
   process.stdout.write('', () => process.exit());
 }

@@ -14,7 +14,7 @@ import { revealMediaType } from './body-parser-exemption.js';
 import { UnknownPathError } from './http.errors.js';
 import { sendError } from './answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
-import { notesOf, requestIdOf, traceIdOf } from './request-notes.js';
+import { notesOf, requestIdOf } from './request-notes.js';
 import { discardBody } from './connection-close.js';
 
 /** Nest 11 would make an entry of its own of the fields. */
@@ -40,7 +40,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
       const { message, error, cause } = failure;
       const { plantId } = notesOf(reply);
       // The names that the line of the request has too.
-      const known = { traceId: traceIdOf(reply), token: received[PRINCIPAL]?.name, plantId: plantId?.toString() };
+      const known = { token: received[PRINCIPAL]?.name, plantId: plantId?.toString() };
       const others = Object.entries(known).filter(([, value]) => value !== undefined);
       const fields = { error, requestId: requestIdOf(reply), ...Object.fromEntries(others) };
       if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));

@@ -9,8 +9,6 @@ interface RequestNotes {
   error: number;
   /** The plant that it is about, if that could be read. */
   plantId: bigint | undefined;
-  /** Of a span of this process. */
-  traceId: string | undefined;
 }
 
 /** A symbol, since the other keys of a response are the platform's. */
@@ -18,31 +16,17 @@ const NOTES = Symbol('plant-store:notes');
 
 export function notesOf(reply: PlatformResponse): RequestNotes {
   const response = nodeResponse(reply) as { [NOTES]?: RequestNotes | undefined };
-  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined, traceId: undefined });
+  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined });
 }
 
-/** What the public listener calls for each request: metrics, the access log and traces. It is given at the start. What it throws is logged, and no more. */
+/** What the public listener calls for each request: metrics and the access log. It is given at the start. What it throws is logged, and no more. */
 export interface RequestObserver {
-  /** The headers of a request were read; nothing is done with it yet. */
-  begin?(request: IncomingMessage, response: ServerResponse): void;
   /**
    * An answer is sent now. A request whose connection broke before is answered all the same, though no client reads it.
    *
    * @param durationMs from the arrival of the headers until the answer was ready
    */
-  answered?(response: ServerResponse, durationMs: number): void;
-}
-
-/** `traceparent` of W3C Trace Context: later versions may add fields, and zeros alone are no id. */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?<id>(?!0{32})[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
-
-/** The id of the trace that an answer belongs to: that of a span of this process, or the one that the client names. */
-export function traceIdOf(reply: PlatformResponse): string | undefined {
-  return notesOf(reply).traceId ?? clientsTraceId(nodeResponse(reply).req);
-}
-
-function clientsTraceId({ headers: { traceparent } }: IncomingMessage): string | undefined {
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.groups?.id : undefined;
+  answered(response: ServerResponse, durationMs: number): void;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';

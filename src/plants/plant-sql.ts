@@ -101,24 +101,19 @@ export class PlantStatements {
    */
   insert(plants: readonly PlantRecord[], writeId: bigint): Promise<string[]> {
     const [first] = plants;
-    if (first && plants.length === 1) return this.runInsert(plants, this.insertOneSql, valuesOf(first, writeId));
+    if (first && plants.length === 1) return this.database.queryColumn(this.insertOneSql, valuesOf(first, writeId));
     const values: QueryValue[] = [this.lockTimeout, plants.map(({ id }) => String(id)), String(writeId)];
     for (const column of TEXT_COLUMNS) values.push(plants.map((plant) => plant[column]));
-    return this.runInsert(plants, this.insertManySql, values);
+    return this.database.queryColumn(this.insertManySql, values);
   }
 
   /** The stored plants that have the ids of these, by id: durable by the time they are returned, even if another stored them. */
   findExisting(plants: readonly PlantRecord[]): Promise<Map<bigint, StoredPlant>> {
-    return this.runSelect(plants, this.selectDurable);
+    return this.findBy(plants, this.selectDurable);
   }
 
-  /** Every insert of plants, but those in a transaction of the host's, is sent from here. */
-  runInsert(_plants: readonly PlantRecord[], sql: string, values: QueryValue[]): Promise<string[]> {
-    return this.database.queryColumn(sql, values);
-  }
-
-  /** Every look-up of plants, but those in a transaction of the host's, is sent from here. */
-  async runSelect(plants: readonly PlantRecord[], select: string): Promise<Map<bigint, StoredPlant>> {
+  /** The same with the beginning of a look-up. */
+  async findBy(plants: readonly PlantRecord[], select: string): Promise<Map<bigint, StoredPlant>> {
     type Row = Omit<StoredPlant, 'id' | 'writeId'> & { id: string; writeId: string | null };
     const ids = plants.map(({ id }) => String(id));
     const rows = await this.prisma.$queryRaw<Row[]>`${Prisma.raw(select)} WHERE id = ANY(${ids}::bigint[])`;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database.js';
-import type { BatchWriter } from './batch-writer.js';
 import type { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
 import type { PlantStatements } from './plant-sql.js';
@@ -34,7 +33,7 @@ it('should start if it is not known whether the table is distributed, ask again 
   const lanes = new Lanes(statements);
   const failures = { readTriggers: () => Promise.resolve() } as CreateFailures;
   const settings = {} as PlantsModuleSettings;
-  const start = new PlantsStart(settings, database, {} as BatchWriter, statements, lanes, failures);
+  const start = new PlantsStart(settings, database, statements, lanes, failures);
   await start.attachCitus();
   expect(warn.mock.calls).toEqual([[expect.stringContaining('too many clients')]]);
   await jest.advanceTimersByTimeAsync(RETRY_MS);

@@ -3,14 +3,10 @@ import { Database } from '../database/database.js';
 import { loadCitus } from '../database/load-citus.js';
 import { assertReadyForCreates } from '../database/migrations/migrator.js';
 import { reasonOf } from '../util/text.js';
-import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
 import { PlantStatements } from './plant-sql.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
-
-/** Where every copy of OpenTelemetry's API in a process keeps what an SDK has registered. */
-const TRACING_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 
 /** Pause between two attempts to learn whether the table is distributed. */
 const RETRY_MS = 60_000;
@@ -23,20 +19,14 @@ export class PlantsStart {
   constructor(
     @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'database'>,
     private readonly database: Database,
-    private readonly writer: BatchWriter,
     private readonly statements: PlantStatements,
     private readonly lanes: Lanes,
     private readonly failures: CreateFailures,
   ) {}
 
   async run(): Promise<void> {
-    const { database, writer, statements } = this;
-    await assertReadyForCreates(database, this.settings.database);
+    await assertReadyForCreates(this.database, this.settings.database);
     await Promise.all([this.attachCitus(), this.failures.readTriggers()]);
-    const { trace } = Object((globalThis as { [TRACING_REGISTRY]?: unknown })[TRACING_REGISTRY]) as { trace?: unknown };
-    // OpenTelemetry's API is an optional peer: if it is missing, nothing is traced.
-    const tracing = trace ? await import('../tracing/statement-spans.js').catch(() => undefined) : undefined;
-    tracing?.traceStatements(writer, statements);
   }
 
   /** No start fails for it: if there is no connection now, readiness says so. Until it is known, creates go the ordinary way. */

@@ -28,7 +28,7 @@ import { sendJson } from '../http/answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { notesOf } from '../http/request-notes.js';
 import { readJsonObject } from '../http/read-body.js';
-import { idempotencyKey, type NewPlant, parseNewPlant, type Plant, PLANT_FIELDS } from './new-plant.js';
+import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsModuleExtras, type PlantsModuleSettings } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
@@ -47,7 +47,6 @@ class PlantsExceptionFilter extends ApiExceptionFilter {
 }
 
 @UseFilters(PlantsExceptionFilter)
-// Of the class, as a host's `instanceDecorator` may put functions without metadata in place of the methods.
 @RequireScopes(CREATE_PLANTS)
 export abstract class PlantsController {
   constructor(
@@ -63,12 +62,8 @@ export abstract class PlantsController {
     const key = idempotencyKey(request);
     const newPlant = parseNewPlant(body);
     notesOf(response).plantId = newPlant.id;
-    sendJson(response, HttpStatus.OK, await this.createFor(request, newPlant, key));
-  }
-
-  /** A method of its own: what observes creates can be put around it. */
-  createFor(request: PlatformRequest, plant: NewPlant, idempotencyKey: string | undefined): Promise<Plant> {
-    return this.plants.create(plant, { idempotencyKey, creator: this.settings.createdBy(request) });
+    const creator = this.settings.createdBy(request);
+    sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
   }
 }
 

@@ -9,7 +9,6 @@ import { until } from '../support/until.js';
 
 type Entry = Record<string, unknown>;
 
-const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const NAME = 'a name of nobody else';
 const TAG = 'a tag of nobody else';
 const ID = '9007199254740993';
@@ -48,7 +47,6 @@ describe('The log of requests', () => {
       const headers = {
         'X-Request-Id': 'chosen',
         'X-Forwarded-For': '192.0.2.7',
-        traceparent: `00-${TRACE}-00f067aa0ba902b7-01`,
       };
       const line = await lineOf(postHead('', plant(), headers) + plant());
       expect(line).toEqual({
@@ -57,7 +55,6 @@ describe('The log of requests', () => {
         context: 'Request',
         message: 'Answered',
         requestId: 'chosen',
-        traceId: TRACE,
         client: '192.0.2.7',
         method: 'POST',
         path: '/plants',
@@ -118,15 +115,9 @@ describe('The log of requests', () => {
         requestHead('GET /trees HTTP/1.1', { 'X-Forwarded-For': 'garbage' }),
         { client: '127.0.0.1' },
       ],
-      [
-        'no trace',
-        requestHead('GET /trees HTTP/1.1', { traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` }),
-        { error: 40400 },
-      ],
     ])('should have %s', async (_what, bytes, fields) => {
       const line = await lineOf(bytes);
       expect(line).toMatchObject({ client: '127.0.0.1', ...fields });
-      expect(line).not.toHaveProperty('traceId');
     });
 
     it('should have the address of what is no HTTP', async () => {

@@ -51,7 +51,6 @@ describe('plant-store serve', () => {
     ['one port for two', { PORT: '9464', MANAGEMENT_PORT: '9464' }, /^MANAGEMENT_PORT: /m],
     ['a proxy that is everybody', { TRUST_PROXY: 'true' }, /^TRUST_PROXY: /m],
     ['an issuer without audience', { JWT_ISSUER: 'https://issuer.example' }, /^JWT_AUDIENCE: /m],
-    ['a collector of traces', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /^OTEL_EXPORTER_OTLP_ENDPOINT: /m],
   ])('should exit with a code of its own for %s', (_, fault, reason) =>
     expectBadConfiguration('serve', { ...variables(migrated), ...fault }, reason),
   );

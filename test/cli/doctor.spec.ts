@@ -99,16 +99,6 @@ describe('plant-store doctor', () => {
     expect(findings.get('fsync')).toMatchObject({ state: fsync === 'on' ? 'ok' : 'fault', found: fsync });
   });
 
-  it('should look at the variables of traces as a start does', async () => {
-    const wrong = await examine({ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' });
-    expect(wrong.get('traces')).toMatchObject({
-      state: 'fault',
-      found: expect.stringContaining('OTEL_EXPORTER_OTLP_ENDPOINT: cannot be used, should be a URL'),
-    });
-    const right = await examine({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user.example:4318' });
-    expect(right.get('traces')).toMatchObject({ state: 'ok', found: 'go to user.example:4318' });
-  });
-
   it('should print a table for people', async () => {
     const variables = { ...serviceVariables(database.url), PORT: 'many', ACCES_TOKENS: 'x' };
     const { stdout } = await outcomeOfCommandLine('doctor', variables);

@@ -1,7 +1,6 @@
 import { describe } from '@jest/globals';
 import { startHost } from '../support/host/host.js';
-import { tracing } from '../support/host/instrument.js';
-import { type Platform, PLATFORMS } from '../support/host/platforms.js';
+import type { Platform } from '../support/host/platforms.js';
 import { type BodyReading, describeGuestContract } from './describe-guest-contract.js';
 import { runningTarget } from './running-target.js';
 
@@ -22,10 +21,4 @@ describe.each(HOSTS)('POST /plants in a host on $platform with bodies $body', ({
 describe('POST /plants in a host on express without a body parser', () => {
   const target = runningTarget(() => startHost({ platform: 'express', body: 'none' }));
   describeGuestContract(target, 'exempt', 'express');
-});
-
-describe.each(PLATFORMS)('POST /plants in a host on %s that puts proxies in place of instances', (platform) => {
-  const instanceDecorator = tracing('on the proxy', () => undefined);
-  const target = runningTarget(() => startHost({ platform, body: 'exempt', instanceDecorator }));
-  describeGuestContract(target, 'exempt', platform);
 });

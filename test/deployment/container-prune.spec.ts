@@ -1,24 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 describe('prune.mjs', () => {
-  const OPENTELEMETRY = readdirSync(new URL('../../node_modules/@opentelemetry', import.meta.url)).filter((name) =>
-    existsSync(new URL(`../../node_modules/@opentelemetry/${name}/build/esm`, import.meta.url)),
-  );
   const OTHER_BUILDS = [
     ...['class-transformer', 'class-validator'].flatMap((name) =>
       ['bundles', 'esm2015', 'esm5'].map((build) => `${name}/${build}/index.js`),
     ),
     'libphonenumber-js/bundle/index.js',
-    ...['index-incubating', 'experimental_attributes', 'experimental_metrics'].flatMap((name) =>
-      ['cjs', 'mjs'].map((type) => `@opentelemetry/semantic-conventions/dist/${name}.${type}`),
-    ),
-    ...OPENTELEMETRY.flatMap((name) =>
-      ['esm', 'esnext'].map((build) => `@opentelemetry/${name}/build/${build}/index.js`),
-    ),
     ...['dist/bundles', 'dist/esm', 'dist/esm5', 'src'].map((build) => `rxjs/${build}/index.js`),
     'swagger-ui-dist/swagger-ui-es-bundle.js',
     'swagger-ui-dist/swagger-ui-es-bundle-core.js',

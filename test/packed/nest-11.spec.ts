@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { PLATFORMS } from '../support/host/platforms.js';
-import { requestHead, TOKEN } from '../support/http/request.js';
+import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
 import { describeLayout, describeOverHttp2, documentedCode, runOwnTests } from './describe-layout.js';
@@ -18,39 +18,6 @@ describe('a host on Nest 11, in CommonJS, with Jest', () => {
       const [code = ''] = await documentedCode('#### What Jest imports later');
       const { scripts } = JSON.parse(code) as { scripts: { test: string } };
       await runOwnTests('nest-11', scripts.test);
-    },
-    COMMAND_LIMIT_MS,
-  );
-
-  it(
-    'should have the store in the spans of OpenTelemetry as it has its own routes',
-    async () => {
-      const database = await createTestDatabase();
-      try {
-        const variables = { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PLATFORM: 'express', BODY: 'exempt' };
-        await using host = new PlantStoreProcess([], {
-          script: inLayout('nest-11', 'dist/main.js'),
-          cwd: inLayout('nest-11'),
-          variables: { ...variables, PORT: '0', NODE_OPTIONS: '-r ./otel.cjs' },
-        });
-        await host.listening();
-        const { post, raw } = connectTo(host.port, '/api/v1');
-
-        expect(await post('{"id": 1, "name": "Rose"}')).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
-        const order = await raw(requestHead('GET /api/v1/orders/7 HTTP/1.1'));
-        expect(order).toMatchObject({ status: 200, body: '{"data":{"id":7}}' });
-        host.signal('SIGTERM');
-        expect(await host.ended).toBe(0);
-        expect(host.stdout.match(/^Span: .*$/gm)).toEqual([
-          'Span: Create Nest App',
-          'Span: create, create',
-          'Span: PlantsController.create, PlantsController, create, /api/v1/plants',
-          'Span: find, find',
-          'Span: OrdersController.find, OrdersController, find, /api/v1/orders/:id',
-        ]);
-      } finally {
-        await database.drop();
-      }
     },
     COMMAND_LIMIT_MS,
   );

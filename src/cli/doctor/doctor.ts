@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { findListenError } from '../../app/config-error.js';
 import { type Environment, readEnvironment } from '../../app/config.js';
 import { connectionLimit } from '../../app/prerequisites.js';
-import { prepareTracing } from '../../app/tracing.js';
 import { withoutTokens } from '../../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { escapeControlsInLines } from '../../util/text.js';
@@ -24,7 +23,6 @@ const CHECKS: readonly (readonly [check: string, run: Check, ...needs: string[]]
   ['ports', checkPorts, 'PORT', 'HOST', 'MANAGEMENT_PORT', 'MANAGEMENT_HOST'],
   ['descriptors', checkDescriptors, 'MAX_CONNECTIONS', 'DATABASE_POOL_SIZE'],
   ['secret files', checkSecretFiles],
-  ['traces', checkTraces],
   ['TLS of clients', checkClientTls, 'HOST', 'TRUST_PROXY'],
   ['TLS of the database', checkDatabaseTls, 'DATABASE_URL', 'DATABASE_PASSWORD'],
   ['database', checkStorage, 'DATABASE_URL', 'DATABASE_PASSWORD', 'DATABASE_POOL_SIZE'],
@@ -123,11 +121,6 @@ function checkClientTls({ host, trustProxy }: Environment): Finding {
   if (String(trustProxy) !== '') return finding('TLS of clients', 'a proxy (TRUST_PROXY)');
   if (LOCAL.test(host)) return finding('TLS of clients', `not needed on ${host}`);
   return finding('TLS of clients', `none, and ${host} is open to other machines`, true);
-}
-
-async function checkTraces(): Promise<Finding> {
-  const tracing = await prepareTracing();
-  return finding('traces', tracing === undefined ? 'are not sent' : `go to ${tracing.endpoint}`);
 }
 
 function checkDatabaseTls({ databaseUrl, databasePassword }: Environment): Finding[] {

@@ -46,22 +46,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
         response.destroy();
       });
     };
-    const begin = this.callAll(this.observers.flatMap((observer) => observer.begin?.bind(observer) ?? []));
-    const acceptFirst = new AcceptFirst(
-      begin === undefined
-        ? dispatch
-        : (request, response) => {
-            begin(request, response);
-            dispatch(request, response);
-          },
-    );
-    const answered = this.callAll(this.observers.flatMap((observer) => observer.answered?.bind(observer) ?? []));
+    const acceptFirst = new AcceptFirst(dispatch);
     const server = createHttpServer(
       (request, response) => {
         acceptFirst.begin(request, response);
       },
       this.serverOptions,
-      expressClasses(app, answered),
+      expressClasses(app, this.answered),
     );
     server.maxConnections = this.maxConnections;
     acceptFirst.watch(server);
@@ -69,19 +60,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
-  /** One function for all of these, if there are any. What observes a request must not harm it. */
-  private callAll<Args extends unknown[]>(calls: ((...args: Args) => void)[]): ((...args: Args) => void) | undefined {
-    if (calls.length === 0) return undefined;
-    return (...args) => {
-      for (const call of calls) {
-        try {
-          call(...args);
-        } catch (error) {
-          this.ownLogger.error('An observer of requests failed', error instanceof Error ? error.stack : error);
-        }
+  /** What observes a request must not harm it. */
+  private readonly answered = (response: ServerResponse, durationMs: number): void => {
+    for (const observer of this.observers) {
+      try {
+        observer.answered(response, durationMs);
+      } catch (error) {
+        this.ownLogger.error('An observer of requests failed', error instanceof Error ? error.stack : error);
       }
-    };
-  }
+    }
+  };
 
   override async close(): Promise<void> {
     this.beforeClose();

@@ -98,8 +98,8 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: '/readyz', because: CONTAINERS },
     { words: 'jq -s', by: COMMANDS },
     { words: 'rule_files', by: 'test/documents/blocks.spec.ts' },
-    { words: 'jaegertracing/jaeger', because: ENGINE },
-    { words: 'npm install @opentelemetry', because: INSTALLS },
+    { words: 'npm install --no-save', because: INSTALLS },
+    { words: 'FROM plant-store', because: ENGINE },
   ],
   'docs/operations.md': [
     { words: 'sudo install -m 0400', because: CONTAINERS },

@@ -18,14 +18,12 @@ export interface HostOptions {
   platform: Platform;
   /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
   body: BodyReading | 'none';
-  /** Nest's option: replaces each instance that Nest creates. */
-  instanceDecorator?: (instance: unknown) => unknown;
   /** Options of Fastify for HTTP/2, which the target then speaks. */
   http2?: object;
 }
 
 /** A host that does with its own routes everything that a host may do, and mounts the store in addition. */
-export async function startHost({ platform, body, instanceDecorator, http2 }: HostOptions): Promise<StartedTarget> {
+export async function startHost({ platform, body, http2 }: HostOptions): Promise<StartedTarget> {
   const database = await createTestDatabase();
 
   @Module({
@@ -45,7 +43,6 @@ export async function startHost({ platform, body, instanceDecorator, http2 }: Ho
     abortOnError: false,
     rawBody: body === 'rawBody',
     ...(body === 'none' && { bodyParser: false }),
-    ...(instanceDecorator && { instrument: { instanceDecorator } }),
   });
   if (body === 'exempt') exemptPlantsFromBodyParser(app);
   // As much as Fastify's own parser takes.
