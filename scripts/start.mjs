@@ -5,7 +5,7 @@ import './ensure-build.mjs';
 if (existsSync('.env')) {
   const given = Object.keys(process.env);
   process.loadEnvFile();
-  // For /info and plant-store doctor, which say where each variable comes from.
+  // For /info, which says where each variable comes from.
   process.env.PLANT_STORE_ENV_FILE = Object.keys(process.env)
     .filter((name) => !given.includes(name))
     .join();

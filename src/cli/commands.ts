@@ -10,13 +10,21 @@ const TEXTS = { ...TEXT, multiple: true } as const;
 const FLAG = { type: 'boolean' } as const;
 
 const serve: Command = {
-  usage: `plant-store serve    run the service
+  usage: `plant-store serve [--check]    run the service
+
+  --check    only say all that the start would refuse or warn of, but for ports that are taken. It changes nothing, and starts
+             no database. It exits with 0 if the service can start, with 78 if a fault stays, and with 1 if all may pass
 
 It runs until SIGINT, SIGTERM or SIGHUP, and then answers the requests in flight. Configuration comes from environment
 variables; plant-store serve --help lists them.`,
   appendix: describeEnvironment,
-  load: async () => (await import('./serve.js')).serve,
+  options: { check: FLAG },
+  load: () => Promise.resolve(serveOrCheck),
 };
+
+async function serveOrCheck({ check = false }: { check?: boolean }): Promise<void> {
+  return check ? (await import('./check.js')).check() : (await import('./serve.js')).serve();
+}
 
 const migrate: Command = {
   usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
@@ -48,40 +56,12 @@ notices the shards when it is started again.`,
   load: async () => (await import('./migrate.js')).distribute,
 };
 
-const move: Command = {
-  usage: `plant-store move --to URL [--trust-owner ROLE]    from the embedded database of this folder to one of your own
-
-  --to URL               an empty PostgreSQL database, or an empty schema of it (?schema=NAME), as the role that is to own the
-                         tables. A password may be in DATABASE_PASSWORD, or a file that DATABASE_PASSWORD_FILE names
-  --trust-owner ROLE     as with migrate
-
-Stop the service first. It makes the tables, copies plants and access tokens with all that belongs to them, and compares both
-databases. If it is interrupted, the same command goes on. It deletes nothing of .data, but marks it: without DATABASE_URL the
-service then says where the plants are, instead of starting on the copy.`,
-  options: { to: TEXT, 'trust-owner': TEXTS },
-  load: async () => (await import('./move/move.js')).move,
-};
-
 const openapi: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
   load: async () => (await import('./serve.js')).openapi,
 };
 
-const doctor: Command = {
-  usage: `plant-store doctor [--json] [--verbose] [--trust-owner ROLE]
-
-Checks the database, access tokens, ports, descriptors, files with secrets, TLS and the configuration, and says what to
-do about warnings and faults. It changes nothing. The exit code is 1 if there is a fault.
-
-  --json                an array of objects: check, state (ok, warning or fault), found, advice
-  --verbose             variables with their defaults too
-  --trust-owner ROLE    as with migrate`,
-  options: { json: FLAG, verbose: FLAG, 'trust-owner': TEXTS },
-  load: async () => (await import('./doctor/doctor.js')).doctor,
-};
-
 const loadTokens = () => import('./token/token.commands.js');
-const loadPlants = () => import('./plants/plants.commands.js');
 
 /** A command that the usage of its group explains. */
 function grouped(load: NonNullable<Command['load']>, options: Command['options'] = {}, ...operands: string[]): Command {
@@ -134,30 +114,6 @@ All times are in UTC. To revoke what has already ended is no failure; a name or 
   },
 };
 
-const plants: Command = {
-  usage: `plant-store plants: reads the plants in the database (DATABASE_URL), as a role that may do no more
-
-  plant-store plants list [--limit N] [--after ID] [--json]    some plants, in the order of their ids
-  plant-store plants get ID                                    one plant; exits with 1 if there is none with that id
-  plant-store plants count [--estimate]                        how many there are
-  plant-store plants export [--after ID]                       all plants of this moment, a line of JSON for each
-
-  --limit N        20 unless given, 10000 at most
-  --after ID       only plants with a larger id
-  --json           an array instead of a table, which shortens long texts
-  --estimate       PostgreSQL's estimate, at once: to count takes about a second for ten million plants
-  --schema NAME    the PostgreSQL schema of the store, instead of the URL's
-
-In JSON a plant has id, name, tag, createdAt and createdBy, without what it lacks. The id is exact: read it as an
-integer of 64 bits. An export says on standard error, if that is a terminal, how far it is.`,
-  commands: {
-    list: grouped(async () => (await loadPlants()).listPlants, { limit: TEXT, after: TEXT, json: FLAG }),
-    get: grouped(async () => (await loadPlants()).getPlant, {}, 'ID'),
-    count: grouped(async () => (await loadPlants()).countPlants, { estimate: FLAG }),
-    export: grouped(async () => (await loadPlants()).exportPlants, { after: TEXT }),
-  },
-};
-
 const PLANT_STORE: Command = {
   usage: `plant-store: a service that stores plants
 
@@ -165,11 +121,8 @@ const PLANT_STORE: Command = {
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
   plant-store distribute spread the tables over the nodes of a Citus cluster
-  plant-store move       from the embedded database to one of your own
   plant-store token      create, list, update, revoke, rotate and prune access tokens
-  plant-store plants     list, get, count and export the plants
   plant-store openapi    print the OpenAPI document
-  plant-store doctor     check configuration, database, tokens and machine, and say what to do
 
   --help, --version      --help after a command explains it
 
@@ -177,7 +130,7 @@ Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or 
 cannot be used, which no restart changes.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve, migrate, distribute, move, token, plants, openapi, doctor },
+  commands: { serve, migrate, distribute, token, openapi },
 };
 
 /** EX_CONFIG of sysexits.h: a service manager need not try again. */

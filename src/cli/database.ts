@@ -3,14 +3,15 @@ import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
+import { sqlStateOf } from '../database/database.errors.js';
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
 import { type Limits, withConnection } from '../database/migrations/connection.js';
-import { assertMigrated } from '../database/migrations/migration-status.js';
+import { assertMigrated, MigrationError } from '../database/migrations/migration-status.js';
 import { useLocalDatabase } from './local-database.js';
-import { endBySignal } from './output.js';
+import { endBySignal, operatorReason } from './output.js';
 
-/** For each statement, unless an address says otherwise, with 0 for any time: the tables may be locked, or the server may have stopped answering. */
+/** For each statement, unless an address says otherwise: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 export interface DatabaseAddress extends Limits {
@@ -19,8 +20,15 @@ export interface DatabaseAddress extends Limits {
   readonly schema?: string | undefined;
 }
 
-/** What to do about a database that no connection can be made to, by its SQLSTATE if the server has answered. */
-export function connectionAdvice(sqlState = ''): string {
+/** Adds to a failure what to correct if no connection to the database can be made. */
+export function adviseOnConnection(error: unknown): unknown {
+  if (!(error instanceof MigrationError) || error.code !== 'unreachable') return error;
+  const forOperators = `${operatorReason(error)}. ${connectionAdvice(sqlStateOf(error))}`;
+  return new MigrationError(error.code, error.message, { cause: error, forOperators });
+}
+
+/** @param sqlState of the server's answer, if it has answered */
+function connectionAdvice(sqlState = ''): string {
   if (sqlState === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
   if (sqlState.startsWith('28'))
     return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
@@ -33,15 +41,15 @@ export type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database:
 type Work<T> = (open: OpenDatabase) => Promise<T>;
 
 /** Runs `work` on a connection to the database of the service that the environment configures: the embedded one if it names none. */
-export async function withServiceDatabase<T>(schema: string | undefined, work: Work<T>, timeout?: number): Promise<T> {
+export async function withServiceDatabase<T>(schema: string | undefined, work: Work<T>): Promise<T> {
   const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
   const fault = schemaFault(schema);
   if (fault !== undefined) throw new ConfigurationError([`--schema: ${fault}`]);
-  if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema, timeout }, work);
+  if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema }, work);
   const local = await useLocalDatabase();
   // What takes long may be interrupted, and must not leave a server behind.
   endBySignal(() => local.stop());
-  return withDatabase({ url: local.url, schema, timeout }, work).finally(() => local.stop());
+  return withDatabase({ url: local.url, schema }, work).finally(() => local.stop());
 }
 
 /** Work on the access tokens of a database that has the tables of this build. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, type Stats } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
@@ -9,91 +9,20 @@ import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
-const MARK = join(LOCAL_DIRECTORY, 'moved-to');
 /** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const FRAME_MS = 80;
-const CLEAR_LINE = '\r\u001b[2K';
 
-/** Starts an embedded PostgreSQL of this process, with the tables of this build, and shows on a terminal that it does. */
-export async function startLocalDatabase(): Promise<EmbeddedPostgres> {
-  await refuseIfMoved();
-  return withProgress('Starting a PostgreSQL of its own …', (log) => startDatabase(log, refuseIfMoved));
-}
-
-/** The same for a database that was made earlier, and may have been moved. */
-export function openLocalDatabase(): Promise<EmbeddedPostgres> {
-  assertLocalDatabase();
-  return withProgress('Starting a PostgreSQL of its own …', (log) => startDatabase(log));
-}
-
-/** In words, the database that `plant-store move` has moved the embedded one to; undefined if it was not moved. */
-export async function movedTo(): Promise<string | undefined> {
-  return existsSync(MARK) ? (await readFile(MARK, 'utf8')).trim() : undefined;
-}
-
-/** From now on the embedded database is not used, since what is written there would be missing in the other one. */
-export async function markAsMoved(place: string): Promise<void> {
-  await writeAtOnce(MARK, `${place}\n`);
-}
-
-async function refuseIfMoved(): Promise<void> {
-  const place = await movedTo();
-  if (place === undefined) return;
-  const found = `DATABASE_URL: is missing, should be the URL of the database that the plants were moved to: ${place}`;
-  throw new ConfigurationError([`${found}. To go on with the copy in ${LOCAL_DIRECTORY} instead, remove ${MARK}`]);
-}
-
-function assertLocalDatabase(): void {
-  if (existsSync(LOCAL_DIRECTORY)) return;
-  throw new ConfigurationError([
-    `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
-      `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
-  ]);
-}
-
-/** Whether a person watches: false if the output goes into a pipe, a file, or the log of a build server. */
-export function isWatched(): boolean {
-  return process.stdout.isTTY && !process.env.CI;
-}
-
-/** Shows a moving line during the work, and removes it at the end; shows none if nobody watches. */
-async function withProgress<T>(text: string, work: (print: (line: string) => void) => Promise<T>): Promise<T> {
-  // Of the cursor only the place is changed, so there is nothing else to restore.
-  if (!isWatched() || process.env.TERM === 'dumb') return work(console.log);
-  let count = 0;
-  const clear = (): void => {
-    process.stdout.write(CLEAR_LINE);
-  };
-  const draw = (): void => {
-    process.stdout.write(`${CLEAR_LINE}${FRAMES[count++ % FRAMES.length] ?? ''} ${text}`);
-  };
-  const timer = setInterval(draw, FRAME_MS);
-  process.once('exit', clear);
-  draw();
-  try {
-    return await work((line) => {
-      clear();
-      console.log(line);
-    });
-  } finally {
-    clearInterval(timer);
-    process.off('exit', clear);
-    clear();
-  }
-}
-
-/** @param check is repeated when the folder is locked: a move may just have ended */
-async function startDatabase(log: (line: string) => void, check?: () => Promise<void>): Promise<EmbeddedPostgres> {
+/** Starts an embedded PostgreSQL of this process, with the tables of this build, and writes its URL into a file, for psql. */
+export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {
   // Loaded only here: an installation for production has no embedded server.
   const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
   const { Migrator } = await import('../database/migrations/migrator.js');
-  if (existsSync(LOCAL_DIRECTORY)) await ownLocalDirectory(log);
+  await ownLocalDirectory(log);
   const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
   try {
-    await check?.();
     await new Migrator({ url: postgres.url }).migrate();
+    // At each start, as the port may be another one.
+    await writeSecret(join(LOCAL_DIRECTORY, 'database-url'), postgres.url);
     return postgres;
   } catch (error) {
     await postgres.stop();
@@ -103,11 +32,15 @@ async function startDatabase(log: (line: string) => void, check?: () => Promise<
 
 /** The embedded PostgreSQL of `plant-store serve`: the running one or, if none runs, one of this process. */
 export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' | 'stop'>> {
-  assertLocalDatabase();
-  await refuseIfMoved();
+  if (!existsSync(LOCAL_DIRECTORY)) {
+    throw new ConfigurationError([
+      `DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ` +
+        `there is no embedded one here either: nothing was ever started in this folder (no ${LOCAL_DIRECTORY})`,
+    ]);
+  }
   try {
     // Standard output is for what the command prints.
-    return await startDatabase(console.error, refuseIfMoved);
+    return await startLocalDatabase(console.error);
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
     const { runningServerUrl } = await import('../dev-postgres/embedded-postgres.js');
@@ -157,14 +90,14 @@ async function readToken(path: string, folderOwner: number): Promise<string> {
 
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
-  await writeAtOnce(path, `${token}\n`);
+  await writeSecret(path, token);
   return token;
 }
 
-/** Renamed when it is complete: a crash in between must not leave an empty file. */
-async function writeAtOnce(path: string, text: string): Promise<void> {
+/** Writes a file that only this user can read. It is renamed when it is complete: a crash must not leave an empty one. */
+async function writeSecret(path: string, secret: string): Promise<void> {
   const draft = `${path}.${process.pid}`;
   await rm(draft, { force: true });
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true });
+  await writeFile(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, path);
 }

@@ -34,33 +34,14 @@ export function write(text: string): Promise<void> {
   });
 }
 
-/**
- * Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. Returns whether there may
- * be a reader for more. @throws OutputError
- */
-export async function print(text: string): Promise<boolean> {
+/** Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. @throws OutputError */
+export async function print(text: string): Promise<void> {
   try {
     await write(`${text}\n`);
-    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return false;
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
     throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
   }
-}
-
-const PROGRESS_MS = 200;
-
-/** Shows on a terminal, and nowhere else, how far work on plants is: now and then, and at its end. */
-export function progress(label = ''): (rows: number, isEnd?: boolean) => void {
-  const start = performance.now();
-  let shown = start;
-  return (rows, isEnd = false) => {
-    const now = performance.now();
-    if (!process.stderr.isTTY || (!isEnd && now - shown < PROGRESS_MS)) return;
-    shown = now;
-    const rate = Math.round((rows * 1000) / Math.max(now - start, 1));
-    process.stderr.write(`\r${label}${rows} plants, ${rate}/s\u001b[K${isEnd ? '\n' : ''}`);
-  };
 }
 
 /** Has the first SIGINT, SIGTERM or SIGHUP call `stop`, and end the process after it; the second one ends it at once. */

@@ -1,6 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { withoutTokens } from '../auth/tokens/token.js';
-import { findNearest } from '../util/did-you-mean.js';
 import { buildCommit, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 
@@ -30,10 +29,6 @@ export function quoteArgument(text: string): string {
   return quote(withoutTokens(text));
 }
 
-function didYouMean(given: string, meant: string | undefined): string {
-  return quoteArgument(given) + (meant === undefined ? '' : `: did you mean ${quoteArgument(meant)}?`);
-}
-
 const HELP = { help: { type: 'boolean', short: 'h' } } as const satisfies Options;
 const VERSION = { version: { type: 'boolean', short: 'v' } } as const satisfies Options;
 
@@ -50,8 +45,7 @@ export async function call(command: Command, args: readonly string[], path = '')
         await call({ usage, ...next }, rest, below(first));
         return;
       }
-      const nearest = findNearest(first, Object.keys(commands));
-      throw new UsageError(`there is no command ${didYouMean(below(first), nearest && below(nearest))}`);
+      throw new UsageError(`there is no command ${quoteArgument(below(first))}`);
     }
     const { values, positionals } = parseArguments(args, { ...options, ...HELP, ...(path === '' && VERSION) });
     const { help, version, ...others } = values;
@@ -71,23 +65,15 @@ export async function call(command: Command, args: readonly string[], path = '')
   }
 }
 
-/** An id may be negative; parseArgs takes it for options. What is before it meanwhile cannot be in an argument. */
-const NEGATIVE = /^-\d+$/;
-const SHIELD = '\0';
-
 type Config = ParseArgsConfig & { readonly options: Options; readonly tokens: true };
 type ParsedArguments = ReturnType<typeof parseArgs<Config>>;
 
-function parseArguments(given: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
-  const args = given.map((argument) => (NEGATIVE.test(argument) ? `${SHIELD}${argument}` : argument));
+function parseArguments(args: readonly string[], options: Options): Omit<ParsedArguments, 'tokens'> {
   const { values, positionals, tokens } = parseStrictly({ args, options, allowPositionals: true, tokens: true });
-  const bare = (text: unknown): string => String(text).replace(SHIELD, '');
-  for (const [name, value] of Object.entries(values))
-    if (typeof value !== 'boolean') values[name] = Array.isArray(value) ? value.map(bare) : bare(value);
   const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const repeated = names.find((name, index) => options[name]?.multiple !== true && names.indexOf(name) < index);
   if (repeated !== undefined && values.help !== true) throw new UsageError(`--${repeated} is given more than once`);
-  return { values, positionals: positionals.map(bare) };
+  return { values, positionals };
 }
 
 function parseStrictly(config: Config): ParsedArguments {
@@ -103,10 +89,7 @@ function argumentFault(config: Config): string | undefined {
   for (const token of parseArgs({ ...config, strict: false }).tokens) {
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
-    if (!Object.hasOwn(config.options, name)) {
-      const nearest = rawName.startsWith('--') ? findNearest(name, Object.keys(config.options)) : undefined;
-      return `there is no option ${didYouMean(rawName, nearest && `--${nearest}`)}`;
-    }
+    if (!Object.hasOwn(config.options, name)) return `there is no option ${quoteArgument(rawName)}`;
     if (config.options[name]?.type === 'string' && inlineValue === false && /^-./s.test(value)) {
       return (
         `${rawName} is followed by ${quoteArgument(value)}, should be followed by its value: ` +

@@ -31,10 +31,13 @@ export async function serve(): Promise<void> {
   const stopped = shutdownSignal();
   // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const postgres = environment.databaseUrl === undefined ? await startLocalDatabase() : undefined;
+  const isEmbedded = environment.databaseUrl === undefined;
+  const token = isEmbedded && isTokenless(environment) ? await localToken() : undefined;
+  const postgres = isEmbedded ? await startLocalDatabase() : undefined;
   try {
     if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
-    await run(environment, stopped, postgres);
+    if (token !== undefined) environment.accessTokens = [token];
+    await run(environment, stopped, token, postgres);
   } finally {
     await postgres?.stop();
     // Lines that wait keep the process alive, and perhaps no program reads them.
@@ -45,20 +48,29 @@ export async function serve(): Promise<void> {
   process.stdout.write('', () => process.exit());
 }
 
-async function run(environment: Environment, stopped: Promise<string>, postgres?: EmbeddedPostgres): Promise<void> {
-  const { accessTokens, jwtIssuer, production, basePath, databasePassword: password } = environment;
-  const databaseUrl = postgres?.url ?? String(environment.databaseUrl);
-  const tokenless = accessTokens.length === 0 && jwtIssuer === undefined;
-  const token = tokenless && !production ? await localToken() : undefined;
-  if (token !== undefined) environment.accessTokens = [token];
+/** Whether no token is configured: then only those in the database are valid. */
+export function isTokenless({ accessTokens, jwtIssuer }: Environment): boolean {
+  return accessTokens.length === 0 && jwtIssuer === undefined;
+}
 
+/** @param token the one that the service has made for itself */
+async function run(
+  environment: Environment,
+  stopped: Promise<string>,
+  token?: string,
+  postgres?: EmbeddedPostgres,
+): Promise<void> {
+  const { basePath, databasePassword: password } = environment;
+  const databaseUrl = postgres?.url ?? String(environment.databaseUrl);
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
   const [{ Logger }, { describeStart, listenUrls, startApp }] = await Promise.all([
     import('@nestjs/common'),
     import('../app/create-app.js'),
   ]);
   const options = Object.assign(environment, { databaseUrl });
-  const app = await startApp(options).catch(adviseOnConnection);
+  const app = await startApp(options).catch(async (error: unknown) => {
+    throw (await import('./database.js')).adviseOnConnection(error);
+  });
   const logger = new Logger('PlantStore');
   // From now on its lines are part of the log.
   if (postgres) postgres.log = logger.warn.bind(logger);
@@ -81,10 +93,10 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   }
   // Before what is printed next, which does not go to the log.
   logWriter.flush();
-  printSummary(urls, environment, token, postgres?.location);
+  if (postgres) printSummary(urls.public, environment, token);
   const stopping = new AbortController();
-  const needsHint = tokenless && token === undefined;
-  const hint = needsHint && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
+  const hint =
+    isTokenless(environment) && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
 
   const stop = await Promise.race([stopped, ...(postgres ? [postgres.failed] : [])]);
   const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL does not run';
@@ -109,18 +121,6 @@ async function run(environment: Environment, stopped: Promise<string>, postgres?
   if (typeof stop !== 'string') throw stop;
 }
 
-/** Adds to the failure of a start what to correct if the database cannot be reached. */
-async function adviseOnConnection(error: unknown): Promise<never> {
-  const [{ MigrationError }, { sqlStateOf }, { connectionAdvice }] = await Promise.all([
-    import('../database/migrations/migration-status.js'),
-    import('../database/database.errors.js'),
-    import('./database.js'),
-  ]);
-  if (!(error instanceof MigrationError) || error.code !== 'unreachable') throw error;
-  const forOperators = `${error.forOperators ?? error.message}. ${connectionAdvice(sqlStateOf(error))}`;
-  throw new MigrationError(error.code, error.message, { cause: error, forOperators });
-}
-
 /** Resolves to what asks for the stop: the first SIGINT, SIGTERM or SIGHUP (the terminal was closed). The second one ends the process at once. */
 function shutdownSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -143,7 +143,7 @@ function shutdownSignal(): Promise<string> {
 }
 
 /** Logs how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
-async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promise<void> {
+export async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promise<void> {
   try {
     const { onTokens, withDatabase } = await import('./database.js');
     const hasValid = onTokens((tokens) => tokens.hasValid());

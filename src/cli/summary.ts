@@ -1,59 +1,29 @@
-import { basename, relative } from 'node:path';
-import { styleText } from 'node:util';
 import type { Environment } from '../app/config.js';
 import { packageVersion } from '../util/package-files.cjs';
-import { isWatched } from './local-database.js';
 
 /**
- * Says how to use the store: a summary for a person, and otherwise only the command with the token that is known nowhere else.
+ * Says how to use a store that has started with the embedded database.
+ * @param listener where it listens
  * @param token the one that the service has made for itself
  */
-export function printSummary(
-  urls: Readonly<{ public: string; management: string }>,
-  { basePath, docs, production }: Environment,
-  token: string | undefined,
-  location: string | undefined,
-): void {
-  const [url, management] = [urls.public, urls.management].map((each) =>
-    each.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]'),
-  );
-  const plants = `${url}${basePath}/plants`;
-  const command = token === undefined ? '' : `\nCreate a plant:\n\n${curlCommand(plants, token)}\n`;
-  if (!isWatched() || production) {
-    if (token !== undefined) console.log(`${command}${docs ? `\nOr explore it: ${url}/docs\n` : ''}`);
-    return;
-  }
-  const paint: typeof styleText = process.stdout.hasColors() ? styleText : (_, text) => text;
+export function printSummary(listener: string, { basePath, docs }: Environment, token: string | undefined): void {
+  const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
   // The part after # stays in the browser.
   const fragment = token === undefined ? '' : `#token=${token}`;
-  const rows = [
-    ['Plants', plants],
-    docs && ['Docs', `${url}/docs${fragment}`],
-    token !== undefined && ['Token', token],
-    ['Data', location ?? 'in the database that DATABASE_URL names'],
-    ['Manage', `${management}  (/livez, /readyz, /metrics, /info)`],
-  ].filter((row) => row !== false);
-  const lines = rows.map(([label = '', text = '']) => `  ${paint('dim', label.padEnd(8))}${paint('cyan', text)}`);
-  const program = ownCommand();
-  const hints = [
-    `List them: ${program} plants list`,
-    // Only the scripts of a checkout read that file.
-    `Other ports: PORT and MANAGEMENT_PORT, in the environment${program.startsWith('npm') ? ' or in .env' : ''}`,
-    'Ctrl-C stops it.',
-  ].join('\n');
-  const title = paint(['bold', 'green'], `Plant Store ${packageVersion()}`);
-  console.log(`\n  ${title}\n\n${lines.join('\n')}\n${command}\n${paint('dim', hints)}\n`);
-}
-
-/** The command line, as it can be called here. */
-export function ownCommand(
-  path = process.argv[1] ?? '',
-  { npm_lifecycle_event, npm_package_name } = process.env,
-): string {
-  if (npm_lifecycle_event === 'npx') return 'npx plant-store';
-  // Of a checkout, and not of an application that has the store in it.
-  if (npm_lifecycle_event !== undefined && npm_package_name === 'plant-store') return 'npm run --silent plant-store --';
-  return basename(path) === 'plant-store' ? 'plant-store' : `node ${relative('', path)}`;
+  const lines = [
+    '',
+    `Plant Store ${packageVersion()}`,
+    '',
+    `  Plants  ${url}${basePath}/plants`,
+    ...(docs ? [`  Docs    ${url}/docs${fragment}`] : []),
+    '',
+    ...(token === undefined ? [] : ['Create a plant:', '', curlCommand(`${url}${basePath}/plants`, token), '']),
+    'Look into the database:',
+    '',
+    'psql "$(cat .data/database-url)"',
+    '',
+  ];
+  console.log(lines.join('\n'));
 }
 
 /** A command that creates a plant, and another plant each time it is printed: the id is the time. */

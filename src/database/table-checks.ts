@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { escapeControls } from '../util/text.js';
 import type { Query } from './database.js';
-import { MigrationError, type MigrationPlace, MOVE_MARKER } from './migrations/migration-status.js';
+import { MigrationError, type MigrationPlace } from './migrations/migration-status.js';
 
-/** The tables of the store in the schema $1, also that of an unfinished move, their partitions, and the sequence. */
+/** The tables of the store in the schema $1, their partitions, and the sequence. */
 const TABLES = `tables (class, oid) AS (
     SELECT c.tableoid, c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
-    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations', '${MOVE_MARKER}')
+    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
     UNION SELECT class, inhrelid FROM tables JOIN pg_catalog.pg_inherits ON inhparent = tables.oid)`;
 
 const DATABASE_OWNER = 'SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()';
@@ -39,15 +39,6 @@ const FOREIGN_OBJECTS = `WITH RECURSIVE ${TABLES}, ${TRUSTED}, objects (classid,
   CROSS JOIN LATERAL pg_catalog.pg_identify_object(objects.classid, objects.objid, 0)
   WHERE owner NOT IN (SELECT oid FROM trusted)`;
 
-/** A member of the owner can be the owner. */
-const CREATORS = `WITH RECURSIVE ${TRUSTED}
-  SELECT pg_catalog.format('REVOKE CREATE ON SCHEMA %I FROM %s', nspname,
-    COALESCE(pg_catalog.quote_ident(rolname::text), 'PUBLIC')) AS found
-  FROM pg_catalog.pg_namespace CROSS JOIN LATERAL pg_catalog.aclexplode(nspacl)
-  LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = grantee
-  WHERE nspname = $1::name AND privilege_type = 'CREATE' AND grantee NOT IN (SELECT oid FROM trusted)
-    AND NOT pg_catalog.pg_has_role(grantee, nspowner, 'MEMBER')`;
-
 const UNLOGGED = `WITH RECURSIVE ${TABLES} SELECT pg_catalog.format('ALTER TABLE %I.%I SET LOGGED', nspname, relname) AS found
   FROM tables JOIN pg_catalog.pg_class AS c ON c.oid = tables.oid JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace
   WHERE relpersistence = 'u' AND relkind = 'r'`;
@@ -75,9 +66,6 @@ export async function assertOwners(query: Query, { schema, place }: MigrationPla
   const forOperators = `${place}: ${String(found)}; or trust a role: --trust-owner ROLE`;
   if (found) throw new MigrationError('foreign', `${forOperators}, or trustOwners`, { forOperators });
 }
-
-/** The statements that take the right to create objects in the schema from other roles. */
-export const findCreators = (query: Query, schema: string) => find(query, CREATORS, schema);
 
 /** Says which tables a crash of the server would empty, and what to run. */
 export async function findUnlogged(query: Query, schema: string): Promise<string | undefined> {

@@ -114,22 +114,6 @@ describeWithCitus('the command line on Citus', () => {
     await coordinator.query('DROP SCHEMA other CASCADE');
   });
 
-  it('should read plants through any node', async () => {
-    await cluster.coordinator.query('ANALYZE plants');
-    for (const node of cluster.nodes) {
-      const count = Number((await run('plants count', node)).stdout);
-      expect(count).toBeGreaterThan(ROWS);
-      expect(await run('plants count --estimate', node)).toEqual(
-        failure('or it is empty or distributed: run ANALYZE plants, or count without --estimate'),
-      );
-      expect((await run('plants get -7', node)).stdout).toContain('"name":"old 7"');
-      const { stdout } = await run('plants list --json --limit 2 --after=-9', node);
-      expect((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)).toEqual(['old 8', 'old 7']);
-      const exported = (await run('plants export --after=-1000', node)).stdout.trimEnd().split('\n');
-      expect(exported.length).toBe(count - ROWS + 999);
-    }
-  });
-
   it('should change tokens through any node, and record their use', async () => {
     for (const [i, node] of cluster.nodes.entries()) {
       const name = `gardener${i}`;

@@ -6,7 +6,7 @@ import { PlantStoreProcess } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
 import { ISSUED_TOKEN, type ListedToken } from '../support/tokens/token-commands.js';
 
-describe('plant-store token and plants, without a database', () => {
+describe('plant-store token, without a database', () => {
   let folder: string;
 
   beforeAll(async () => {
@@ -21,11 +21,6 @@ describe('plant-store token and plants, without a database', () => {
   const serve = async (): Promise<PlantStoreProcess> => {
     const variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
     return new PlantStoreProcess(['serve'], { cwd: folder, variables }).listening();
-  };
-  const plants = async (): Promise<string> => {
-    const { stdout, stderr, ended } = await PlantStoreProcess.run('plants export', {}, { cwd: folder });
-    expect([stderr, await ended]).toEqual(['', 0]);
-    return stdout.replace(/^\{"id":(\d+),"name":"(\w+)","createdAt":"[^"]+","createdBy":"(\w+)"\}$/m, '$1 $2 by $3');
   };
   const names = async (): Promise<string[]> => {
     const { stdout } = await token('list', '--json');
@@ -48,10 +43,7 @@ describe('plant-store token and plants, without a database', () => {
     expect(made.stdout.trimEnd()).toMatch(ISSUED_TOKEN);
     expect(made.stdout).toBe(`${made.stdout.trimEnd()}\n`);
     expect(await names()).toEqual(['me']);
-    expect((await service.post('{"id":9007199254740993,"name":"Rose"}', bearer(made.stdout.trimEnd())))?.status).toBe(
-      200,
-    );
-    expect(await plants()).toBe('9007199254740993 Rose by me\n');
+    expect((await service.post('{"id":1,"name":"Rose"}', bearer(made.stdout.trimEnd())))?.status).toBe(200);
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
   });
@@ -60,7 +52,6 @@ describe('plant-store token and plants, without a database', () => {
     const made = await token('create', '--name', 'you');
     expect(await made.ended).toBe(0);
     expect(made.stdout.trimEnd()).toMatch(ISSUED_TOKEN);
-    expect(await plants()).toBe('9007199254740993 Rose by me\n');
     await using service = await serve();
     expect(await names()).toEqual(['me', 'you']);
     service.signal('SIGTERM');

@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createTestDatabase } from '../support/database/test-database.js';
+import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
+const PORTS = { PORT: '0', MANAGEMENT_PORT: '0' };
 const CURL = /^curl .*\/plants .*$/m;
 const SCRIPT = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
 const SECRETS = /Bearer ([\w-]{20,})'/;
@@ -32,7 +34,7 @@ describe('plant-store serve, without any configuration', () => {
 
   /** Starts it on any free ports, as far as they may be chosen. Returns the command that it prints. */
   async function start(): Promise<string> {
-    service = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+    service = new PlantStoreProcess(['serve'], { cwd: folder, variables: PORTS });
     const [command] = await service.printed(CURL);
     return command;
   }
@@ -70,13 +72,35 @@ describe('plant-store serve, without any configuration', () => {
     service = new PlantStoreProcess(['serve'], {
       script: SCRIPT,
       cwd: folder,
-      variables: { PORT: '0', MANAGEMENT_PORT: '0', LOG_FORMAT: 'json' },
+      variables: PORTS,
       detached: true,
     });
     const [command] = await service.printed(CURL);
     expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
-    // The token is printed once, in the command.
-    expect(service.output.split(tokenIn(command) ?? '')).toHaveLength(2);
+    const token = tokenIn(command) ?? '';
+    const url = /Listening on (http:\/\/[^/]+)/.exec(service.output)?.[1] ?? '';
+    const lines = service.stdout.split('\n');
+    expect(
+      lines.slice(
+        lines.findIndex((line) => line.startsWith('Plant Store')),
+        -1,
+      ),
+    ).toEqual([
+      expect.stringMatching(/^Plant Store \d+\.\d+\.\d+$/),
+      '',
+      `  Plants  ${url}/plants`,
+      `  Docs    ${url}/docs#token=${token}`,
+      '',
+      'Create a plant:',
+      '',
+      command,
+      '',
+      'Look into the database:',
+      '',
+      'psql "$(cat .data/database-url)"',
+      '',
+    ]);
+    expect(service.output.split(token)).toHaveLength(3);
 
     process.kill(-service.pid, 'SIGINT');
     expect(await service.ended).toBe(0);
@@ -95,21 +119,31 @@ describe('plant-store serve, without any configuration', () => {
 
   it('should refuse to run twice in one folder, and not disturb the first', async () => {
     const first = await start();
-    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
+    const other = new PlantStoreProcess(['serve'], { cwd: folder, variables: PORTS });
     expect(await other.ended).toBe(1);
     expect(other.stderr).toMatch(/^plant-store: Another plant store \(process \d+\) is running with the data in /);
     expect(other.stderr).toMatch('set DATABASE_URL');
     expect(await paste(first)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
   });
 
-  it('should make a token for a database of the user too', async () => {
+  it('should print no token that it did not make', async () => {
+    service = new PlantStoreProcess(['serve'], { cwd: folder, variables: { ...PORTS, ACCESS_TOKENS: TOKEN } });
+    await service.printed(/database-url/);
+    expect(service.output).toMatch(/^ {2}Docs {4}http:\/\/127\.0\.0\.1:\d+\/docs$/m);
+    expect(service.output).not.toContain('curl');
+    expect(service.output).not.toContain(TOKEN);
+  });
+
+  it('should make no token on a database of the user, print nothing, and log how to create one', async () => {
     const database = await createTestDatabase();
-    const variables = { PORT: '0', MANAGEMENT_PORT: '0', DATABASE_URL: database.url };
-    service = new PlantStoreProcess(['serve'], { cwd: folder, variables });
-    const [command] = await service.printed(CURL);
-    expect(await paste(command)).toEqual(['200', '{"name":"Rose","tag":"flower"}']);
-    expect(await database.query('SELECT name FROM plants')).toEqual([{ name: 'Rose' }]);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'plant-store-start-'));
+    const variables = { ...PORTS, DATABASE_URL: database.url };
+    service = new PlantStoreProcess(['serve'], { cwd: elsewhere, variables });
+    await service.printed(/No access token is valid now/);
+    expect(service.output).not.toMatch(/curl|psql/);
+    expect(await readdir(elsewhere)).toEqual([]);
     await stop();
     await database.drop();
+    await rm(elsewhere, { recursive: true });
   });
 });

@@ -5,6 +5,7 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { TOKEN } from '../support/http/request.js';
 import { isAlive } from '../support/service/is-alive.js';
@@ -66,8 +67,11 @@ describe('The embedded PostgreSQL of a service', () => {
     await clients.stop();
 
     expect(await run('token create me')).toMatch(/^plant_/);
-    const lines = (await run('plants export')).trimEnd().split('\n');
-    const stored = new Set(lines.map((line) => (JSON.parse(line) as { id: number }).id));
+    const client = new pg.Client((await readFile(join(folder, '.data/database-url'), 'utf8')).trim());
+    await client.connect();
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM plants');
+    await client.end();
+    const stored = new Set(rows.map(({ id }) => Number(id)));
     expect(clients.created.filter((id) => !stored.has(id))).toEqual([]);
     expect(clients.refusals.filter(({ body }) => !/"error":50[034]0[01]/.test(body))).toEqual([]);
     const restarts = service.output.match(/"level":"warn".*ended by itself \(SIGKILL; .*It is started again in \d/g);
@@ -146,7 +150,7 @@ os._exit(0)
     });
     let output = '';
     window.stdout.on('data', (data: Buffer) => (output += data.toString()));
-    await until(() => output.includes('Ctrl-C stops it'));
+    await until(() => output.includes('database-url'));
     const pid = await postmaster();
     const service = Number(/"pid":(\d+)/.exec(output)?.[1]);
     const closed = once(window, 'close');

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { chmod, chown, link, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
@@ -10,25 +9,22 @@ import { PlantStoreProcess } from '../support/service/process.js';
 const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
 
 describe('The folder .data', () => {
-  let database: TestDatabase;
   let folder: string;
   let data: string;
   let file: string;
 
   beforeEach(async () => {
-    database = await createTestDatabase();
     folder = await mkdtemp(join(tmpdir(), 'plant-store-folder-'));
     await chmod(folder, 0o755);
     data = join(folder, '.data');
     file = join(data, 'access-token');
   });
   afterEach(async () => {
-    await database.drop();
     await rm(folder, { recursive: true });
   });
 
-  const start = (variables: Record<string, string> = { DATABASE_URL: database.url }): PlantStoreProcess =>
-    new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0', ...variables } });
+  const start = (): PlantStoreProcess =>
+    new PlantStoreProcess(['serve'], { cwd: folder, variables: { PORT: '0', MANAGEMENT_PORT: '0' } });
   const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
   async function expectRefused(reason: string | RegExp): Promise<void> {
@@ -41,25 +37,30 @@ describe('The folder .data', () => {
     expect(service.output).not.toContain(TOKEN);
   }
 
-  it.each(['embedded', 'given'])('should be writable by its owner alone, with the database %s', async (which) => {
+  it('should be writable by its owner alone, who alone can read its secrets', async () => {
     const before = process.umask(0);
-    await using service = start(which === 'embedded' ? {} : { DATABASE_URL: database.url });
+    await using service = start();
     process.umask(before);
     await service.printed(/^curl .*\n/m);
-    expect([await modeOf(data), await modeOf(file)]).toEqual([0o755, 0o600]);
+    expect(await modeOf(data)).toBe(0o755);
+    for (const secret of [file, join(data, 'database-url')]) expect(await modeOf(secret)).toBe(0o600);
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
   });
 
-  it('should be closed to others if it is open to them, and say so', async () => {
+  it('should be closed to others if it is open to them, and say so, with a URL that they cannot have chosen', async () => {
     await mkdir(data);
     await writeFile(file, TOKEN, { mode: 0o600 });
+    await writeFile(join(folder, 'known'), 'known', { mode: 0o666 });
+    await symlink(join(folder, 'known'), join(data, 'database-url'));
     await chmod(data, 0o777);
     await using service = start();
     await service.printed(/^curl .*\n/m);
     expect(service.stdout).toContain(`Other users could write ${data}; from now on only its owner can\n`);
     expect(await modeOf(data)).toBe(0o755);
     expect(service.stdout).toContain(TOKEN);
+    expect(await readFile(join(folder, 'known'), 'utf8')).toBe('known');
+    expect(await readFile(join(data, 'database-url'), 'utf8')).toMatch(/^postgresql:/);
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
   });

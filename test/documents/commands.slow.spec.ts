@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const ID = '9007199254740993';
 const blocks = blocksRunBy('test/documents/commands.slow.spec.ts');
-const programs = ['bash', 'curl', 'gzip', 'jq', 'psql', 'ss'];
+const programs = ['bash', 'curl', 'jq', 'psql', 'ss'];
 const missing = programs.filter((name) => spawnSync('which', [name]).status !== 0);
 
 describeWith(
@@ -107,14 +107,6 @@ describeWith(
       );
       expect(stdout).toMatch(/^plant_\w{38}$/m);
       expect(stderr).not.toContain('plant-store: ');
-    });
-
-    it('should list, get, count and export plants', async () => {
-      const { stdout, stderr } = await run(
-        `set -e\n${block('docs/command-line.md', 'plants export')}\nzcat plants.ndjson.gz`,
-      );
-      expect(stderr).toBe('');
-      expect(stdout).toContain(`{"id":${ID},"name":"Rose"`);
     });
 
     it('should read the log', async () => {

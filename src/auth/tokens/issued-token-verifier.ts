@@ -1,7 +1,10 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { parseDatabaseUrl } from '../../database/database-url.js';
+import type { Query } from '../../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
-import { MigrationError } from '../../database/migrations/migration-status.js';
-import { Migrator } from '../../database/migrations/migrator.js';
+import { withConnection } from '../../database/migrations/connection.js';
+import { assertMigrated, MigrationError } from '../../database/migrations/migration-status.js';
+import { findMissingRights } from '../../database/rights.js';
 import type { PlatformRequest } from '../../http/platform.js';
 import { DAY_MS } from '../../util/options.js';
 import { reasonOf } from '../../util/text.js';
@@ -86,12 +89,12 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Fails if the options name no usable table of tokens: else every request would get a 50300, as if it could be sent again. */
   async onModuleInit(): Promise<void> {
     const { url, password, schema } = this.options;
-    const migrator = new Migrator({ url, password, schema });
+    const database = parseDatabaseUrl(url, password, schema);
     try {
-      await migrator.assertCurrent();
-      // Static tokens and JWTs are valid without them.
-      const lacks = await migrator.findMissingRights({ access_tokens: ['SELECT', 'UPDATE'] });
-      if (lacks !== undefined) this.logger.warn(`Access tokens of schema ${migrator.schema} cannot be used: ${lacks}`);
+      await withConnection(database, async (query) => {
+        await assertMigrated(query, database);
+        await inspectTokenTable(query, database.schema);
+      });
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
       const { code, message, forOperators = message, cause } = error;
@@ -229,4 +232,11 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.isFailing = true;
     this.lookUpAt = this.confirmAt = performance.now() + CONFIRM_EVERY_MS;
   }
+}
+
+/** Warns if the role cannot use the access tokens: static tokens and JWTs are valid without them. */
+export async function inspectTokenTable(query: Query, schema: string): Promise<void> {
+  const lacks = await findMissingRights(query, schema, { access_tokens: ['SELECT', 'UPDATE'] });
+  if (lacks === undefined) return;
+  new Logger(IssuedTokenVerifier.name).warn(`Access tokens of schema ${schema} cannot be used: ${lacks}`);
 }

@@ -135,7 +135,7 @@ describe(parseScopes.name, () => {
     },
   );
 
-  it.each(['plants:read', 'PLANTS:delete', 'plants.create', 'plant:create', 'create', 'orders', ':read'])(
+  it.each(['plants:read', 'PLANTS:delete', 'plants.create', 'create', 'orders', ':read'])(
     'should refuse %j, which the store does not know, and which is not of an application',
     (scope) => {
       expect(() => parseScopes(['plants:create', scope])).toThrow(UsageError);

@@ -2,7 +2,6 @@ import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { dateOf, type TokenExpiry } from '../../auth/tokens/token-record.js';
 import { MAX_RATE_LIMIT } from '../../auth/auth.options.js';
 import { holdsToken, SCOPE } from '../../auth/tokens/token.js';
-import { findNearest } from '../../util/did-you-mean.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
 const DAY_SECONDS = 86_400;
@@ -87,10 +86,9 @@ export function parseScopes(values: readonly string[]): string[] {
 
 /** The store knows its own scopes only; what a route of a host requires (`RequireScopes`) has a prefix of the host's. */
 function assertKnown(scope: string): void {
-  const nearest = findNearest(scope, [CREATE_PLANTS]);
-  if (scope === CREATE_PLANTS || (nearest === undefined && HOST_SCOPE.test(scope))) return;
+  if (scope === CREATE_PLANTS || HOST_SCOPE.test(scope)) return;
   throw new UsageError(
-    `there is no scope ${quoteArgument(scope)}${nearest === undefined ? '.' : `: did you mean ${nearest}?`} ` +
+    `there is no scope ${quoteArgument(scope)}. ` +
       `The store has one, ${CREATE_PLANTS}; a scope of your own application needs a prefix of its own, as orders:read has`,
   );
 }

@@ -119,26 +119,15 @@ export async function assertMigrated(
   }
 }
 
-/** In a database to which `plant-store move` copies plants, until all are there: which cluster they come from. */
-export const MOVE_MARKER = 'plant_store_move';
-
-/**
- * Throws if one of the tables is something else, before it is read: a view runs functions of the role that made it. Throws too if not all
- * plants have been moved to it.
- */
-export async function assertNoViews(query: Query, { schema, place }: MigrationPlace): Promise<void> {
+/** Throws if one of the tables is something else, before it is read: a view runs functions of the role that made it. */
+async function assertNoViews(query: Query, { schema, place }: MigrationPlace): Promise<void> {
   const rows = await query<{ name: string }>(
     `SELECT c.relname::text AS name FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-     WHERE n.nspname = $1::name AND (c.relname = '${MOVE_MARKER}'::name
-       OR c.relname IN ('plants', 'access_tokens', '_prisma_migrations') AND c.relkind NOT IN ('r', 'p'))`,
+     WHERE n.nspname = $1::name AND c.relname IN ('plants', 'access_tokens', '_prisma_migrations') AND c.relkind NOT IN ('r', 'p')`,
     [schema],
   );
   const names = rows.map(({ name }) => name).join(', ');
   if (names === '') return;
-  if (names === MOVE_MARKER) {
-    const found = `${place} has not got all plants yet: a move to it was interrupted, or goes on`;
-    throw new MigrationError('pending', `${found}. Run the same \`plant-store move\` again`);
-  }
   throw advise(
     'foreign',
     ({ ownSchema }) => `${place}: ${names} should be a table, and is not. Remove it. ${ownSchema}`,

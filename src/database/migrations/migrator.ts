@@ -7,7 +7,7 @@ import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url
 import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
 import { MIGRATIONS } from '../generated/migrations.js';
-import { ALL_RIGHTS, findMissingRights, PLANTS_RIGHTS, type Rights } from '../rights.js';
+import { ALL_RIGHTS, PLANTS_RIGHTS, type Rights } from '../rights.js';
 import { assertOwners, inspectTables } from '../table-checks.js';
 import { acquireMigrationLock, sessionOf, sharesSessions, withConnection } from './connection.js';
 import { makeHistory, runMigration } from './migration-runner.js';
@@ -116,18 +116,10 @@ export class Migrator {
    */
   async assertCurrent(rights?: Rights): Promise<void> {
     await withConnection(this.database, async (query, client) => {
-      await assertMigrated(query, this, rights, this.migrations);
       // A store needs rights, and only its creates depend on it.
-      if (rights === undefined) return;
-      await inspectTables(query, this);
-      await this.warnOfPooler(client);
-      await assertNodes(query, this);
+      if (rights === undefined) await assertMigrated(query, this, {}, this.migrations);
+      else await inspectStore(query, this.database, client, rights, this.migrations);
     });
-  }
-
-  /** Says which of these rights the role lacks, and how to grant them. @internal */
-  findMissingRights(rights: Rights): Promise<string | undefined> {
-    return withConnection(this.database, (query) => findMissingRights(query, this.schema, rights));
   }
 
   /** The schema that has, or will have, the tables. */
@@ -170,16 +162,6 @@ export class Migrator {
     throw new MigrationError('pooled', message, { forOperators: `${found}. ${advice}` });
   }
 
-  private async warnOfPooler(client: pg.Client): Promise<void> {
-    if (this.database.isPooled) return;
-    const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
-    // It helps, but the start does not depend on it.
-    if (!(await sharesSessions(this.database, client, limits).catch(() => false))) return;
-    const found = `Database ${this.database.description} ${POOLED}, and its URL does not say so: creates may fail`;
-    const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
-    new Logger(Migrator.name).warn(`${found}. ${advice}`);
-  }
-
   /** Not to a role that only a pooler knows: the start of the service reports what it lacks. */
   private async grantRights(query: Query): Promise<void> {
     const { grantTo } = this.settings;
@@ -205,12 +187,63 @@ export async function assertReadyForCreates(database: Database, options: Databas
   const { schema, query } = database;
   const location = { schema, place: `schema ${schema} of database ${await nameOf(database)}` };
   try {
-    await assertMigrated(query, location, PLANTS_RIGHTS);
-    await inspectTables(query, location);
-    await assertNodes(query, location);
+    await runAll(
+      () => assertMigrated(query, location, PLANTS_RIGHTS),
+      () => inspectTables(query, location),
+      () => assertNodes(query, location),
+    );
   } catch (error) {
     throw refusal(error, location.place);
   }
+}
+
+/** What a store asks of its own database. Rejects with all that keeps creates from it, and warns of what may make them fail. */
+export async function inspectStore(
+  query: Query,
+  database: DatabaseUrl,
+  client: pg.Client,
+  rights = PLANTS_RIGHTS,
+  migrations?: readonly Migration[],
+): Promise<void> {
+  await runAll(
+    () => assertMigrated(query, database, rights, migrations),
+    () => inspectTables(query, database),
+    () => warnOfPooler(database, client),
+    () => assertNodes(query, database),
+  );
+}
+
+/** Runs checks, also after one that has found a fault, and rejects with all faults. */
+async function runAll(...checks: (() => Promise<void>)[]): Promise<void> {
+  const faults: MigrationError[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      // On a connection that is broken the others find nothing.
+      if (!(error instanceof MigrationError)) throw error;
+      faults.push(error);
+    }
+  }
+  const [first] = faults;
+  if (first === undefined) return;
+  if (faults.length === 1) throw first;
+  const join = (textOf: (fault: MigrationError) => string): string => faults.map(textOf).join('\n');
+  throw new MigrationError(
+    first.code,
+    join(({ message }) => message),
+    { forOperators: join(({ message, forOperators = message }) => forOperators) },
+  );
+}
+
+async function warnOfPooler(database: DatabaseUrl, client: pg.Client): Promise<void> {
+  if (database.isPooled) return;
+  const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
+  // It helps, but the start does not depend on it.
+  if (!(await sharesSessions(database, client, limits).catch(() => false))) return;
+  const found = `Database ${database.description} ${POOLED}, and its URL does not say so: creates may fail`;
+  const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
+  new Logger(Migrator.name).warn(`${found}. ${advice}`);
 }
 
 /** If the tables are distributed, the other nodes matter too. */

@@ -30,6 +30,7 @@ export interface Account {
 }
 
 const COMMANDS = 'test/documents/commands.slow.spec.ts';
+const PSQL = 'test/documents/psql.slow.spec.ts';
 const README_TEST = 'test/cli/readme.slow.spec.ts';
 const RECIPES = 'test/packed/companions.spec.ts';
 const CONTAINERS = 'it needs a container engine: scripts/try-containers.sh runs it, or what it does';
@@ -50,7 +51,6 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'class AppModule', because: 'a part of examples/commonjs-host, which test/packed/examples.spec.ts runs' },
   ],
   'docs/authentication.md': [{ words: 'token create shop', by: COMMANDS }],
-  'docs/command-line.md': [{ words: 'plants export', by: COMMANDS }],
   'docs/configuration.md': [{ words: 'docker run', because: CONTAINERS }],
   'docs/embedding-recipes.md': [
     {
@@ -91,7 +91,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'install -o plant-store-admin', because: MACHINE },
     { words: 'systemctl enable --now', because: MACHINE },
     { words: 'CREATE ROLE', by: 'test/matrix/pair.slow.spec.ts' },
-    { words: 'move --to', by: 'test/cli/move.slow.spec.ts' },
+    { words: 'TO plants.copy', by: PSQL },
     { words: 'kubectl', because: 'it needs a cluster; test/deployment/kubernetes.spec.ts checks the manifest' },
   ],
   'docs/observability.md': [
@@ -112,6 +112,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'git pull', because: CONTAINERS },
     { words: 'PLANT_STORE_HOME', because: MACHINE },
     { words: 'two-roles.sql', because: CONTAINERS },
+    { words: 'TO plants.csv', by: PSQL },
     { words: 'RETURNING id, name, tag', by: 'test/deployment/operator-files.spec.ts' },
     { words: 'docker compose down', because: CONTAINERS },
     { words: 'docker compose up -d --wait db', because: CONTAINERS },

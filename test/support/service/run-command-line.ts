@@ -47,7 +47,7 @@ async function prepare(): Promise<void> {
   // Jest fails if modules that import the same ones are loaded at the same time.
   await import('../../../src/cli/token/token.commands.js');
   await import('../../../src/cli/migrate.js');
-  await import('../../../src/cli/plants/plants.commands.js');
+  await import('../../../src/cli/check.js');
   capture();
 }
 

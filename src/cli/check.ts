@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+import { ConfigurationError } from '../app/config-error.js';
+import { loadEnvironment, readEnvironment } from '../app/config.js';
+import { assertInstalled, connectionLimit } from '../app/prerequisites.js';
+import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
+import { withoutTokens } from '../auth/tokens/token.js';
+import { logWarnings } from '../database/database-url.js';
+import { sqlStateOf } from '../database/database.errors.js';
+import { inspectStore } from '../database/migrations/migrator.js';
+import { escapeControlsInLines } from '../util/text.js';
+import { adviseOnConnection, withDatabase } from './database.js';
+import { LOCAL_DIRECTORY } from './local-database.js';
+import { operatorReason } from './output.js';
+import { hintAtFirstToken, isTokenless } from './serve.js';
+
+/** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
+const LASTING = /^(?:28|3D|42)/;
+
+/**
+ * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and the lock of the folder. It changes nothing,
+ * and starts no server. @throws ConfigurationError with all faults, those of the database too; it is temporary if all of them may pass
+ */
+export async function check(): Promise<void> {
+  const environment = readEnvironment(process.env);
+  const { databaseUrl: url, databasePassword: password, settings } = environment;
+  const faults: unknown[] = [];
+  const attempt = async (work: () => unknown): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      faults.push(error);
+    }
+  };
+  const warn = (text: string): void => {
+    console.log(`Warning: ${escapeControlsInLines(withoutTokens(text))}`);
+  };
+  // What is a line of the log at a start.
+  Logger.overrideLogger({ log: () => undefined, error: warn, warn });
+
+  await attempt(() => {
+    const { warning } = connectionLimit(loadEnvironment(process.env));
+    if (warning !== undefined) warn(warning);
+  });
+  await attempt(() => {
+    assertInstalled(environment);
+  });
+  const isKnown = !settings.some(({ name, fault }) => name.startsWith('DATABASE_') && fault !== undefined);
+  if (url !== undefined && isKnown)
+    await attempt(async () => {
+      await inspectDatabase({ url, password });
+      if (isTokenless(environment)) await hintAtFirstToken({ url, password }, new Logger('PlantStore'));
+    });
+
+  if (faults.length > 0) throw new ConfigurationError(faults.flatMap(linesOf), { isTemporary: faults.every(mayPass) });
+  const database = url === undefined ? `a PostgreSQL of its own, with its data in ${LOCAL_DIRECTORY}` : 'this database';
+  console.log(`The service can start, with ${database}.`);
+}
+
+/** What the start asks of the database, on a connection that ends if it does not answer. */
+async function inspectDatabase(address: { url: string; password: string | undefined }): Promise<void> {
+  await withDatabase(address, async ({ query, client, database }) => {
+    logWarnings(database);
+    await inspectStore(query, database, client);
+    await inspectTokenTable(query, database.schema);
+  }).catch((error: unknown) => {
+    throw adviseOnConnection(error);
+  });
+}
+
+function linesOf(fault: unknown): readonly string[] {
+  return fault instanceof ConfigurationError ? fault.faults : [operatorReason(fault)];
+}
+
+/** What a check has found stays as it is. What kept it from looking may pass, unless the server has refused what is configured. */
+function mayPass(fault: unknown): boolean {
+  if (fault instanceof ConfigurationError) return fault.isTemporary;
+  return fault instanceof Error && fault.cause !== undefined && !LASTING.test(sqlStateOf(fault) ?? '');
+}
