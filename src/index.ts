@@ -6,14 +6,12 @@ export type { AuthModuleOptions, IssuedTokensOptions, JwtOptions } from './auth/
 export { BearerAuthGuard, RequireScopes } from './auth/bearer-auth.guard.js';
 export { type Principal, TokenVerifier } from './auth/token-verifier.js';
 export type {
-  AdapterDatabaseOptions,
   DatabaseOptions,
   PgClientLike,
   PgPoolLike,
   PoolDatabaseOptions,
   UrlDatabaseOptions,
 } from './database/database.options.js';
-export type { DatabasePassword } from './database/database-url.js';
 export type { HostTransaction } from './database/host-transaction.js';
 export { Migrator } from './database/migrations/migrator.js';
 export { type MigratorOptions, MigratorOptionsError } from './database/migrations/migrator.options.js';

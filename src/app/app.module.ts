@@ -10,7 +10,7 @@ import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { CreatedPlant } from '../plants/plants.options.js';
-import { type Environment, passwordOf } from './config.js';
+import type { Environment } from './config.js';
 import { TokenFile } from './token-file.js';
 
 /** The options of the standalone application: the environment, with a database. */
@@ -21,7 +21,7 @@ export type AppOptions = Environment & { databaseUrl: string };
 export class AppModule {
   static forRoot(options: AppOptions, clients: ClientStatistics): DynamicModule {
     const { databaseUrl: url, storageTimeout: timeout } = options;
-    const database = { url, password: passwordOf(options), timeout };
+    const database = { url, password: options.databasePassword, timeout };
     const auth = AuthModule.forRoot({
       accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
       issuedTokens: database,

@@ -2,7 +2,7 @@ import type { LogLevel } from '@nestjs/common';
 import { AuthSettings, HttpUrl, RateLimit } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
 import { withoutTokens } from '../auth/tokens/token.js';
-import { parseDatabaseUrl, type DatabasePassword } from '../database/database-url.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { BodyLimit, PlantsExtras, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
@@ -25,7 +25,6 @@ import {
   Variable,
   variableOf,
   Word,
-  rereadableFile,
 } from './config-values.js';
 
 /** What is the same for a host: the defaults of the modules. */
@@ -259,16 +258,6 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     nearMisses: { value: findNearMisses(described, variables) },
     variables: { value: variables },
   });
-}
-
-/** The password of the database: from a file, it is read again for each connection, as it may be replaced at any time. */
-export function passwordOf({ databasePassword, variables }: Environment): DatabasePassword | undefined {
-  if (rereadableFile('DATABASE_PASSWORD', variables) === undefined) return databasePassword;
-  return () => {
-    const { name, text, fault } = findVariable({ name: 'DATABASE_PASSWORD', secret: true }, variables);
-    if (text === undefined) throw new Error(`${name}: ${String(fault)}`);
-    return text;
-  };
 }
 
 /** Nothing of a secret: of the URL of a database, which database it is; of other URLs neither user nor query. */

@@ -14,7 +14,6 @@ import {
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, GRACE_MS, type UrlDatabaseOptions } from './database.options.js';
 import { dropIdle, endDead } from './dead-connections.js';
 import { giveUp } from './pg-client.js';
-import { clientOf } from './server-list.js';
 
 /** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -53,7 +52,6 @@ export class ConnectionPool extends pg.Pool {
     const database = parseDatabaseUrl(options.url, options.password, options.schema);
     super({
       connectionString: database.connectionString,
-      Client: clientOf(database),
       max: size,
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses it, by default.

@@ -126,52 +126,35 @@ describe(parseDatabaseUrl.name, () => {
     expect([...new URL(connectionString).searchParams]).toEqual([['application_name', 'greenhouse']]);
   });
 
-  describe('several hosts', () => {
-    const hostsOf = (url: string): string =>
-      parseDatabaseUrl(url)
-        .servers.map(({ host, port }) => `${host} ${port}`)
-        .join();
-
+  describe('several servers', () => {
     it.each([
-      ['a:5433,b', 'a 5433,b 5432'],
-      ['a,b:5433,[::1]:1', 'a 5432,b 5433,::1 1'],
-      ['user:p%2Cw@a,b/plants?schema=green', 'a 5432,b 5432'],
-      ['/plants?host=a,/run/postgresql&port=5433', 'a 5433,/run/postgresql 5433'],
-      ['/plants?host=a,b&port=1,2', 'a 1,b 2'],
-      ['a:7/plants?host=b', 'b 7'],
-      ['[::1]', '::1 5432'],
-    ])('should be read from %s as libpq does', (rest, hosts) => {
-      expect(hostsOf(`postgresql://${rest}`)).toBe(hosts);
+      ['postgresql://gardener:secret@a:5433,b/plants', 'names several hosts: give one address'],
+      ['postgresql://a,b:5433,[::1]:1/plants', 'names several hosts: give one address'],
+      ['postgresql:///plants?host=a,b', 'has a list in the parameter host: give one address'],
+      ['postgresql:///plants?host=a&port=1,2', 'has a list in the parameter port: give one address'],
+      ['postgresql://a/plants?target_session_attrs=any', 'has the parameter target_session_attrs: give one address'],
+    ])('should be refused by name: %s', (url, fault) => {
+      expect(faultOf(url)).toBe(`${fault} that leads to the primary, such as that of HAProxy`);
     });
 
-    it('should all be in the description, and the first in what pg gets', () => {
-      const url = 'postgresql://gardener:secret@[::1]:1,b:2/plants?target_session_attrs=read-write';
-      expect(parseDatabaseUrl(url)).toMatchObject({
-        description: 'plants at [::1]:1,b:2 as gardener',
-        target: 'read-write',
-        warnings: [],
-      });
-      expect(clientOf(url)).toMatchObject({ host: '::1', port: 1, database: 'plants', password: 'secret' });
-    });
-
-    it('should have as many ports', () => {
-      expect(faultOf('postgresql:///plants?host=a,b,c&port=1,2')).toMatch('one port for all hosts, or one for each');
-      expect(faultOf('postgresql://a:1,b:99999/plants')).toMatch('must be a PostgreSQL URL');
-      expect(faultOf('postgresql:///plants?host=a&port=x')).toMatch('ports from 1 to 65535');
-    });
-
-    it('should be warned of if the first of them may be a standby', () => {
-      const [warning] = parseDatabaseUrl('postgresql://a,b/plants').warnings;
-      expect(warning).toMatch('Add the parameter target_session_attrs=read-write');
+    it('should not be seen in a password with a comma', () => {
+      expect(clientOf('postgresql://gardener:p,w@db/plants').password).toBe('p,w');
     });
   });
 
-  describe('parameters', () => {
-    it.each(['read-only', 'standby', 'prefer-standby'])('should not ask for a %s session', (target) => {
-      const fault = faultOf(`postgresql://db/plants?target_session_attrs=${target}`);
-      expect(fault).toBe('must have a target_session_attrs out of any, read-write, primary, since the store writes');
-    });
+  it.each([
+    ['[::1]', '[::1]:5432'],
+    ['a:7/plants?host=b', 'b:7'],
+    ['a:7/plants?port=8', 'a:8'],
+  ])('should have the server of %s in its description, as libpq has it', (rest, server) => {
+    expect(parseDatabaseUrl(`postgresql://${rest}`).description).toContain(` at ${server}`);
+  });
 
+  it('should have a port that exists', () => {
+    expect(faultOf('postgresql:///plants?host=a&port=x')).toBe('must have a port from 1 to 65535');
+  });
+
+  describe('parameters', () => {
     it('should name the database', () => {
       expect(clientOf('postgresql://a/other?dbname=my%20plants')).toMatchObject({ database: 'my plants' });
       expect(parseDatabaseUrl('postgresql://a?dbname=plants').description).toBe('plants at a:5432');
@@ -186,11 +169,13 @@ describe(parseDatabaseUrl.name, () => {
       expect([...new URL(parseDatabaseUrl(url).connectionString).searchParams]).toEqual([]);
     });
 
-    it('should be refused if unknown, with the one that was probably meant', () => {
+    it('should be refused by name if unknown', () => {
       expect(faultOf('postgresql://db/plants?sslmod=require')).toBe(
-        'has the parameter sslmod that neither PostgreSQL nor Prisma knows; did you mean sslmode?',
+        'has the parameter sslmod that neither PostgreSQL nor Prisma knows',
       );
-      expect(faultOf('postgresql://db/plants?max=3')).toMatch(/the parameter max that .* knows$/);
+      expect(faultOf('postgresql://db/plants?max=3')).toBe(
+        'has the parameter max that neither PostgreSQL nor Prisma knows',
+      );
     });
 
     it('should not be named if one may be the end of a secret', () => {

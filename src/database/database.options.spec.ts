@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
 import { checkOptions, OptionsError } from '../util/options.js';
@@ -7,7 +6,6 @@ import { DatabaseOption } from './database.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 const pool = new pg.Pool();
-const adapter = new PrismaPg({});
 
 class Options {
   @DatabaseOption()
@@ -32,22 +30,18 @@ describe(DatabaseOption.name, () => {
     { pool },
     { pool, schema: 'Green "house', timeout: 1 },
     { pool: { connect: () => pool.connect() } },
-    { adapter },
-    { adapter, timeout: 5000 },
   ])('should find none in %#', (database) => {
     expect(faultsOf(database)).toEqual([]);
   });
 
-  it('should leave a pool and an adapter the very objects that they are', () => {
-    const poolOptions = checkOptions(Options, { database: { pool } }, RefusedError);
-    const adapterOptions = checkOptions(Options, { database: { adapter } }, RefusedError);
-    expect((poolOptions.database as { pool: unknown }).pool).toBe(pool);
-    expect((adapterOptions.database as { adapter: unknown }).adapter).toBe(adapter);
+  it('should leave a pool the very object that it is', () => {
+    const options = checkOptions(Options, { database: { pool } }, RefusedError);
+    expect((options.database as { pool: unknown }).pool).toBe(pool);
   });
 
   it.each<[unknown, ...string[]]>([
-    [[url], 'database: is an array, should be { url }, { pool } or { adapter }'],
-    [undefined, 'database: is missing, should be { url }, { pool } or { adapter }'],
+    [[url], 'database: is an array, should be { url } or { pool }'],
+    [undefined, 'database: is missing, should be { url } or { pool }'],
     [null, 'database: is null'],
     [url, 'database: is a string'],
     [
@@ -62,12 +56,10 @@ describe(DatabaseOption.name, () => {
       'database.url: is empty, should be a PostgreSQL URL such as postgresql://user@host:5432/plants; is the environment',
     ],
     [{ pool: undefined }, 'database.pool: is missing, should be a Pool of pg'],
-    [{ adapter: null }, 'database.adapter: is null, should be a driver adapter'],
-    [{ url, pool }, 'database: has url and pool, should have exactly one of url, pool and adapter'],
-    [{ url, pool, adapter }, 'database: has url and pool and adapter'],
+    [{ url, pool }, 'database: has url and pool, should have one of the two'],
     [
       { uri: url },
-      'database.uri: is no option, should be one of url, password, schema, size, timeout, pool, adapter',
+      'database.uri: is no option, should be one of url, password, schema, size, timeout, pool',
       'database.url: is undefined',
     ],
     [{ url, tiemout: 1 }, 'database.tiemout: is no option'],
@@ -75,7 +67,7 @@ describe(DatabaseOption.name, () => {
     [{ url: null }, 'database.url: is null'],
     [{ url: 'mysql://root:secret@db/plants' }, 'database.url: must be a PostgreSQL URL such as'],
     [{ url, password: 'hidden' }, 'database.url: holds a password other than the one given separately'],
-    [{ url, password: 5 }, 'database.password: is 5, should be a string, or a function that returns one'],
+    [{ url, password: 5 }, 'database.password: is 5, should be a string'],
     [{ url: `${url}?schema=green`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
     [{ url: `${url}?schema=public`, schema: 'red' }, 'database.schema: is not the schema that the URL names'],
     [{ url, schema: '' }, 'database.schema: must name a schema of 1 to 63 bytes'],
@@ -94,21 +86,6 @@ describe(DatabaseOption.name, () => {
     [{ pool: {} }, 'database.pool: is an object, should be a Pool of pg'],
     [{ pool: url }, 'database.pool: is a string'],
     [{ pool: null }, 'database.pool: is null'],
-    [{ pool: adapter }, 'database.pool: is an object, should be a Pool of pg; a driver adapter goes into'],
-    [
-      { adapter, schema: 'green' },
-      'database.schema: does not go with adapter, should be left out: give it to the adapter',
-    ],
-    [
-      { adapter, size: 5, password: 'secret' },
-      'database.password: does not go',
-      'database.size: does not go with adapter',
-    ],
-    [{ adapter: pool }, "database.adapter: is an object, should be a driver adapter of Prisma's"],
-    [
-      { adapter: { provider: 'mysql', connect: () => undefined } },
-      'database.adapter: is for mysql, should be a driver',
-    ],
     [{ url: 5, size: -1, timeout: 'long' }, 'database.url: ', 'database.size: ', 'database.timeout: is a string'],
   ])('should tell what is wrong in %#, and no secret', (database, ...faults) => {
     const found = faultsOf(database);

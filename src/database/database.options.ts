@@ -1,5 +1,4 @@
 import { applyDecorators } from '@nestjs/common';
-import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { isString } from 'class-validator';
 import {
   describeFound,
@@ -12,7 +11,7 @@ import {
   WholeNumber,
 } from '../util/options.js';
 import { failureOf } from '../util/text.js';
-import { checkSchema, namesSchema, parseDatabaseUrl, type DatabasePassword } from './database-url.js';
+import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 export const PoolSize = WholeNumber(1, 1000);
@@ -80,9 +79,9 @@ export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
   url!: string;
-  /** The password, not encoded, if the URL has none, or a function that returns it, called for each connection. @defaultValue none */
-  @Should('a string, or a function that returns one', (value) => isString(value) || typeof value === 'function')
-  password?: DatabasePassword | undefined;
+  /** The password, not encoded, if the URL has none. @defaultValue none */
+  @Should('a string', isString)
+  password?: string | undefined;
 }
 
 class UrlDatabase extends DatabaseAddress {
@@ -96,15 +95,13 @@ class UrlDatabase extends DatabaseAddress {
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
   pool?: never;
-  adapter?: never;
 }
 
 class PoolDatabase {
   /** The application's pool of `pg`, of any version. */
   @Rule((pool, _options, found) => {
-    const { connect, provider } = Object(pool) as Record<string, unknown>;
-    if (typeof connect === 'function' && provider === undefined) return undefined;
-    return `${found}, should be a Pool of pg; a driver adapter goes into adapter`;
+    const { connect } = Object(pool) as Record<string, unknown>;
+    return typeof connect === 'function' ? undefined : `${found}, should be a Pool of pg`;
   })
   pool!: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have. @defaultValue public */
@@ -118,68 +115,37 @@ class PoolDatabase {
   @Refused('does not go with pool, should be left out: the size of the pool counts')
   size?: never;
   url?: never;
-  adapter?: never;
-}
-
-class AdapterDatabase {
-  /** A driver adapter for PostgreSQL. What it opens for the store is closed with the application; a pool given to it stays open. */
-  @Rule((adapter, _options, found) => {
-    const { connect, provider } = Object(adapter) as Record<string, unknown>;
-    if (typeof connect === 'function' && provider === 'postgres') return undefined;
-    const other = typeof provider === 'string' ? `is for ${provider}` : found;
-    return `${other}, should be a driver adapter of Prisma's for PostgreSQL, such as new PrismaPg(…); a pg pool goes into pool`;
-  })
-  adapter!: SqlDriverAdapterFactory;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Milliseconds()
-  timeout = DEFAULT_STORAGE_TIMEOUT;
-  @Refused('does not go with adapter, should be left out: give it to the adapter')
-  password?: never;
-  @Refused('does not go with adapter, should be left out: give it to the adapter, as in new PrismaPg(…, { schema })')
-  schema?: never;
-  @Refused('does not go with adapter, should be left out: give it to the adapter')
-  size?: never;
-  url?: never;
-  pool?: never;
 }
 
 /** Connections of the store's own. They are closed with the application. @interface */
-export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool' | 'adapter'>;
+export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool'>;
 
 /** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. @interface */
-export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size' | 'adapter'>;
+export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size'>;
 
-/** Connections of a driver adapter of Prisma, such as `new PrismaPg(pool, { schema })`, which names the schema (by default `public`). @interface */
-export type AdapterDatabaseOptions = Given<
-  Omit<AdapterDatabase, 'url'>,
-  'adapter',
-  'password' | 'schema' | 'size' | 'pool'
->;
-
-/** The database of the plants: exactly one of `url`, `pool` and `adapter`. */
-// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `adapter`.
-export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions | AdapterDatabaseOptions;
+/** The database of the plants: either `url` or `pool`. */
+// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `pool`.
+export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions;
 
 /** Whether the connections are the store's own. */
 export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions {
   return (options as Partial<UrlDatabaseOptions>).url !== undefined;
 }
 
-const SOURCES = { url: UrlDatabase, pool: PoolDatabase, adapter: AdapterDatabase };
-const SOURCE_NAMES = ['url', 'pool', 'adapter'] as const;
-
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
-  const sourcesOf = (given: unknown) => SOURCE_NAMES.filter((name) => Reflect.get(given as object, name) !== undefined);
-  // If one is given as undefined, its own rule reports that; most often it is a URL.
-  const classOf = (given: object) =>
-    SOURCES[sourcesOf(given)[0] ?? SOURCE_NAMES.find((name) => name in given) ?? 'url'];
   return applyDecorators(
-    Nested('{ url }, { pool } or { adapter }: where plants are stored', classOf, true),
-    Rule((database) =>
-      sourcesOf(database).length > 1
-        ? `has ${sourcesOf(database).join(' and ')}, should have exactly one of url, pool and adapter`
-        : undefined,
-    ),
+    // If one is given as undefined, its own rule reports that; most often it is a URL.
+    Nested('{ url } or { pool }: where plants are stored', classOf, true),
+    Rule((database) => {
+      const { url, pool } = database as { url?: unknown; pool?: unknown };
+      return url !== undefined && pool !== undefined ? 'has url and pool, should have one of the two' : undefined;
+    }),
   );
+}
+
+function classOf(given: object): typeof UrlDatabase | typeof PoolDatabase {
+  const { url, pool } = given as { url?: unknown; pool?: unknown };
+  if (url !== undefined) return UrlDatabase;
+  return pool !== undefined || ('pool' in given && !('url' in given)) ? PoolDatabase : UrlDatabase;
 }

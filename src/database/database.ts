@@ -57,17 +57,11 @@ export class Database implements OnApplicationShutdown {
       const adapter = await overPool(factory, pool).connect();
       return new Database(pool.schema, pool.timeout, pool.options.max, adapter, () => pool.isBusy(), pool);
     }
-    const { pool, adapter, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT } = options;
-    if (pool === undefined) return Database.borrow(adapter, timeout);
-    const hostPool = new HostPool(pool, timeout + GRACE_MS);
-    return Database.borrow(overPool(new PrismaPg({}, { schema }), hostPool), timeout, hostPool);
-  }
-
-  private static async borrow(factory: SqlDriverAdapterFactory, timeout: number, pool?: HostPool): Promise<Database> {
-    const inner = await factory.connect();
-    const schema = inner.getConnectionInfo?.().schemaName ?? DEFAULT_SCHEMA;
-    const isBusy = (): boolean => pool?.isBusy() ?? false;
-    return new Database(schema, timeout, pool?.max ?? Infinity, transactional(inner, schema, timeout, isBusy), isBusy);
+    const { pool: borrowed, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT } = options;
+    const pool = new HostPool(borrowed, timeout + GRACE_MS);
+    const isBusy = (): boolean => pool.isBusy();
+    const inner = await overPool(new PrismaPg({}, { schema: escapeSchema(schema) }), pool).connect();
+    return new Database(schema, timeout, pool.max, transactional(inner, timeout, isBusy), isBusy);
   }
 
   /** For a Prisma client. */

@@ -7,20 +7,14 @@ import {
 import { withinTime } from '../util/timing.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
 import { GRACE_MS } from './database.options.js';
-import { escapeSchema } from './prisma-adapter.js';
 
 /**
- * An adapter over connections that are borrowed from the host. Each statement is a transaction, with a statement timeout that ends
+ * An adapter over connections of the host's pool. Each statement is a transaction, with a statement timeout that ends
  * with it. The session is returned unchanged. As with ConnectionPool, errors tell whether a statement was sent at all.
  *
  * @param isBusy whether every connection is in use, as far as that is known
  */
-export function transactional(
-  inner: SqlDriverAdapter,
-  schema: string,
-  timeout: number,
-  isBusy: () => boolean,
-): SqlDriverAdapter {
+export function transactional(inner: SqlDriverAdapter, timeout: number, isBusy: () => boolean): SqlDriverAdapter {
   const run = async <T>(statement: (transaction: Transaction) => Promise<T>): Promise<T> => {
     const deadline = performance.now() + timeout;
     // Now, and not when the time is up.
@@ -56,7 +50,7 @@ export function transactional(
     executeRaw: (query) => run((transaction) => transaction.executeRaw(query)),
     executeScript: (script) => inner.executeScript(script),
     startTransaction: (isolationLevel) => inner.startTransaction(isolationLevel),
-    getConnectionInfo: () => ({ ...info, schemaName: escapeSchema(schema) }),
+    getConnectionInfo: () => info,
     dispose: () => inner.dispose(),
   };
 }
@@ -64,17 +58,14 @@ export function transactional(
 /** Returns the connection, with nothing left open on it. */
 async function inTransaction<T>(adapter: SqlDriverAdapter, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const transaction = await adapter.startTransaction();
-  const end = async (sql: string): Promise<void> => {
-    if (!transaction.options.usePhantomQuery) await transaction.executeRaw(plainQuery(sql));
-  };
   try {
     const result = await work(transaction);
-    await end('COMMIT');
+    await transaction.executeRaw(plainQuery('COMMIT'));
     await transaction.commit();
     return result;
   } catch (error) {
     // If this fails too, the connection is lost, and the transaction with it.
-    await end('ROLLBACK').catch(() => undefined);
+    await transaction.executeRaw(plainQuery('ROLLBACK')).catch(() => undefined);
     await transaction.rollback().catch(() => undefined);
     throw error;
   }

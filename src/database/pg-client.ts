@@ -1,14 +1,11 @@
 import type { Socket } from 'node:net';
 import type pg from 'pg';
 
-/** What pg's types leave out of a client. Its options do not serve: a pool makes a client before a server is chosen. */
+/** What pg's types leave out of a client. */
 type Internals = Readonly<{
-  connectionParameters: object;
   connection: { stream: Socket };
   /** The process of the server that works for it. */
   processID: number;
-  /** Undefined before the first time. */
-  readyForQuery?: boolean;
 }>;
 
 export function internalsOf(client: pg.ClientBase): Internals {

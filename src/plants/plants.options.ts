@@ -55,7 +55,7 @@ export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole nu
 export const QueueLimit = WholeNumber(1, 1_000_000);
 
 export class PlantsSettings {
-  /** The database of the plants: `{ url }`, the application's `{ pool }` of pg, or an `{ adapter }` of Prisma. */
+  /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Maximum size of a request body in bytes, decompressed. A larger one is answered with 41300. @defaultValue 1048576 */

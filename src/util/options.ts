@@ -129,7 +129,7 @@ export function checkOptions<T extends object>(
   return options;
 }
 
-/** Assigns, and never transforms: a pool, an adapter or a function stays the very object that the application gave. */
+/** Assigns, and never transforms: a pool or a function stays the very object that the application gave. */
 function fill<T extends object>(
   Options: OptionsClass<T>,
   given: object,

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError, Migrator } from '../../src/index.js';
@@ -34,7 +33,6 @@ describe('a role without all rights', () => {
   it.each<[string, () => DatabaseOptions]>([
     ['a URL', () => ({ url: url.href, schema: SCHEMA })],
     ['a pool', () => ({ pool, schema: SCHEMA })],
-    ['an adapter', () => ({ adapter: new PrismaPg(pool, { schema: SCHEMA }) })],
   ])('should be refused at the start with %s, with the statements that grant them', async (_, options) => {
     const error: unknown = await Guest.start(options()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(MigrationError);

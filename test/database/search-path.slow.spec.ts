@@ -127,7 +127,6 @@ async function useCommands({ url }: TestDatabase): Promise<void> {
   const [first] = JSON.parse(await command('token list --json', url)) as { id: number }[];
   await command(`token revoke ${first?.id}`, url);
   await command('token prune --ended-before 0s', url);
-  await command('token list', withParameter(url, 'target_session_attrs', 'read-write'));
   await outcomeOfCommandLine('serve --check', serviceVariables(url));
 }
 

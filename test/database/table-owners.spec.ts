@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -108,11 +107,7 @@ describe('tables of other roles', () => {
       expect(await rejectionOf(work)).toMatchObject({ name: 'MigrationError', code: 'foreign' });
 
     const pool = new pg.Pool({ connectionString: database.url });
-    const sources: DatabaseOptions[] = [
-      { url: database.url },
-      { pool },
-      { adapter: new PrismaPg({ connectionString: database.url }) },
-    ];
+    const sources: DatabaseOptions[] = [{ url: database.url }, { pool }];
     for (const source of sources) {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
       const guest = await Guest.start(source);

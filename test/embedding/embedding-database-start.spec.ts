@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError } from '../../src/index.js';
 import { endPool } from '../support/database/end-pool.js';
@@ -27,19 +26,12 @@ describe('a borrowed database that is not ready', () => {
 
   it('should be an error at the start, with the command for its schema', async () => {
     const name = new URL(database.url).pathname.slice(1);
-    for (const options of [
-      { pool, schema: 'it\'s "green"' },
-      { adapter: new PrismaPg(pool, { schema: 'it\'s "green"' }) },
-    ]) {
-      const { code, message } = await failureOf(options);
-      expect(code).toBe('pending');
-      expect(message).toMatch(`schema it's "green" of database ${name} is not migrated: it lacks `);
-      expect(message).toMatch(`Run \`plant-store migrate --schema 'it'\\''s "green"'\``);
-      expect(message).toMatch(`\`await new Migrator({ url, schema: "it's \\"green\\"" }).migrate()\``);
-    }
-    expect((await failureOf({ adapter: new PrismaPg(pool) })).message).toMatch(
-      /^schema public .*`plant-store migrate`/,
-    );
+    const { code, message } = await failureOf({ pool, schema: 'it\'s "green"' });
+    expect(code).toBe('pending');
+    expect(message).toMatch(`schema it's "green" of database ${name} is not migrated: it lacks `);
+    expect(message).toMatch(`Run \`plant-store migrate --schema 'it'\\''s "green"'\``);
+    expect(message).toMatch(`\`await new Migrator({ url, schema: "it's \\"green\\"" }).migrate()\``);
+    expect((await failureOf({ pool })).message).toMatch(/^schema public .*`plant-store migrate`/);
     expect(pool.totalCount).toBe(pool.idleCount);
   });
 
@@ -53,7 +45,7 @@ describe('a borrowed database that is not ready', () => {
 
   it('should be an error at the start if another application has its tables in that schema', async () => {
     await pool.query('CREATE TABLE orders (id bigint)');
-    for (const options of [{ pool }, { adapter: new PrismaPg(pool) }, { url: database.url }]) {
+    for (const options of [{ pool }, { url: database.url }]) {
       const { code, message } = await failureOf(options);
       expect(code).toBe('foreign');
       expect(message).toMatch(/holds tables of another application: orders\. Give the store a schema of its own/);
@@ -62,16 +54,14 @@ describe('a borrowed database that is not ready', () => {
 
   it('should be an error at the start if it cannot be reached, or is a client and no pool', async () => {
     const closed = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
-    for (const options of [{ pool: closed }, { adapter: new PrismaPg(closed) }]) {
-      const { code, message } = await failureOf(options);
-      expect(code).toBe('unreachable');
-      expect(message).toMatch('cannot connect to the database that PlantsModule borrows from the host: ');
-      expect(message).not.toMatch('secret');
-    }
+    const { code, message } = await failureOf({ pool: closed });
+    expect(code).toBe('unreachable');
+    expect(message).toMatch('cannot connect to the database that PlantsModule borrows from the host: ');
+    expect(message).not.toMatch('secret');
     await closed.end();
     const client = new pg.Client(database.url);
-    const { message } = await failureOf({ pool: client } as unknown as DatabaseOptions);
-    expect(message).toMatch('it has to be a Pool of pg');
+    const ofClient = await failureOf({ pool: client } as unknown as DatabaseOptions);
+    expect(ofClient.message).toMatch('it has to be a Pool of pg');
     await client.end();
   });
 });

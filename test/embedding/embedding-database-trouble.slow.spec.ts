@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import type { DatabaseOptions } from '../../src/index.js';
 import { endPool } from '../support/database/end-pool.js';
 import { TableLock } from '../support/database/table-lock.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
@@ -18,13 +16,13 @@ let proxy: TcpProxy;
 let pool: pg.Pool;
 let guest: Guest;
 
-async function start(options: (pool: pg.Pool) => DatabaseOptions): Promise<void> {
+async function start(): Promise<void> {
   database = await createTestDatabase();
   proxy = await TcpProxy.start(database.url);
   pool = new pg.Pool({ connectionString: proxy.url, max: 1 });
   // As an application does that lives on when idle connections are lost.
   pool.on('error', () => undefined);
-  guest = await Guest.start(options(pool));
+  guest = await Guest.start({ pool, timeout: TIMEOUT });
 }
 
 async function stop(): Promise<void> {
@@ -45,11 +43,8 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 const stored = async (): Promise<unknown> =>
   (await database.query('SELECT id FROM plants ORDER BY id')).map(({ id }) => Number(id));
 
-describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
-  ['pool', (borrowed) => ({ pool: borrowed, timeout: TIMEOUT })],
-  ['adapter', (borrowed) => ({ adapter: new PrismaPg(borrowed), timeout: TIMEOUT })],
-])('trouble with a borrowed %s', (kind, options) => {
-  beforeEach(() => start(options));
+describe('trouble with a borrowed pool', () => {
+  beforeEach(start);
   afterEach(stop);
 
   it('should be answered with 50300 if the server is stopped', async () => {
@@ -117,12 +112,11 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     expect(await stored()).toEqual([1]);
   });
 
-  it(`should be answered with ${kind === 'pool' ? 50301 : 50300} if no connection becomes free`, async () => {
+  it('should be answered with 50301 if no connection becomes free', async () => {
     const busy = await pool.connect();
     try {
-      expectTrouble(await inTime(guest.create(1)), kind === 'pool' ? 50301 : 50300);
-      const reason = `the database ${kind === 'pool' ? 'is overloaded' : 'cannot be reached'}`;
-      await expect(inTime(guest.health.check())).rejects.toThrow(reason);
+      expectTrouble(await inTime(guest.create(1)), 50301);
+      await expect(inTime(guest.health.check())).rejects.toThrow('the database is overloaded');
     } finally {
       busy.release();
     }
@@ -136,13 +130,8 @@ describe.each<[string, (pool: pg.Pool) => DatabaseOptions]>([
     );
     expect(await stored()).toEqual([2]);
   });
-});
 
-describe('a borrowed pool with a connection that fell silent', () => {
-  beforeEach(() => start((borrowed) => ({ pool: borrowed, timeout: TIMEOUT })));
-  afterEach(stop);
-
-  it('should be rid of it, and go on', async () => {
+  it('should be rid of a connection that fell silent, and go on', async () => {
     await guest.expectCreated(1);
     await using lock = await TableLock.take(database);
     const answer = guest.create(2);

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type DatabaseOptions, Migrator } from '../../src/index.js';
 import { endPool } from '../support/database/end-pool.js';
@@ -24,7 +23,7 @@ async function otherPg(): Promise<typeof pg> {
   return (await import('pg')).default;
 }
 
-describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapter over a pool', 'a URL'])(
+describe.each(['a pool', 'a pool of another copy of pg', 'a URL'])(
   'a store on %s, with a schema of its own',
   (source) => {
     let database: TestDatabase;
@@ -34,16 +33,7 @@ describe.each(['a pool', 'a pool of another copy of pg', 'an adapter', 'an adapt
     async function lend(): Promise<DatabaseOptions> {
       const config = { connectionString: database.url, options: OWN, max: 2 };
       pool = new (source === 'a pool of another copy of pg' ? await otherPg() : pg).Pool(config);
-      switch (source) {
-        case 'a URL':
-          return { url: database.url, schema: SCHEMA };
-        case 'an adapter':
-          return { adapter: new PrismaPg(config, { schema: SCHEMA }) };
-        case 'an adapter over a pool':
-          return { adapter: new PrismaPg(pool, { schema: SCHEMA }) };
-        default:
-          return { pool, schema: SCHEMA };
-      }
+      return source === 'a URL' ? { url: database.url, schema: SCHEMA } : { pool, schema: SCHEMA };
     }
 
     beforeAll(async () => {

@@ -4,7 +4,6 @@ import pg from 'pg';
 import { parseDatabaseUrl } from '../../database/database-url.js';
 import { isRejection, READ_ONLY, sqlStateOf } from '../../database/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
-import { clientOf } from '../../database/server-list.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
 
 /** Limit of a statement: all are short, and while one hangs, a revocation goes unnoticed. */
@@ -43,12 +42,10 @@ export class TokenReader {
   private readonly sockets = new Set<Socket>();
 
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_STORAGE_TIMEOUT }: IssuedTokensOptions) {
-    const database = parseDatabaseUrl(url, password, ownSchema);
-    const { connectionString, schema, isPooled } = database;
+    const { connectionString, schema, isPooled } = parseDatabaseUrl(url, password, ownSchema);
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
     const settings: pg.PoolConfig = {
       connectionString,
-      Client: clientOf(database),
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
       // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.

@@ -3,7 +3,6 @@ import { reasonOf } from '../../util/text.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { giveUp, ignoreErrors, internalsOf } from '../pg-client.js';
-import { clientOf } from '../server-list.js';
 import { MigrationError, refusal } from './migration-status.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -27,7 +26,7 @@ export async function withConnection<T>(
   const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
   let client: pg.Client | undefined;
   try {
-    client = ignoreErrors(new (clientOf(database))({ connectionString, keepAlive: true, ...limits }));
+    client = ignoreErrors(new pg.Client({ connectionString, keepAlive: true, ...limits }));
     const abort = giveUp.bind(undefined, client, 'it is not wanted any more');
     signal?.addEventListener('abort', abort, { once: true });
     await client.connect();

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseUrl } from '../../../src/database/database-url.js';
-import { clientOf } from '../../../src/database/server-list.js';
 import { overPool } from '../../../src/database/prisma-adapter.js';
 
 const ENGINE = new URL('../../../node_modules/@prisma/schema-engine-wasm/schema_engine_bg.wasm', import.meta.url);
@@ -41,7 +40,6 @@ function openPool(database: DatabaseUrl): pg.Pool {
   const selectSchema = `SET search_path TO ${pg.escapeIdentifier(schema)}`;
   return new pg.Pool({
     connectionString,
-    Client: clientOf(database),
     verify: (client, done) => {
       // Neither the migrations nor the engine name the schema in their statements.
       client.query(selectSchema, (error: Error | undefined) => {
