@@ -42,20 +42,6 @@ It may be run many times, and from many places at once. If it is interrupted, th
   load: async () => (await import('./migrate.js')).migrate,
 };
 
-const distribute: Command = {
-  usage: `plant-store distribute [--shards N] [--schema NAME] [--trust-owner ROLE]    spread the tables over the nodes of a Citus cluster
-
-  --shards N       parts of the table plants, 1 to 999: twice the nodes that may hold them unless given
-  --schema NAME    the PostgreSQL schema of the store, instead of the URL's
-  --trust-owner ROLE    as with migrate
-
-It distributes plants by id, and copies the other tables to each node. Creates wait meanwhile. It works on the coordinator, after
-plant-store migrate and with the same variables, and may be run many times. A service that was started before Citus was installed
-notices the shards when it is started again.`,
-  options: { shards: TEXT, schema: TEXT, 'trust-owner': TEXTS },
-  load: async () => (await import('./migrate.js')).distribute,
-};
-
 const openapi: Command = {
   usage: 'plant-store openapi    print the OpenAPI document that the service would serve',
   load: async () => (await import('./serve.js')).openapi,
@@ -120,7 +106,6 @@ const PLANT_STORE: Command = {
   plant-store serve      run the service
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
-  plant-store distribute spread the tables over the nodes of a Citus cluster
   plant-store token      create, list, update, revoke, rotate and prune access tokens
   plant-store openapi    print the OpenAPI document
 
@@ -130,7 +115,7 @@ Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or 
 cannot be used, which no restart changes.
 Configuration comes from environment variables; plant-store --help lists them.`,
   appendix: describeEnvironment,
-  commands: { serve, migrate, distribute, token, openapi },
+  commands: { serve, migrate, token, openapi },
 };
 
 /** EX_CONFIG of sysexits.h: a service manager need not try again. */

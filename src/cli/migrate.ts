@@ -7,7 +7,7 @@ import type { MigratorOptions } from '../database/migrations/migrator.options.js
 import { endBySignal } from './output.js';
 import { quoteArgument, UsageError } from './parser.js';
 
-type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string; shards?: string }>;
+type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string }>;
 
 export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Options): Promise<void> {
   if (!/^\d{1,4}$/.test(lockWait))
@@ -17,15 +17,6 @@ export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Opti
   const applied = await migrator.migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
   console.log(`${migrator.place}: ${result}`);
-}
-
-export async function distribute({ shards, ...options }: Options): Promise<void> {
-  if (shards !== undefined && !/^[1-9]\d{0,2}$/.test(shards))
-    throw new UsageError(`--shards is ${quoteArgument(shards)}, should be a number from 1 to 999`);
-  const migrator = new Migrator(migrationOptions(options));
-  const done = await migrator.distribute(shards === undefined ? undefined : Number(shards));
-  console.log(`${migrator.place}: ${done.length > 0 ? done.join(', ') : 'distributed already'}`);
-  if (done.length > 0) console.log('Restart each service that was started before CREATE EXTENSION citus.');
 }
 
 /** The database of the environment, as the owner of its tables. */

@@ -16,16 +16,7 @@ describe('plant-store', () => {
     it('should explain itself', async () => {
       const help = await PlantStoreProcess.run('--help');
       expect(await help.ended).toBe(0);
-      for (const word of [
-        'serve',
-        'migrate',
-        'distribute',
-        'token',
-        'openapi',
-        '--schema',
-        '--version',
-        'Exits with 0',
-      ])
+      for (const word of ['serve', 'migrate', 'token', 'openapi', '--schema', '--version', 'Exits with 0'])
         expect(help.stdout).toMatch(word);
       expect(help.stderr).toBe('');
     });
@@ -67,11 +58,6 @@ describe('plant-store', () => {
         `migrate --lock-wait=${seconds}`,
         `--lock-wait is "${seconds}", should be a number of seconds from 0 to 9999`,
         'plant-store migrate [--schema NAME] [--lock-wait SECONDS]',
-      ]),
-      ...['0', '-1', '1.5', '1000', 'many', ''].map((shards) => [
-        `distribute --shards=${shards}`,
-        `--shards is "${shards}", should be a number from 1 to 999`,
-        'plant-store distribute [--shards N]',
       ]),
       ['openapi --json', 'there is no option "--json"', 'plant-store openapi '],
     ])(
@@ -139,18 +125,6 @@ describe('plant-store', () => {
     });
 
     it('should name the variable that is missing', () => expectBadConfiguration('migrate', {}, 'DATABASE_URL'));
-  });
-
-  it('should distribute nothing if there is no Citus, and say what is missing', async () => {
-    const database = await createTestDatabase({ migrated: false });
-    const variables = { DATABASE_URL: database.url };
-    const refusal = (text: string, code = 1): unknown => ({ code, stdout: '', stderr: expect.stringContaining(text) });
-    expect(await outcomeOfCommandLine('distribute', variables)).toEqual(refusal('Run `plant-store migrate`'));
-    await outcomeOfCommandLine('migrate', variables);
-    for (const command of ['distribute', 'distribute --shards 4'])
-      expect(await outcomeOfCommandLine(command, variables)).toEqual(refusal('there is no Citus in this database'));
-    expect(await outcomeOfCommandLine('distribute')).toEqual(refusal('DATABASE_URL: is missing', 78));
-    await database.drop();
   });
 
   it.each(['migrate', 'serve'])('should say, on %s, which database is out of reach', async (command) => {

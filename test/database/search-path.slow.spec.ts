@@ -241,7 +241,6 @@ describe('The SQL of the store, if the functions and operators of a stranger are
     distributed = await recordUse(async (database) => {
       await createStandInCitus(database);
       await migrate(database);
-      await command('distribute', database.url);
       await pretendDistribution(database);
       await useService(database);
     });

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { plainName, reasonOf } from '../../util/text.js';
-import { LOCK_TIMEOUT_MS } from '../load-citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { MISSING_RIGHT, sqlStateOf } from '../database.errors.js';
 import { withConnection } from './connection.js';
 import { historyTable, type Migration, MigrationError } from './migration-status.js';
 
+/** Limit of the wait for a table in use, as creates wait behind it: shorter than they may wait. */
+const LOCK_TIMEOUT_MS = 2000;
 /** Then the server ends a migration that hangs or has lost its connection, as creates wait behind it. */
 const MAX_IDLE_MS = 5000;
 /** Pause between two waits, so that creates go on. */

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { ExplainedError, plainName, rootReasonOf } from '../../util/text.js';
 import { DEFAULT_SCHEMA } from '../database-url.js';
-import { loadCitus } from '../load-citus.js';
 import type { Query } from '../database.js';
 import { MIGRATIONS } from '../generated/migrations.js';
 import { findMissingRights, type Rights } from '../rights.js';
@@ -109,7 +108,6 @@ export async function assertMigrated(
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
   const status = statusOf(await readHistory(query, schema), migrations);
-  if (status.applied.length === 0) await refuseWorker(query, location);
   await refuseTablesWithoutHistory(query, location);
   assertHistoryUsable(status, location, migrations);
   if (status.failed.length > 0) throw unfinished(status.failed, location, 'which finishes it');
@@ -132,14 +130,6 @@ async function assertNoViews(query: Query, { schema, place }: MigrationPlace): P
     'foreign',
     ({ ownSchema }) => `${place}: ${names} should be a table, and is not. Remove it. ${ownSchema}`,
   );
-}
-
-/** Throws on a worker of a cluster: it gets its tables from the coordinator, which alone changes them. */
-export async function refuseWorker(query: Query, { schema, place }: MigrationPlace): Promise<void> {
-  const coordinator = await (await loadCitus(query, schema))?.findCoordinator();
-  if (coordinator === undefined) return;
-  const advice = `run plant-store migrate and plant-store distribute on its coordinator, ${coordinator}`;
-  throw new MigrationError('refused', `${place}: this is a worker of Citus; ${advice}`);
 }
 
 const MAX_TABLES_SHOWN = 3;

@@ -17,12 +17,10 @@ import {
   assertUnedited,
   type Migration,
   MigrationError,
-  type MigrationPlace,
   type MigrationStatus,
   readHistory,
   refusal,
   refuseTablesWithoutHistory,
-  refuseWorker,
   statusOf,
 } from './migration-status.js';
 import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './migrator.options.js';
@@ -64,7 +62,6 @@ export class Migrator {
     logWarnings(this.database);
     return withConnection(this.database, async (query, client) => {
       await this.refusePooler(client);
-      await refuseWorker(query, this);
       this.session = await sessionOf(client);
       const deadline = performance.now() + this.settings.lockWait;
       const applied: string[] = [];
@@ -81,25 +78,6 @@ export class Migrator {
     const { session } = this;
     const end = 'SELECT pg_catalog.pg_terminate_backend($1::int4)';
     if (session !== undefined) await withConnection(this.database, (query) => query(end, [String(session)]));
-  }
-
-  /**
-   * Distributes the tables over the nodes of a Citus cluster, one process at a time. Returns what it has done, line by line; nothing if they
-   * are distributed already.
-   * @param shards of the table of plants; by default twice the nodes that may hold them
-   * @throws Error if the database has no Citus, and {@link MigrationError}
-   */
-  async distribute(shards?: number): Promise<string[]> {
-    return withConnection(this.database, async (query, client) => {
-      await this.refusePooler(client);
-      await refuseWorker(query, this);
-      await acquireMigrationLock(query, this.schema, this.settings.timeout, 'SESSION');
-      await assertOwners(query, this, this.settings.trustOwners);
-      await assertMigrated(query, this, {}, this.migrations);
-      const citus = await loadCitus(query, this.schema);
-      if (citus) return citus.distribute(shards);
-      throw new Error('there is no Citus in this database: deploy/citus/README.md says how to install it on each node');
-    });
   }
 
   /** Compares the database with this version. @throws {@link MigrationError} `unreachable` or `refused` */
@@ -154,7 +132,7 @@ export class Migrator {
   }
 
   private async refusePooler(client: pg.Client): Promise<void> {
-    // A session that others get too is nothing to wait in, to end, or to lock as `distribute` does.
+    // A session that others get too is nothing to wait in, or to end.
     if (!(await sharesSessions(this.database, client))) return;
     const found = `database ${this.database.description} ${POOLED}, which a migration cannot use`;
     const advice = 'Give the address of PostgreSQL itself: MIGRATION_DATABASE_URL';
@@ -190,7 +168,7 @@ export async function assertReadyForCreates(database: Database, options: Databas
     await runAll(
       () => assertMigrated(query, location, PLANTS_RIGHTS),
       () => inspectTables(query, location),
-      () => assertNodes(query, location),
+      () => assertNodes(query, schema),
     );
   } catch (error) {
     throw refusal(error, location.place);
@@ -209,7 +187,7 @@ export async function inspectStore(
     () => assertMigrated(query, database, rights, migrations),
     () => inspectTables(query, database),
     () => warnOfPooler(database, client),
-    () => assertNodes(query, database),
+    () => assertNodes(query, database.schema),
   );
 }
 
@@ -247,9 +225,8 @@ async function warnOfPooler(database: DatabaseUrl, client: pg.Client): Promise<v
 }
 
 /** If the tables are distributed, the other nodes matter too. */
-async function assertNodes(query: Query, { schema, place }: MigrationPlace): Promise<void> {
-  const citus = await loadCitus(query, schema);
-  for (const warning of (await citus?.inspect()) ?? []) new Logger(Migrator.name).warn(`${place}: ${warning}`);
+async function assertNodes(query: Query, schema: string): Promise<void> {
+  await (await loadCitus(query, schema))?.assertDurable();
 }
 
 async function nameOf({ query }: Database): Promise<string> {

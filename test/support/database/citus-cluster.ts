@@ -4,10 +4,13 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { describe as Describe } from '@jest/globals';
+import { describe } from '@jest/globals';
 import type { ServerUser } from '../../../src/dev-postgres/server-home.js';
 import { freePort } from '../http/free-port.js';
+import type { CommandOutcome } from '../service/run-command-line.js';
 import { PostgresServer, serverUser } from './postgres-server.js';
+
+const run = promisify(execFile);
 
 /** Where Debian puts PostgreSQL, for the newest version that has Citus. */
 const HOME = ['18', '17', '16', '15']
@@ -18,18 +21,16 @@ const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Insta
 /** A suite that needs Citus: skipped, with one line on why, if there is none. */
 export function describeWithCitus(name: string, suite: () => void): void {
   if (HOME === undefined) process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
-  // Not imported: the benchmark starts clusters too, and outside of Jest the import fails.
-  const { describe } = globalThis as unknown as { describe: typeof Describe };
   (HOME === undefined ? describe.skip : describe)(name, suite);
 }
 
 /** A server of its own with the database `plants`, to which the superuser needs no password. */
-async function createNode(user: ServerUser, home: string, hasCitus: boolean): Promise<PostgresServer> {
+async function createNode(user: ServerUser, home: string): Promise<PostgresServer> {
   const folder = await user.makeFolder(home, 'node-');
   const initdb = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '--no-sync'];
-  await promisify(execFile)(`${HOME}/bin/initdb`, initdb, { ...user.ids, cwd: folder });
+  await run(`${HOME}/bin/initdb`, initdb, { ...user.ids, cwd: folder });
   const settings = {
-    shared_preload_libraries: hasCitus ? 'citus' : '',
+    shared_preload_libraries: 'citus',
     max_connections: 200,
     max_prepared_transactions: 200,
     // For a move of shards.
@@ -43,7 +44,7 @@ async function createNode(user: ServerUser, home: string, hasCitus: boolean): Pr
   const node = new PostgresServer(folder, installation, await freePort());
   await node.start();
   await node.query('CREATE DATABASE plants', 'postgres');
-  if (hasCitus) await node.query('CREATE EXTENSION citus');
+  await node.query('CREATE EXTENSION citus');
   return node;
 }
 
@@ -55,22 +56,32 @@ export class CitusCluster implements AsyncDisposable {
     readonly workers: readonly PostgresServer[],
   ) {}
 
-  /** @param workerCount 0: one PostgreSQL without Citus, to compare with */
-  static async start(workerCount = 2): Promise<CitusCluster> {
+  static async start(): Promise<CitusCluster> {
     if (HOME === undefined) throw new Error(MISSING);
     const user = await serverUser();
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-citus-'));
     // The servers run as another user than root.
     await chmod(folder, 0o711);
-    const nodes = Array.from({ length: workerCount + 1 }, () => createNode(user, folder, workerCount > 0));
+    const nodes = Array.from({ length: 3 }, () => createNode(user, folder));
     const [coordinator, ...workers] = (await Promise.all(nodes)) as [PostgresServer, ...PostgresServer[]];
-    if (workerCount > 0) await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
+    await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
     for (const { port } of workers) await coordinator.query(`SELECT citus_add_node('127.0.0.1', ${port})`);
     return new CitusCluster(folder, coordinator, workers);
   }
 
   get nodes(): readonly PostgresServer[] {
     return [this.coordinator, ...this.workers];
+  }
+
+  /** Runs `deploy/citus/distribute.sql` with these variables of psql. */
+  async distribute(variables: readonly string[] = [], url = this.coordinator.url()): Promise<CommandOutcome> {
+    const args = variables.flatMap((variable) => ['-v', variable]);
+    try {
+      const { stdout, stderr } = await run('psql', ['-X', ...args, '-f', 'deploy/citus/distribute.sql', url]);
+      return { code: 0, stdout, stderr };
+    } catch (error) {
+      return error as CommandOutcome;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

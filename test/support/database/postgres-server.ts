@@ -81,8 +81,8 @@ export class PostgresServer {
   }
 
   /** Started, with the tables of the store in the database `plants`. In suites only: the build of the faults holds no migrations. */
-  static async createMigrated(home?: string): Promise<PostgresServer> {
-    const server = await PostgresServer.create(home);
+  static async createMigrated(): Promise<PostgresServer> {
+    const server = await PostgresServer.create();
     await server.start();
     await server.query('CREATE DATABASE plants', 'postgres');
     await new Migrator({ url: server.url() }).migrate();
@@ -158,11 +158,11 @@ export class PostgresServer {
     }
   }
 
-  /** Stops it, copies its data, and starts it and the copy as its standby, at the port of a server that is gone if one is given. */
-  async startStandby(inPlaceOf?: PostgresServer): Promise<PostgresServer> {
+  /** Stops it, copies its data, and starts it and the copy as its standby. */
+  async startStandby(): Promise<PostgresServer> {
     await this.end('SIGINT');
     const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
-    const standby = new PostgresServer(folder, this.installation, inPlaceOf?.port ?? (await freePort()));
+    const standby = new PostgresServer(folder, this.installation, await freePort());
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
     const source = `host=127.0.0.1 port=${this.port} user=postgres password=${SERVER_PASSWORD}`;

@@ -11,26 +11,16 @@ export async function createStandInCitus(database: TestDatabase): Promise<void> 
     CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char");
     CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass, shardid int8, shardminvalue text);
     CREATE TABLE pg_catalog.pg_dist_placement (shardid int8, shardstate int, groupid int);
-    CREATE TABLE pg_catalog.pg_dist_local_group (groupid int);
     CREATE TABLE pg_catalog.pg_dist_node (nodeid int, groupid int, nodename text, nodeport int, noderole noderole,
       isactive bool, shouldhaveshards bool);
-    GRANT SELECT ON pg_dist_partition, pg_dist_shard, pg_dist_placement, pg_dist_local_group, pg_dist_node TO PUBLIC;
-    CREATE FUNCTION pg_catalog.column_to_column_name(table_name regclass, column_var_text text) RETURNS text
-      LANGUAGE sql RETURN 'id'::text;
+    GRANT SELECT ON pg_dist_partition, pg_dist_shard, pg_dist_placement, pg_dist_node TO PUBLIC;
     CREATE FUNCTION pg_catalog.run_command_on_all_nodes(command text, parallel bool DEFAULT true,
       give_warning_for_connection_errors bool DEFAULT false, OUT nodeid int, OUT success bool, OUT result text)
       RETURNS SETOF record LANGUAGE sql RETURN (1, true, 'on'::text);
-    CREATE FUNCTION pg_catalog.create_distributed_table(table_name regclass, distribution_column text,
-      distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
-      RETURNS void LANGUAGE sql AS '';
-    CREATE FUNCTION pg_catalog.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS '';
-    CREATE FUNCTION pg_catalog.truncate_local_data_after_distributing_table(function_name regclass) RETURNS void
-      LANGUAGE sql AS '';
     INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
       VALUES (16000, 'citus', 10, 11, false, '13.2');
     INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432, 'primary', true, false),
-      (2, 1, 'one', 5432, 'primary', true, true), (3, 2, 'two', 5432, 'primary', true, true);
-    INSERT INTO pg_dist_local_group VALUES (0)`);
+      (2, 1, 'one', 5432, 'primary', true, true), (3, 2, 'two', 5432, 'primary', true, true)`);
 }
 
 /** Makes the store take plants for a table of four shards on two nodes. */
