@@ -19,8 +19,6 @@ const LAYERS = {
   citus: ['util', 'database', 'plants'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
-  // For the tests of hosts: nothing of the store itself imports it.
-  testing: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],
 };
 

@@ -1,6 +1,4 @@
-import { ConfigurableModuleBuilder, type DynamicModule, Module, Optional } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { assertOneNest } from '../util/peers.cjs';
+import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
 import { type AuthModuleOptions, AuthSettings, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -49,13 +47,7 @@ export function verifierOf(
   exports: [BearerAuthGuard, BearerStrategy, CredentialLimits, StaticTokenVerifier],
 })
 export class AuthModule extends ConfigurableModuleClass {
-  /** Errors of another copy would be unknown to the application's filters. @internal */
-  constructor(@Optional() platform?: HttpAdapterHost) {
-    super();
-    assertOneNest(platform);
-  }
-
-  /** The module with these options. The start throws {@link AuthModuleOptionsError} if they cannot work. */
+  /** The module with these options. The start fails with an error that names every fault, if they cannot work. */
   static override forRoot(options: AuthModuleOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);

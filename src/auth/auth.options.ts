@@ -8,7 +8,6 @@ import {
   type Given,
   Milliseconds,
   Nested,
-  OptionsError,
   Rule,
   Should,
   WholeNumber,
@@ -17,14 +16,8 @@ import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** The options of an `AuthModule` cannot work. The message has a line for each fault: the option, and what would be right, never a token. */
-export class AuthModuleOptionsError extends OptionsError {
-  override readonly name = 'AuthModuleOptionsError';
-
-  constructor(faults: readonly string[]) {
-    super('AuthModule', faults);
-  }
-}
+/** The class that messages name. */
+export const AUTH_MODULE = 'AuthModule';
 
 /** What may hold a password, which must not be shown. */
 const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
@@ -129,12 +122,12 @@ export class AuthSettings {
 /** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. @interface */
 export type AuthModuleOptions = Given<AuthSettings>;
 
-/** @throws AuthModuleOptionsError if the options can't work */
+/** Throws an error that names every fault. */
 export function authSettingsOf(options: unknown): AuthSettings {
-  return checkOptions(AuthSettings, options, AuthModuleOptionsError);
+  return checkOptions(AuthSettings, options, AUTH_MODULE);
 }
 
-/** Throws an AuthModuleOptionsError if something in addition to the factory would be ignored, or the factory is missing. */
+/** Throws if something in addition to the factory would be ignored, or the factory is missing. */
 export function checkAsyncAuthOptions(options: unknown): void {
-  checkAsyncOptions(options, { options: AuthSettings }, AuthModuleOptionsError);
+  checkAsyncOptions(options, { options: AuthSettings }, AUTH_MODULE);
 }

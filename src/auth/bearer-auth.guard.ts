@@ -12,8 +12,8 @@ import {
   MalformedAuthorizationError,
   MissingCredentialError,
 } from './auth.errors.js';
-import { AuthModuleOptionsError } from './auth.options.js';
-import { describeFound } from '../util/options.js';
+import { AUTH_MODULE } from './auth.options.js';
+import { describeFound, OptionsError } from '../util/options.js';
 import { CredentialLimits } from './rate-limits.js';
 import {
   type Principal,
@@ -172,7 +172,7 @@ export class BearerAuthGuard extends PassportGuard {
     @Optional() @Inject(BearerStrategy) strategy: unknown,
     @Optional() @Inject(CredentialLimits) limits: unknown,
   ) {
-    if (strategy === undefined) throw new AuthModuleOptionsError([WITHOUT_AUTH_MODULE]);
+    if (strategy === undefined) throw new OptionsError(AUTH_MODULE, [WITHOUT_AUTH_MODULE]);
     // An object and not a name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.strategy = strategy as BearerStrategy;

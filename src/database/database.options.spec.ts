@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
-import { checkOptions, OptionsError } from '../util/options.js';
+import { checkOptions } from '../util/options.js';
 import { DatabaseOption } from './database.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
@@ -12,14 +12,8 @@ class Options {
   database: unknown;
 }
 
-class RefusedError extends OptionsError {
-  constructor(faults: readonly string[]) {
-    super('a store', faults);
-  }
-}
-
 const faultsOf = (database: unknown): string[] =>
-  faultsOfError(RefusedError, () => checkOptions(Options, { database }, RefusedError));
+  faultsOfError('a store', () => checkOptions(Options, { database }, 'a store'));
 
 describe(DatabaseOption.name, () => {
   it.each([
@@ -35,7 +29,7 @@ describe(DatabaseOption.name, () => {
   });
 
   it('should leave a pool the very object that it is', () => {
-    const options = checkOptions(Options, { database: { pool } }, RefusedError);
+    const options = checkOptions(Options, { database: { pool } }, 'a store');
     expect((options.database as { pool: unknown }).pool).toBe(pool);
   });
 

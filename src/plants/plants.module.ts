@@ -12,7 +12,7 @@ import {
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
-import { assertOneNest } from '../util/peers.cjs';
+import { OptionsError } from '../util/options.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { Lanes } from './lanes.js';
@@ -23,11 +23,11 @@ import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plan
 import {
   checkAsyncPlantsOptions,
   extrasOf,
+  PLANTS_MODULE,
   PLANTS_MODULE_SETTINGS,
   PlantsExtras,
   type PlantsModuleExtras,
   type PlantsModuleOptions,
-  PlantsModuleOptionsError,
   type PlantsModuleSettings,
   settingsOf,
 } from './plants.options.js';
@@ -44,9 +44,6 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   // All of them: Nest would count an extra that is missing here among the options.
   .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
   .build();
-
-/** Injection token of the options of a store, not yet checked. */
-export const PLANTS_MODULE_OPTIONS = MODULE_OPTIONS_TOKEN;
 
 /** As Nest builds it, except for the extras: for Nest, all of them are optional. */
 interface PlantsModuleBase {
@@ -95,7 +92,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
  * `guards` who may create plants. The start fails with a {@link MigrationError} if the database lacks the tables of this version or cannot be
  * reached.
  *
- * It exports `PlantsService`, `PlantsHealth` and `PlantsStatistics`. Each call of `forRoot` makes a store of its own: to use one store in several
+ * It exports `PlantsService` and `PlantsHealth`. Each call of `forRoot` makes a store of its own: to use one store in several
  * modules, keep what `forRoot` returned in a constant, and import that.
  *
  * @example
@@ -127,7 +124,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
     PlantsStart,
     PlantsStatistics,
     PrismaService,
-    { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [PLANTS_MODULE_OPTIONS] },
+    { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: Database,
       useFactory: ({ database }: PlantsModuleSettings) => Database.open(database),
@@ -144,10 +141,9 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     @Optional() private readonly application: ApplicationConfig,
   ) {
     super();
-    assertOneNest(platform);
   }
 
-  /** The store with these options. @throws {@link PlantsModuleOptionsError} if they cannot work; for `database` and the like at the start */
+  /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
   static override forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
@@ -155,7 +151,7 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
 
   /**
    * The store with the {@link PlantsModuleOptions} that a factory returns; the {@link PlantsModuleExtras} are given next to the factory.
-   * @throws {@link PlantsModuleOptionsError} as `forRoot`
+   * @throws Error as `forRoot`
    * @example
    * import { PlantsModule } from 'plant-store';
    * import pg from 'pg';
@@ -172,7 +168,8 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
   configure(): void {
     const { guards, path } = this.route;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
-    if (guards === 'global' && !hasGlobalGuard(this.application)) throw new PlantsModuleOptionsError([NO_GLOBAL_GUARD]);
+    if (guards === 'global' && !hasGlobalGuard(this.application))
+      throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
     refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 }

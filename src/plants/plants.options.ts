@@ -19,7 +19,6 @@ import {
   Matching,
   Nested,
   optionNames,
-  OptionsError,
   Rule,
   Should,
   WholeNumber,
@@ -41,14 +40,8 @@ export interface Creator {
   readonly metricLabel?: string;
 }
 
-/** The options of a `PlantsModule` cannot work. The message has a line for each fault: the option, and what would be right. */
-export class PlantsModuleOptionsError extends OptionsError {
-  override readonly name = 'PlantsModuleOptionsError';
-
-  constructor(faults: readonly string[]) {
-    super('PlantsModule', faults);
-  }
-}
+/** The class that messages name. */
+export const PLANTS_MODULE = 'PlantsModule';
 
 /** A longer body could not become a string. */
 export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
@@ -157,7 +150,7 @@ export class PlantsExtras {
     Array.isArray(value) ? value.length > 0 && value.every(isVersion) : isVersion(value),
   )
   version?: ControllerOptions['version'];
-  /** Who may create plants. @defaultValue none: required, except in `PlantsTestingModule`, and there the route is then open */
+  /** Who may create plants. */
   @Rule(guardsFault)
   guards!: PlantsGuards;
   /** Modules that export what the guards need, such as `AuthModule.forRoot({ accessTokens })`. @defaultValue [] */
@@ -176,9 +169,9 @@ export type PlantsModuleExtras = Pick<PlantsExtras, 'guards'> & Partial<Omit<Pla
 
 const EXTRAS = optionNames(PlantsExtras);
 
-/** The options of a store. Throws a PlantsModuleOptionsError that names every fault. */
+/** The options of a store. Throws an error that names every fault. */
 export function settingsOf(options: unknown): PlantsModuleSettings {
-  return checkOptions(PlantsSettings, options, PlantsModuleOptionsError, {
+  return checkOptions(PlantsSettings, options, PLANTS_MODULE, {
     // Nest takes them from the options of forRoot, so these can only come from a factory.
     known: EXTRAS,
     misplaced: EXTRAS,
@@ -189,10 +182,10 @@ export function settingsOf(options: unknown): PlantsModuleSettings {
 /** The extras. @param given the extras, and for `forRoot` all options; the others are checked elsewhere */
 export function extrasOf(given: PlantsModuleExtras): Required<PlantsModuleExtras> {
   const extras = Object.fromEntries(Object.entries(given).filter(([name]) => EXTRAS.includes(name)));
-  return checkOptions(PlantsExtras, extras, PlantsModuleOptionsError) as Required<PlantsModuleExtras>;
+  return checkOptions(PlantsExtras, extras, PLANTS_MODULE) as Required<PlantsModuleExtras>;
 }
 
-/** Throws a PlantsModuleOptionsError if something in addition to the factory would be ignored, guards with a typo for example. */
+/** Throws if something in addition to the factory would be ignored, guards with a typo for example. */
 export function checkAsyncPlantsOptions(options: unknown): void {
-  checkAsyncOptions(options, { extras: EXTRAS, options: PlantsSettings }, PlantsModuleOptionsError);
+  checkAsyncOptions(options, { extras: EXTRAS, options: PlantsSettings }, PLANTS_MODULE);
 }

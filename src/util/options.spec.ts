@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf } from '../../test/support/service/configuration-refusal.js';
-import { checkAsyncOptions, OptionsError } from './options.js';
+import { checkAsyncOptions } from './options.js';
 
 class StoreOptions {
   database = undefined;
@@ -11,15 +11,9 @@ class Options {
   create = useFactory;
 }
 
-class RefusedError extends OptionsError {
-  constructor(faults: readonly string[]) {
-    super('a module', faults);
-  }
-}
-
 const asyncFaults = (given: unknown): string[] =>
-  faultsOf(RefusedError, () => {
-    checkAsyncOptions(given, NAMES, RefusedError);
+  faultsOf('a module', () => {
+    checkAsyncOptions(given, NAMES, 'a module');
   });
 
 describe(checkAsyncOptions.name, () => {

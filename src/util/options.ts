@@ -3,16 +3,15 @@ import { applyDecorators } from '@nestjs/common';
 import { isIn, isInt, isString, max, min, ValidateBy, validateSync, type ValidationArguments } from 'class-validator';
 import { quote } from './text.js';
 
-/** Settings that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */
-export abstract class OptionsError extends Error {
-  /** @param owner the class that has these options */
+/** Options that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */
+export class OptionsError extends Error {
+  /** @param owner the class that takes these options */
   constructor(owner: string, faults: readonly string[]) {
     super(`The options of ${owner} cannot be used:\n${faults.join('\n')}`);
   }
 }
 
 type OptionsClass<T extends object = object> = new () => T;
-type OptionsErrorClass = new (faults: readonly string[]) => OptionsError;
 
 /**
  * What a caller may give for a class of options: what is required, never what is refused, and any of the others. A field that
@@ -120,12 +119,12 @@ interface OtherNames {
 export function checkOptions<T extends object>(
   Options: OptionsClass<T>,
   given: unknown,
-  RefusedError: OptionsErrorClass,
+  owner: string,
   others?: OtherNames,
 ): T {
   const faults: string[] = [];
   const options = fill(Options, typeof given === 'object' ? (given ?? {}) : {}, faults, '', others);
-  if (faults.length > 0) throw new RefusedError(faults);
+  if (faults.length > 0) throw new OptionsError(owner, faults);
   return options;
 }
 
@@ -183,8 +182,8 @@ class AsyncOptions {
 export function checkAsyncOptions(
   given: unknown,
   { extras = [], options }: { extras?: readonly string[]; options: OptionsClass },
-  RefusedError: OptionsErrorClass,
+  owner: string,
 ): void {
   const fault = 'is not read here, should be returned by the factory';
-  checkOptions(AsyncOptions, given, RefusedError, { known: extras, misplaced: optionNames(options), fault });
+  checkOptions(AsyncOptions, given, owner, { known: extras, misplaced: optionNames(options), fault });
 }

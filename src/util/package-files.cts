@@ -5,8 +5,7 @@ import { join } from 'node:path';
 // CommonJS by its name too, though the tests run all other sources as ES modules: both kinds can ask such a file for its path.
 const filename = module.filename as string | undefined;
 
-/** Whether a bundler has made this a part of another file: that has the packages, and nothing of the store is on the disk. */
-export const IS_BUNDLED = filename === undefined;
+// A bundler has made this a part of another file, and nothing of the store is on the disk: undefined.
 const ROOT = filename === undefined ? '' : join(filename, '../../..');
 
 /** The package's own package.json, from which its dependencies are resolved. */
@@ -26,7 +25,7 @@ export function findPackage(name: string, from = PACKAGE_FILE): string | undefin
 
 /** The version of this package. */
 export function packageVersion(): string {
-  return manifestOf(ROOT).version;
+  return (JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string }).version;
 }
 
 /** The commit that was built, with "-dirty" if files differed from it; undefined if the build did not know. */
@@ -36,14 +35,4 @@ export function buildCommit(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-interface Manifest {
-  readonly version: string;
-  readonly peerDependencies?: Record<string, string>;
-  readonly peerDependenciesMeta?: Record<string, { optional: boolean }>;
-}
-
-export function manifestOf(folder = ROOT): Manifest {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }

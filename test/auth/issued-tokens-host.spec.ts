@@ -3,14 +3,8 @@ import { Controller, Get, Module, Req, UseFilters, UseGuards } from '@nestjs/com
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import {
-  ApiExceptionFilter,
-  AuthModule,
-  BearerAuthGuard,
-  type IssuedTokensOptions,
-  Migrator,
-  type Principal,
-} from '../../src/index.js';
+import { ApiExceptionFilter, AuthModule, BearerAuthGuard, Migrator, type Principal } from '../../src/index.js';
+import type { IssuedTokensOptions } from '../../src/auth/auth.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { tokenSessions } from '../support/service/store-instances.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';

@@ -4,13 +4,12 @@ import { NestFactory } from '@nestjs/core';
 import {
   AuthModule,
   BearerAuthGuard,
-  type CreatedPlant,
   PlantsModule,
-  type PlantsModuleExtras,
   type PlantsModuleOptions,
   type Principal,
   TokenVerifier,
 } from '../../src/index.js';
+import type { CreatedPlant, PlantsModuleExtras } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { adapterOf } from '../support/host/adapter.js';
 import { PLATFORMS } from '../support/host/platforms.js';

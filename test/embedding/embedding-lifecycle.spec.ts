@@ -9,7 +9,6 @@ import {
   ApiError,
   AuthModule,
   BearerAuthGuard,
-  PlantsHealth,
   PlantsModule,
   PlantsService,
   type Principal,
@@ -188,34 +187,6 @@ describe('a store whose parts a test of the host overrides', () => {
 
   it('should not start without its database if nothing is overridden', async () => {
     await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
-  });
-
-  it.each(['a value', 'a class', 'a factory'])(
-    'should start without a database with %s as its service',
-    async (how) => {
-      const overriding = building({ accessTokens: [TOKEN] }).overrideProvider(PlantsService);
-      const application = await listen(
-        how === 'a value'
-          ? overriding.useValue(new MadeUpPlants())
-          : how === 'a class'
-            ? overriding.useClass(MadeUpPlants)
-            : overriding.useFactory({ factory: () => new MadeUpPlants() }),
-      );
-      expect(await post(application)).toMatchObject([400, { error: 40100 }]);
-      expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
-      expect(made).toEqual([{ id: ID, name: 'Rose' }]);
-      await expect(application.get(PlantsHealth, { strict: false }).check()).rejects.toThrow(
-        'the database cannot be reached',
-      );
-    },
-  );
-
-  it('should let every request pass that the guard of a test lets pass', async () => {
-    const builder = building({ accessTokens: [TOKEN] })
-      .overrideProvider(PlantsService)
-      .useClass(MadeUpPlants);
-    const application = await listen(builder.overrideGuard(BearerAuthGuard).useValue({ canActivate: () => true }));
-    expect(await post(application)).toEqual([200, { name: 'made up' }]);
   });
 
   it('should take the tokens of a test in place of issued ones, without their database', async () => {

@@ -3,7 +3,8 @@ import { type INestApplication, Module, type ModuleMetadata, VERSION_NEUTRAL, Ve
 import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { AddressInfo } from 'node:net';
-import { PlantsModule, type PlantsModuleExtras, type PlantsOpenApiOptions } from '../../src/index.js';
+import { PlantsModule } from '../../src/index.js';
+import type { PlantsModuleExtras, PlantsOpenApiOptions } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { expectValidOpenApi } from '../support/documents/valid-openapi.js';

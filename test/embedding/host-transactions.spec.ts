@@ -7,14 +7,14 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import {
-  type CreatedPlant,
   type CreatePlantOptions,
   type HostTransaction,
   Migrator,
   PlantsModule,
   PlantsService,
-  PlantsStatistics,
 } from '../../src/index.js';
+import type { CreatedPlant } from '../../src/plants/plants.options.js';
+import { PlantsStatistics } from '../../src/plants/plants-statistics.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { HOST_DRIVERS, type HostDriver, PrismaService } from '../support/host/host-drivers.js';
 import { Nursery } from '../support/host/outbox-host.js';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../../test/support/service/configuration-refusal.js';
 import { Migrator } from './migrator.js';
-import { type MigratorOptions, MigratorOptionsError } from './migrator.options.js';
+import type { MigratorOptions } from './migrator.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 
 const faultsOf = (options?: unknown): string[] =>
-  faultsOfError(MigratorOptionsError, () => new Migrator(options as MigratorOptions));
+  faultsOfError('Migrator', () => new Migrator(options as MigratorOptions));
 
-describe(MigratorOptionsError.name, () => {
+describe('the options of Migrator', () => {
   it.each([
     { url },
     {

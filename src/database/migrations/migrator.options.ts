@@ -1,15 +1,6 @@
 import { isString } from 'class-validator';
-import { type Given, Milliseconds, OptionsError, Rule, Should } from '../../util/options.js';
+import { type Given, Milliseconds, Rule, Should } from '../../util/options.js';
 import { DatabaseAddress, schemaFault } from '../database.options.js';
-
-/** The options of a `Migrator` cannot work. The message has a line for each fault: the option, and what would be right. */
-export class MigratorOptionsError extends OptionsError {
-  override readonly name = 'MigratorOptionsError';
-
-  constructor(faults: readonly string[]) {
-    super('Migrator', faults);
-  }
-}
 
 export class MigratorSettings extends DatabaseAddress {
   /** The schema to migrate. It overrides that of the URL; PlantsModule refuses two that differ. @defaultValue the `schema` of the URL, or else `public` */

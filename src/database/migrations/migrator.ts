@@ -23,7 +23,7 @@ import {
   refuseTablesWithoutHistory,
   statusOf,
 } from './migration-status.js';
-import { type MigratorOptions, MigratorOptionsError, MigratorSettings } from './migrator.options.js';
+import { type MigratorOptions, MigratorSettings } from './migrator.options.js';
 
 /** Limit of the search for a pooler: a start does not wait for one that is busy. */
 const POOLER_TIMEOUT_MS = 1000;
@@ -46,9 +46,9 @@ export class Migrator {
   /** The process of the server that migrates. */
   private session: number | undefined;
 
-  /** Connects to nothing yet. @throws {@link MigratorOptionsError} if the options cannot work */
+  /** Connects to nothing yet. @throws Error that names every fault, if the options cannot work */
   constructor(options: MigratorOptions) {
-    this.settings = checkOptions(MigratorSettings, options, MigratorOptionsError);
+    this.settings = checkOptions(MigratorSettings, options, 'Migrator');
     const { url, password, schema } = this.settings;
     this.database = parseDatabaseUrl(url, password, schema);
   }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
 import type { Migration } from '../../../src/database/migrations/migration-status.js';
-import { Migrator, type MigratorOptions } from '../../../src/index.js';
+import type { MigratorOptions } from '../../../src/database/migrations/migrator.options.js';
+import { Migrator } from '../../../src/index.js';
 
 /** The migrator of a build that has other migrations: those of this one, and these, by name, in the place of theirs. */
 export class MigratorWith extends Migrator {

@@ -66,8 +66,10 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'class Nursery', by: 'test/embedding/host-transactions.spec.ts' },
     { words: 'class HealthController', by: RECIPES },
     { words: 'class GardenStoreModule', because: 'test/embedding runs such a wrapper' },
-    { words: 'PlantsTestingModule.forRoot(), OrdersModule', because: 'test/testing runs each of its calls' },
-    { words: 'export const STORE', because: 'test/testing and test/packed/host run these overrides' },
+    {
+      words: 'overrideProvider(PlantsService)',
+      because: 'test/embedding/embedding-tests-of-hosts.spec.ts runs the same',
+    },
     { words: 'const config: Config', by: 'test/packed/nest-12-cjs.spec.ts' },
     { words: '"scripts"', by: 'test/packed/nest-11.spec.ts' },
   ],

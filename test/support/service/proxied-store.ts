@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { PlantsStatistics } from '../../../src/index.js';
+import type { PlantsStatistics } from '../../../src/plants/plants-statistics.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import type { RawResponse } from '../http/raw-connection.js';
 import { expectRefusal } from '../http/refusal.js';

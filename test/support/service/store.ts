@@ -4,7 +4,7 @@ import type { AppOptions } from '../../../src/app/app.module.js';
 import { loadEnvironment } from '../../../src/app/config.js';
 import { createApp } from '../../../src/app/create-app.js';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
-import { PlantsStatistics } from '../../../src/index.js';
+import { PlantsStatistics } from '../../../src/plants/plants-statistics.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
