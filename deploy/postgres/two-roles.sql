@@ -3,6 +3,6 @@
 CREATE ROLE plants_owner LOGIN PASSWORD :'owner';
 REASSIGN OWNED BY plants TO plants_owner;
 GRANT SELECT, INSERT ON plants TO plants;
-GRANT SELECT, INSERT, UPDATE, DELETE ON access_tokens TO plants;
+GRANT SELECT, INSERT, UPDATE ON access_tokens TO plants;
 GRANT USAGE ON SEQUENCE access_tokens_id_seq TO plants;
 GRANT SELECT ON _prisma_migrations TO plants;

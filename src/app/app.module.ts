@@ -26,8 +26,6 @@ export class AppModule {
       accessTokens: options.accessTokens.length > 0 ? options.accessTokens : undefined,
       issuedTokens: database,
       jwt: jwtOf(options),
-      wrongTokenLimit: options.wrongTokenLimit,
-      rateLimit: options.rateLimit,
     });
     const plants = PlantsModule.forRoot({
       path: `${options.basePath}/plants`,

@@ -34,8 +34,6 @@ describe(Environment.name, () => {
     ['DATABASE_POOL_SIZE', '1000', 'databasePoolSize', 1000],
     ['STORAGE_TIMEOUT', '86400000', 'storageTimeout', 86_400_000],
     ['ACCESS_TOKENS', `${TOKEN},${TOKEN}2==\n, ${TOKEN}3`, 'accessTokens', [TOKEN, `${TOKEN}2==`, `${TOKEN}3`]],
-    ['WRONG_TOKEN_LIMIT', '0', 'wrongTokenLimit', 0],
-    ['RATE_LIMIT', '600', 'rateLimit', 600],
     ['TRUST_PROXY', '', 'trustProxy', []],
     ['TRUST_PROXY', ' 0 ', 'trustProxy', 0],
     ['TRUST_PROXY', '32', 'trustProxy', 32],
@@ -78,8 +76,6 @@ describe(Environment.name, () => {
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a//b', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
     ['DATABASE_POOL_SIZE', ['0', '1001']],
     ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
-    ['WRONG_TOKEN_LIMIT', ['-1', '1000000001', 'off']],
-    ['RATE_LIMIT', ['-1', '1000000001', '100/min']],
     ['TRUST_PROXY', ['33', '1000', '-1', '1.5', 'caddy', 'Loopback', 'loopback/8', '010.0.0.1', '2130706433']],
     [
       'TRUST_PROXY',

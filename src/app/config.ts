@@ -1,5 +1,5 @@
 import type { LogLevel } from '@nestjs/common';
-import { AuthSettings, HttpUrl, RateLimit } from '../auth/auth.options.js';
+import { HttpUrl } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
@@ -29,7 +29,6 @@ import {
 
 /** What is the same for a host: the defaults of the modules. */
 const PLANTS = new PlantsSettings();
-const AUTH = new AuthSettings();
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -121,12 +120,6 @@ export class Environment {
   @OnlyWith('jwtIssuer')
   @Word({ 'at+jwt': 'at+jwt' })
   jwtTyp?: 'at+jwt';
-  @Variable('Wrong access tokens that one address may send per minute; more are answered with 42900. 0 means no limit.')
-  @RateLimit
-  wrongTokenLimit = AUTH.wrongTokenLimit;
-  @Variable('Requests per minute with one access token; more are answered with 42900. 0 means no limit.')
-  @RateLimit
-  rateLimit = AUTH.rateLimit;
   @Variable(
     'Proxies whose X-Forwarded-For gives the address of a client: their number, or their addresses and networks, separated by commas; none by default.',
   )

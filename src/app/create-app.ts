@@ -63,16 +63,7 @@ function corsFor(origins: string[]): CorsOptionsDelegate<IncomingMessage> {
     origin: origins,
     methods: ['POST'],
     allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'],
-    exposedHeaders: [
-      'Allow',
-      'RateLimit-Limit',
-      'RateLimit-Policy',
-      'RateLimit-Remaining',
-      'RateLimit-Reset',
-      'Retry-After',
-      'WWW-Authenticate',
-      'X-Request-Id',
-    ],
+    exposedHeaders: ['Allow', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
     maxAge: 600,
   };
   return (request, callback) => {

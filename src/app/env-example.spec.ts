@@ -46,8 +46,6 @@ describe(describeVariables.name, () => {
       ['JWT_AUDIENCE', ''],
       ['JWT_JWKS_URL', ''],
       ['JWT_TYP', ''],
-      ['WRONG_TOKEN_LIMIT', '100'],
-      ['RATE_LIMIT', '0'],
       ['TRUST_PROXY', ''],
       ['BODY_LIMIT', '1048576'],
       ['WRITE_QUEUE_LIMIT', '10000'],

@@ -116,7 +116,7 @@ describe(ServiceLogger.name, () => {
 
   it('should tell kinds apart by the error number', () => {
     times(30, (index) => {
-      logger.log('Refused', { error: index % 2 === 0 ? 40101 : 42900 }, 'Garden');
+      logger.log('Refused', { error: index % 2 === 0 ? 40101 : 40102 }, 'Garden');
     });
     expect(printed()).toHaveLength(2 * 10);
   });

@@ -30,33 +30,6 @@ export class MalformedAuthorizationError extends ApiError {
   }
 }
 
-/** The token is wrong, and not the first one from its address. */
-export class TooManyWrongTokensError extends ApiError {
-  constructor(limit: number, seconds: number) {
-    const found = `The access token is not valid, and more than ${limit} such came from this address within a minute`;
-    const message = `${found}. Send a valid one, which is accepted at once; else wait for ${seconds} s.`;
-    super(42900, message, { headers: { 'Retry-After': String(seconds), 'WWW-Authenticate': INVALID_TOKEN_CHALLENGE } });
-  }
-}
-
-/** The service does not know the token, and does not look it up: too many wrong ones came from its address. */
-export class UnknownTokenRefusedError extends ApiError {
-  constructor(limit: number, seconds: number) {
-    const found = `This service has not seen the access token yet, and ${limit} wrong ones came from this address within a minute`;
-    const message = `${found}. Nothing was written; send this one again in ${seconds} s.`;
-    super(42900, message, { headers: { 'Retry-After': String(seconds) } });
-  }
-}
-
-/** The token is valid, but was used too often. */
-export class RateLimitedError extends ApiError {
-  constructor(limit: number, seconds: number) {
-    const found = `More than ${limit} requests were made with this access token within a minute`;
-    const message = `${found}. Nothing was written; send this one again in ${seconds} s.`;
-    super(42900, message, { headers: { 'Retry-After': String(seconds) } });
-  }
-}
-
 /** The token is valid, but lacks the scope. */
 export class InsufficientScopeError extends ApiError {
   /** @param required all scopes that the route requires; `lacking` are those of them that the token lacks */

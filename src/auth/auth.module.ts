@@ -2,7 +2,6 @@ import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/c
 import { type AuthModuleOptions, AuthSettings, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
-import { CredentialLimits } from './rate-limits.js';
 import { StaticTokenVerifier } from './static-tokens.js';
 import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
 import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
@@ -13,19 +12,6 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setClassMethodName('forRoot')
   .build();
 
-export function verifierOf(
-  { accessTokens, issuedTokens, jwt, verifier }: AuthSettings,
-  limits?: CredentialLimits,
-  statics = new StaticTokenVerifier(accessTokens ?? []),
-): TokenVerifier {
-  if (verifier) return verifier;
-  return new TokenVerifiers([
-    ...(accessTokens ? [statics] : []),
-    ...(issuedTokens ? [new IssuedTokenVerifier(issuedTokens, undefined, limits)] : []),
-    ...(jwt ? [new JwtVerifier(jwt)] : []),
-  ]);
-}
-
 /**
  * Bearer tokens: provides `BearerAuthGuard`. It protects nothing by itself: put the guard on the store's route (`guards`), on routes of your own,
  * or on all with `APP_GUARD`. With `issuedTokens`, the start fails with a {@link MigrationError} if their database cannot be reached or lacks
@@ -35,16 +21,30 @@ export function verifierOf(
   providers: [
     BearerAuthGuard,
     BearerStrategy,
-    CredentialLimits,
     { provide: AuthSettings, useFactory: authSettingsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: StaticTokenVerifier,
-      useFactory: ({ accessTokens }: AuthSettings) => new StaticTokenVerifier(accessTokens ?? []),
+      useFactory: ({ accessTokens }: AuthSettings) => accessTokens && new StaticTokenVerifier(accessTokens),
       inject: [AuthSettings],
     },
-    { provide: TokenVerifier, useFactory: verifierOf, inject: [AuthSettings, CredentialLimits, StaticTokenVerifier] },
+    {
+      provide: IssuedTokenVerifier,
+      useFactory: ({ issuedTokens }: AuthSettings) => issuedTokens && new IssuedTokenVerifier(issuedTokens),
+      inject: [AuthSettings],
+    },
+    {
+      provide: JwtVerifier,
+      useFactory: ({ jwt }: AuthSettings) => jwt && new JwtVerifier(jwt),
+      inject: [AuthSettings],
+    },
+    {
+      provide: TokenVerifier,
+      useFactory: ({ verifier }: AuthSettings, ...verifiers: (TokenVerifier | undefined)[]) =>
+        verifier ?? new TokenVerifiers(verifiers.filter((one) => one !== undefined)),
+      inject: [AuthSettings, StaticTokenVerifier, IssuedTokenVerifier, JwtVerifier],
+    },
   ],
-  exports: [BearerAuthGuard, BearerStrategy, CredentialLimits, StaticTokenVerifier],
+  exports: [BearerAuthGuard, BearerStrategy, IssuedTokenVerifier, StaticTokenVerifier],
 })
 export class AuthModule extends ConfigurableModuleClass {
   /** The module with these options. The start fails with an error that names every fault, if they cannot work. */

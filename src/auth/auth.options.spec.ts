@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
-import { AuthModule, verifierOf as verifierOfSettings } from './auth.module.js';
+import { AuthModule } from './auth.module.js';
 import { authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
+import { StaticTokenVerifier } from './static-tokens.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const TOKEN = 'a-token-of-20-characters-or-more';
@@ -14,20 +15,15 @@ class NobodyVerifier extends TokenVerifier {
 
 const faultsOf = (options: unknown): string[] => faultsOfError('AuthModule', () => authSettingsOf(options));
 
-const verifierOf = (options: unknown): TokenVerifier => verifierOfSettings(authSettingsOf(options));
-
-describe(verifierOf.name, () => {
-  it('should accept the tokens that were given, and no others', async () => {
-    const verifier = verifierOf({ accessTokens: [TOKEN, `${TOKEN}-2`] });
-    expect(await verifier.verify(`${TOKEN}-2`)).toMatchObject({ scopes: ['plants:create'] });
-    expect(await verifier.verify(`${TOKEN}-3`)).toBeUndefined();
+describe(StaticTokenVerifier.name, () => {
+  it('should accept the tokens that were given, and no others', () => {
+    const verifier = new StaticTokenVerifier([TOKEN, `${TOKEN}-2`]);
+    expect(verifier.verify(`${TOKEN}-2`)).toEqual({ name: 'static', scopes: ['plants:create'] });
+    expect(verifier.verify(`${TOKEN}-3`)).toBeUndefined();
   });
+});
 
-  it('should leave it to a verifier that was given', () => {
-    const verifier = new NobodyVerifier();
-    expect(verifierOf({ verifier })).toBe(verifier);
-  });
-
+describe(authSettingsOf.name, () => {
   it.each<[string, unknown, RegExp]>([
     [
       'no options',
@@ -45,7 +41,7 @@ describe(verifierOf.name, () => {
     [
       'a name with a typo',
       { verifyer: {} },
-      /^verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier, wrongTokenLimit, rateLimit$/m,
+      /^verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier$/m,
     ],
     ['no token', { accessTokens: [] }, /^accessTokens: is empty, should have at least one token/m],
     ['a token alone', { accessTokens: TOKEN }, /^accessTokens: is a string, should be an array of strings$/m],
@@ -53,10 +49,10 @@ describe(verifierOf.name, () => {
     ['a short token', { accessTokens: [TOKEN, 'secret'] }, /^accessTokens: token 2 of 2 is too short/m],
     ['a token with a blank', { accessTokens: [`${TOKEN} x`] }, /token 1 of 1 cannot be sent as a bearer token/],
   ])('should refuse %s, and repeat no token', (_, options, message) => {
-    const verify = (): unknown => verifierOf(options);
-    expect(verify).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(verify).toThrow(message);
-    expect(verify).not.toThrow(/secret|a-token-of/);
+    const check = (): unknown => authSettingsOf(options);
+    expect(check).toThrow(/^The options of AuthModule cannot be used:/);
+    expect(check).toThrow(message);
+    expect(check).not.toThrow(/secret|a-token-of/);
   });
 });
 
@@ -123,9 +119,9 @@ describe('issuedTokens', () => {
 
   it('should keep a module from being made', () => {
     const options = { issuedTokens: { url: 'nowhere' } };
-    expect(() => verifierOf(options)).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(() => verifierOf(options)).toThrow(/^issuedTokens\.url: must be a PostgreSQL URL/m);
-    expect(() => verifierOf({ issuedTokens: { url } })).not.toThrow();
+    expect(() => authSettingsOf(options)).toThrow(/^The options of AuthModule cannot be used:/);
+    expect(() => authSettingsOf(options)).toThrow(/^issuedTokens\.url: must be a PostgreSQL URL/m);
+    expect(() => authSettingsOf({ issuedTokens: { url } })).not.toThrow();
     expect(() => AuthModule.forRoot({ issuedTokens: { url } })).not.toThrow();
   });
 });
@@ -179,35 +175,5 @@ describe('jwt', () => {
     const found = faultsOf({ jwt: options });
     expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
     expect(found.join()).not.toContain('hidden');
-  });
-
-  it('should keep a module from starting', () => {
-    expect(() => verifierOf({ jwt: { issuer } })).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(() => verifierOf({ jwt: { issuer } })).toThrow(/^jwt.audience: is missing/m);
-    expect(verifierOf({ jwt: { issuer, audience } }).verify('no-jwt')).toBeUndefined();
-  });
-});
-
-describe('wrongTokenLimit and rateLimit', () => {
-  it.each([
-    [{}],
-    [{ wrongTokenLimit: undefined, rateLimit: undefined }],
-    [{ wrongTokenLimit: 0, rateLimit: 0 }],
-    [{ wrongTokenLimit: 1, rateLimit: 1_000_000_000 }],
-  ])('should find none in %j', (options) => {
-    expect(faultsOf({ accessTokens: [TOKEN], ...options })).toEqual([]);
-  });
-
-  it.each([-1, 1.5, NaN, Infinity, 1_000_000_001, '100', null, true])('should refuse %p for either limit', (limit) => {
-    expect(faultsOf({ accessTokens: [TOKEN], wrongTokenLimit: limit, rateLimit: limit })).toEqual([
-      expect.stringMatching(/^wrongTokenLimit: is .+, should be a whole number from 0 to 1000000000$/),
-      expect.stringMatching(/^rateLimit: is .+, should be a whole number from 0 to 1000000000$/),
-    ]);
-  });
-
-  it('should be reported with the other faults of the module', () => {
-    const verify = (): unknown => verifierOf({ accessTokens: [], rateLimit: '1' });
-    expect(verify).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(verify).toThrow(/^accessTokens: is empty[^]+^rateLimit: is a string/m);
   });
 });

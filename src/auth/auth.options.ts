@@ -10,7 +10,6 @@ import {
   Nested,
   Rule,
   Should,
-  WholeNumber,
 } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-tokens.js';
@@ -30,10 +29,6 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
     return `${isString(value) && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
   });
 }
-
-/** Requests or tokens per minute. */
-export const MAX_RATE_LIMIT = 1_000_000_000;
-export const RateLimit = WholeNumber(0, MAX_RATE_LIMIT);
 
 /** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {
@@ -111,12 +106,6 @@ export class AuthSettings {
   /** A verifier of the application's, instead of the three above. @defaultValue none */
   @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
-  /** Wrong tokens that one address (`request.ip`) may send per minute; more are refused with 42900. 0 means no limit. Counted in each process. @defaultValue 100 */
-  @RateLimit
-  wrongTokenLimit = 100;
-  /** Requests per minute with one token; more are refused with 42900. 0 means no limit. Counted in each process. @defaultValue 0 */
-  @RateLimit
-  rateLimit = 0;
 }
 
 /** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. @interface */

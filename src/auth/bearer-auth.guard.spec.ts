@@ -2,8 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { IncomingMessage } from 'node:http';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
-import { AuthSettings } from './auth.options.js';
-import { CredentialLimits } from './rate-limits.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** Decides about a token when the test says so. */
@@ -33,7 +31,7 @@ describe(BearerAuthGuard.name, () => {
     ['the last one first', ['bob', 'mallory', 'alice']],
   ])('should give each of several requests the verdict on its own token, decided %s', async (_order, tokens) => {
     const verifier = new PatientVerifier();
-    const guard = new BearerAuthGuard(new BearerStrategy(verifier), new CredentialLimits(new AuthSettings()));
+    const guard = new BearerAuthGuard(new BearerStrategy(verifier));
     const enter = async (request: Request): Promise<unknown> =>
       guard.canActivate(new ExecutionContextHost([request, {}], undefined, () => undefined));
     const [alice, mallory, bob] = [requestWith('alice'), requestWith('mallory'), requestWith('bob')];
@@ -53,7 +51,7 @@ describe(BearerAuthGuard.name, () => {
 
   it.each([true, {}, { name: 'alice' }, { scopes: [] }])('should let nobody in as %j', async (verdict) => {
     const verifier = { verify: () => verdict } as unknown as TokenVerifier;
-    const guard = new BearerAuthGuard(new BearerStrategy(verifier), new CredentialLimits(new AuthSettings()));
+    const guard = new BearerAuthGuard(new BearerStrategy(verifier));
     const context = new ExecutionContextHost([requestWith('alice'), {}], undefined, () => undefined);
     await expect(guard.canActivate(context)).rejects.toThrow(/has to return \{ name, scopes \}/);
   });

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { Strategy, type VerifyFunctionWithRequest } from 'passport-http-bearer';
 import { ApiError } from '../errors/api-error.js';
-import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import {
   CredentialUndecidedError,
   InsufficientScopeError,
@@ -14,14 +14,7 @@ import {
 } from './auth.errors.js';
 import { AUTH_MODULE } from './auth.options.js';
 import { describeFound, OptionsError } from '../util/options.js';
-import { CredentialLimits } from './rate-limits.js';
-import {
-  type Principal,
-  refusedTokenOf,
-  setPrincipal,
-  TokenVerifier,
-  type WrongTokenReason,
-} from './token-verifier.js';
+import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
 import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
@@ -29,6 +22,8 @@ const REQUIRED_SCOPES = 'plant-store:required-scopes';
 const BEARER = new RegExp(`^bearer +${BEARER_TOKEN}$`, 'i');
 const BEARER_LENGTH = 'bearer'.length;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
+/** The numbers of a token that is not valid, or cannot be one. */
+const WRONG_TOKEN: readonly number[] = [40101, 40102];
 const NO_PRINCIPAL =
   'verify() of the TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing';
 const WITHOUT_AUTH_MODULE =
@@ -119,9 +114,12 @@ class BearerAttempt extends Strategy<VerifyFunctionWithRequest> {
   }
 }
 
-/** What the strategy has of an `AuthModule`. */
+/** What the guards of an `AuthModule` have in common. */
 @Injectable()
 export class BearerStrategy {
+  /** Requests that were refused for their token. */
+  wrongTokens = 0;
+
   constructor(readonly verifier: TokenVerifier) {}
 }
 
@@ -139,7 +137,6 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
  *
  * @throws {@link ApiError}:
  * - 40100, 40101, 40102 if the credential is missing, wrong or malformed, and 40300 if it lacks the scope;
- * - 42900 if its address has sent too many wrong ones, or too many requests were made with it;
  * - 50300 if the verifier cannot decide now whether it is valid.
  * @example
  * ```ts
@@ -162,21 +159,16 @@ const PassportGuard: Type<RequestGuard> = AuthGuard();
 export class BearerAuthGuard extends PassportGuard {
   // Not `#strategy`: a host's `instanceDecorator` may put a Proxy in place of the guard, which has no such fields.
   private readonly strategy: BearerStrategy;
-  private readonly limits: CredentialLimits;
   private last: { handler?: object | undefined; controller?: object | undefined; scopes: readonly string[] } = {
     scopes: [],
   };
 
   // Optional, so that a host without AuthModule gets a message about that, and not about injection.
-  constructor(
-    @Optional() @Inject(BearerStrategy) strategy: unknown,
-    @Optional() @Inject(CredentialLimits) limits: unknown,
-  ) {
+  constructor(@Optional() @Inject(BearerStrategy) strategy: unknown) {
     if (strategy === undefined) throw new OptionsError(AUTH_MODULE, [WITHOUT_AUTH_MODULE]);
     // An object and not a name: the registry of names is one a process, and two stores may run in it.
     super({ defaultStrategy: strategy });
     this.strategy = strategy as BearerStrategy;
-    this.limits = limits as CredentialLimits;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. @internal */
@@ -195,11 +187,9 @@ export class BearerAuthGuard extends PassportGuard {
   }
 
   private admit(request: PlatformRequest & { user?: unknown }, context: ExecutionContext, result: AuthResult): true {
-    const user = this.decide(request, result);
+    const user = this.decide(result);
     request.user = user;
     setPrincipal(request, user);
-    const limit = user.rateLimit ?? this.limits.rateLimit;
-    if (limit > 0) this.limits.countRequest(user, limit, context.switchToHttp().getResponse<PlatformResponse>());
     const required = this.scopesOf(context);
     const lacking = required.filter((scope) => !user.scopes.includes(scope));
     if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
@@ -219,13 +209,11 @@ export class BearerAuthGuard extends PassportGuard {
     return this.last.scopes;
   }
 
-  private decide(request: PlatformRequest, { error, principal }: AuthResult): Principal {
+  private decide({ error, principal }: AuthResult): Principal {
     try {
-      if (!error && !principal) this.limits.countWrongToken(request);
       return this.handleRequest(error as Error | null, principal ?? false);
     } catch (failure) {
-      const reason = wrongTokenReason(failure, request);
-      if (reason !== undefined) this.limits.wrongTokensBy[reason] += 1;
+      if (failure instanceof ApiError && WRONG_TOKEN.includes(failure.error)) this.strategy.wrongTokens += 1;
       throw failure;
     }
   }
@@ -239,16 +227,6 @@ export class BearerAuthGuard extends PassportGuard {
     if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);
     return principal;
   }
-}
-
-/** Undefined if the token is not the cause of the failure. */
-function wrongTokenReason(failure: unknown, request: PlatformRequest): WrongTokenReason | undefined {
-  const reasons = {
-    40101: refusedTokenOf(request)?.reason ?? 'unknown',
-    40102: 'malformed',
-    42900: 'limited',
-  } as const;
-  return failure instanceof ApiError ? reasons[failure.error as keyof typeof reasons] : undefined;
 }
 
 /** The `Authorization` header with one space, as passport-http-bearer has it. */

@@ -41,18 +41,4 @@ describe(TokenVerifiers.name, () => {
 
     await expect(verifiers.verify('a')).rejects.toThrow('the database is away');
   });
-
-  it('should end with all of them', async () => {
-    const ended: string[] = [];
-    const ending = (name: string): TokenVerifier =>
-      Object.assign(new KnownVerifier({}), {
-        onApplicationShutdown: async () => {
-          await Promise.resolve();
-          ended.push(name);
-        },
-      });
-    await new TokenVerifiers([ending('first'), new KnownVerifier({}), ending('last')]).onApplicationShutdown();
-
-    expect(ended).toEqual(['first', 'last']);
-  });
 });

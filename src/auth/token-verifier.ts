@@ -1,4 +1,3 @@
-import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { PRINCIPAL } from '../http/platform.js';
 
 /** What a token must have to create plants. */
@@ -13,10 +12,6 @@ export interface Principal {
   readonly name: string;
   /** What the token may be used for; `plants:create` to create plants. */
   readonly scopes: readonly string[];
-  /** What the rate limit counts by, if several principals have one name. @defaultValue the name */
-  readonly limitKey?: string;
-  /** Requests per minute with all that have its `limitKey`, in each process; 0 means no limit. @defaultValue the option `rateLimit` */
-  readonly rateLimit?: number | undefined;
   /** What metrics count by, if there may be any number of names. @defaultValue the name */
   readonly metricLabel?: string;
 }
@@ -46,8 +41,8 @@ export abstract class TokenVerifier {
 }
 
 /** Several verifiers, asked in turn until one knows the token. */
-export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
-  constructor(private readonly verifiers: readonly (TokenVerifier & Partial<OnModuleInit & OnApplicationShutdown>)[]) {
+export class TokenVerifiers extends TokenVerifier {
+  constructor(private readonly verifiers: readonly TokenVerifier[]) {
     super();
   }
 
@@ -61,23 +56,12 @@ export class TokenVerifiers extends TokenVerifier implements OnModuleInit, OnApp
     }
     return undefined;
   }
-
-  async onModuleInit(): Promise<void> {
-    for (const verifier of this.verifiers) await verifier.onModuleInit?.();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    for (const verifier of this.verifiers) await verifier.onApplicationShutdown?.();
-  }
 }
 
-/** Why a token was refused; `limited` if too many wrong ones came from its address. */
-export type WrongTokenReason = 'unknown' | 'expired' | 'revoked' | 'malformed' | 'limited';
-
-/** Why a token was refused, and its name if the database knows it. */
+/** A token that was valid once. */
 export interface RefusedToken {
-  readonly reason: WrongTokenReason;
-  readonly name?: string | undefined;
+  readonly name: string;
+  readonly reason: 'expired' | 'revoked';
 }
 
 const WRONG_TOKEN = Symbol('why the token is wrong');
@@ -87,7 +71,7 @@ interface Authenticated {
   [WRONG_TOKEN]?: RefusedToken;
 }
 
-/** The result of a verifier that knows why a token is invalid. The reason is for metrics and the log; no answer has it. */
+/** The result of a verifier that may know why a token is invalid. The reason is for the log; no answer has it. */
 export function refuseToken(request: unknown, refused: RefusedToken | undefined): Principal | undefined {
   if (request !== undefined && refused !== undefined) (request as Authenticated)[WRONG_TOKEN] = refused;
   return undefined;

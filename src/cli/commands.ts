@@ -57,18 +57,14 @@ function grouped(load: NonNullable<Command['load']>, options: Command['options']
 const token: Command = {
   usage: `plant-store token: access tokens, kept in the database (DATABASE_URL)
 
-  plant-store token create NAME [--expires WHEN] [--scope SCOPE ...] [--rate-limit N]
+  plant-store token create NAME [--expires WHEN] [--scope SCOPE ...]
       makes a token and prints it, alone, to standard output, this once: only its digest is stored
   plant-store token list [--json]
-      all tokens, also ended ones, but not what clients send; warns of those that end within 14 days and have no successor
+      all tokens, also ended ones, with when they end, but not what clients send
   plant-store token revoke NAME|ID
       ends all valid tokens of that name, or the one with that id: running services refuse them within 2 seconds
   plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
-      makes another of the same name, scopes and limit, and prints it; the old one stays valid for the overlap
-  plant-store token update NAME --rate-limit N|default
-      changes the limit of all valid tokens of that name: running services follow within 2 seconds
-  plant-store token prune [--ended-before TIME]
-      removes those that ended long ago, and prints which; plants keep the name of their creator
+      makes another of the same name and scopes, and prints it; the old one stays valid for the overlap
 
   NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static,
                          jwt or other; one valid token has it at a time. create also takes it as --name NAME
@@ -77,11 +73,9 @@ const token: Command = {
                          or never. Unless given, 90d with create, and with rotate as long as the life of the old one
   --scope SCOPE          plants:create unless given, the only scope of the store; may be repeated. A scope of an
                          application that has the store in it needs a prefix of its own, as orders:read has
-  --rate-limit N         requests per minute in each process, 0 for any number; RATE_LIMIT of the service unless given
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
-  --ended-before TIME    how long ago they ended at least: 90d unless given
-  --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, rateLimit,
-                         state; others: as JSON the line on standard error that says who changed which tokens, as with
+  --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state;
+                         others: as JSON the line on standard error that says who changed which tokens, as with
                          LOG_FORMAT=json
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
@@ -89,14 +83,12 @@ All times are in UTC. To revoke what has already ended is no failure; a name or 
   commands: {
     create: grouped(
       async () => (await loadTokens()).createToken,
-      { name: TEXT, expires: TEXT, scope: TEXTS, 'rate-limit': TEXT, json: FLAG },
+      { name: TEXT, expires: TEXT, scope: TEXTS, json: FLAG },
       '[NAME]',
     ),
     list: grouped(async () => (await loadTokens()).listTokens, { json: FLAG }),
     revoke: grouped(async () => (await loadTokens()).revokeTokens, { json: FLAG }, 'NAME or ID'),
     rotate: grouped(async () => (await loadTokens()).rotateToken, { overlap: TEXT, expires: TEXT, json: FLAG }, 'NAME'),
-    update: grouped(async () => (await loadTokens()).updateToken, { 'rate-limit': TEXT, json: FLAG }, 'NAME'),
-    prune: grouped(async () => (await loadTokens()).pruneTokens, { 'ended-before': TEXT, json: FLAG }),
   },
 };
 
@@ -106,7 +98,7 @@ const PLANT_STORE: Command = {
   plant-store serve      run the service
   plant-store migrate    bring the database (DATABASE_URL) to this version, in the PostgreSQL schema
                          of the URL, or: --schema NAME
-  plant-store token      create, list, update, revoke, rotate and prune access tokens
+  plant-store token      create, list, revoke and rotate access tokens
   plant-store openapi    print the OpenAPI document
 
   --help, --version      --help after a command explains it

@@ -1,7 +1,7 @@
 import type { Query } from './database.js';
 
 /** Rights of a role, by table. */
-export type Rights = Readonly<Record<string, readonly ('SELECT' | 'INSERT' | 'UPDATE' | 'DELETE')[]>>;
+export type Rights = Readonly<Record<string, readonly ('SELECT' | 'INSERT' | 'UPDATE')[]>>;
 
 /** What the service does with plants. */
 export const PLANTS_RIGHTS: Rights = { plants: ['SELECT', 'INSERT'] };
@@ -9,7 +9,7 @@ export const PLANTS_RIGHTS: Rights = { plants: ['SELECT', 'INSERT'] };
 /** What the service and `plant-store token` do. */
 export const ALL_RIGHTS: Rights = {
   ...PLANTS_RIGHTS,
-  access_tokens: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  access_tokens: ['SELECT', 'INSERT', 'UPDATE'],
   _prisma_migrations: ['SELECT'],
 };
 

@@ -55,11 +55,6 @@ export const ERROR_CATALOGUE = {
     retry: 'no',
     client: 'sends `Content-Type: application/json` in UTF-8, as it is or in gzip, br or deflate',
   },
-  42900: {
-    meaning: 'rate limit, with `Retry-After`',
-    retry: 'later',
-    client: 'waits for `Retry-After`, then sends the request again',
-  },
   43100: { meaning: 'header fields too large', retry: 'no', client: 'sends fewer or shorter headers' },
   50000: {
     meaning: 'internal error; details only in the log, under the request id',

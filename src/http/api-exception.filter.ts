@@ -17,6 +17,8 @@ import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse,
 import { notesOf, requestIdOf } from './request-notes.js';
 import { discardBody } from './connection-close.js';
 
+/** The status of a host that limits its clients. */
+const TOO_MANY_REQUESTS = 429;
 /** Nest 11 would make an entry of its own of the fields. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
@@ -68,10 +70,13 @@ function toApiError(failure: unknown): ApiError {
     return new ApiError(50000, UNFORESEEN, { cause: failure });
   }
   // A refusal by Nest, Express or a guard of a host: the number that begins with its status, if there is one.
-  const number = failure.getStatus() * 100;
+  const status = failure.getStatus();
+  const number = status * 100;
   if (number === 40400) return new UnknownPathError();
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
   if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
+  // A host that limits its clients has written nothing.
+  if (status === TOO_MANY_REQUESTS) return new ApiError(50301, failure.message, { cause: failure, isLogged: false });
   return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
 }
 

@@ -112,9 +112,9 @@ export const REQUEST_ID_DESCRIPTION = {
 
 /** The headers that some failures carry, with the numbers of those failures. */
 const HEADERS = [
-  { name: 'WWW-Authenticate', type: 'string', when: /^(?:40[13]|429)/, says: 'the challenge, as RFC 6750 has it' },
+  { name: 'WWW-Authenticate', type: 'string', when: /^40[13]/, says: 'the challenge, as RFC 6750 has it' },
   { name: 'Allow', type: 'string', when: /^405/, says: 'the one method that is offered' },
-  { name: 'Retry-After', type: 'integer', when: /^(?:429|503)/, says: 'seconds to wait before sending again' },
+  { name: 'Retry-After', type: 'integer', when: /^503/, says: 'seconds to wait before sending again' },
 ];
 
 function headersOf(numbers: ErrorNumber[]): HeadersObject {

@@ -5,8 +5,6 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { json, text } from 'node:stream/consumers';
-import { AuthSettings } from '../auth/auth.options.js';
-import { CredentialLimits } from '../auth/rate-limits.js';
 import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { ClientStatistics } from './client-statistics.js';
@@ -56,7 +54,8 @@ describe(ManagementServer.name, () => {
       plants: statistics,
       pool: undefined,
       waits: { now: 0, seconds: Histogram.ofSeconds() },
-      tokens: new CredentialLimits(new AuthSettings()),
+      credentials: { wrongTokens: 0 },
+      issuedTokens: { soonestEnd: Infinity },
       readiness,
       clients: new ClientStatistics(),
     };

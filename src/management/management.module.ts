@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { CredentialLimits } from '../auth/rate-limits.js';
+import { BearerStrategy } from '../auth/bearer-auth.guard.js';
+import { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import { Database, type PoolStatistics } from '../database/database.js';
 import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import type { ClientStatistics } from './client-statistics.js';
@@ -54,13 +55,14 @@ export class ManagementModule {
             readiness: Readiness,
             plants: PlantsStatistics,
             { pool }: Database,
-            tokens: CredentialLimits,
+            credentials: BearerStrategy,
+            issuedTokens: IssuedTokenVerifier,
           ) => {
             const waits = new ConnectionWaits(pool);
-            const sources = { plants, pool, waits, tokens, readiness, clients };
+            const sources = { plants, pool, waits, credentials, issuedTokens, readiness, clients };
             return new ManagementServer(address, sources, configuration);
           },
-          inject: [Readiness, PlantsStatistics, Database, CredentialLimits],
+          inject: [Readiness, PlantsStatistics, Database, BearerStrategy, IssuedTokenVerifier],
         },
       ],
       // Nest starts global modules first and shuts them down last, so that liveness is answered from start to end.

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import type { CredentialLimits } from '../auth/rate-limits.js';
+import type { BearerStrategy } from '../auth/bearer-auth.guard.js';
+import type { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import type { PoolStatistics } from '../database/database.js';
 import { BodyMemory } from '../http/body-bytes.js';
 import type { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
@@ -16,7 +17,8 @@ export interface MetricsSources {
   readonly plants: PlantsStatistics;
   readonly pool: PoolStatistics | undefined;
   readonly waits: { readonly now: number; readonly seconds: Histogram };
-  readonly tokens: Pick<CredentialLimits, 'wrongTokensBy' | 'expiringTokens'>;
+  readonly credentials: Pick<BearerStrategy, 'wrongTokens'>;
+  readonly issuedTokens: Pick<IssuedTokenVerifier, 'soonestEnd'>;
   readonly readiness: Pick<Readiness, 'findObstacle' | 'degradation'>;
   readonly clients: ClientStatistics;
 }
@@ -35,7 +37,8 @@ type Values = number | Sample[];
  * loop. Values are read when the metrics are requested: to count them costs a request next to nothing, and prom-client is not
  * needed before.
  */
-export async function observe({ plants, pool, waits, tokens, readiness, clients }: MetricsSources): Promise<Registry> {
+export async function observe(sources: MetricsSources): Promise<Registry> {
+  const { plants, pool, waits, credentials, issuedTokens, readiness, clients } = sources;
   const registry = new Registry();
   const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
     const get = async (): Promise<object> => {
@@ -62,11 +65,15 @@ export async function observe({ plants, pool, waits, tokens, readiness, clients 
     [refused, { outcome: 'refused' }],
     [failed, { outcome: 'failed' }],
   );
-  counter('plant_store_wrong_tokens_total', 'Requests that were refused for their token, by the reason.', () =>
-    Object.entries(tokens.wrongTokensBy).map(([reason, value]) => ({ labels: { reason }, value })),
+  counter(
+    'plant_store_wrong_tokens_total',
+    'Requests that were refused for their token.',
+    () => credentials.wrongTokens,
   );
-  gauge('plant_store_token_expires_seconds', 'Time until an issued token in use ends, if that is soon.', async () =>
-    (await tokens.expiringTokens()).map(({ name, seconds }) => ({ labels: { token: name }, value: seconds })),
+  gauge(
+    'plant_store_token_expires_seconds',
+    'Time until the first of the issued tokens in use ends.',
+    () => issuedTokens.soonestEnd,
   );
   gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', () => BodyMemory.allBytes);
   gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());

@@ -33,7 +33,6 @@ describe('ACCESS_TOKENS_FILE, while the service runs', () => {
       ACCESS_TOKENS: '',
       ACCESS_TOKENS_FILE: file,
       LOG_FORMAT: 'json',
-      WRONG_TOKEN_LIMIT: '0',
       ...variables,
     });
   /** A create that is refused for its body, but only with a valid token. */

@@ -21,7 +21,7 @@ describe('Guessed access tokens', () => {
   let store: ProxiedStore;
 
   beforeAll(async () => {
-    store = await ProxiedStore.start({ WRONG_TOKEN_LIMIT: '0' });
+    store = await ProxiedStore.start();
   });
   afterAll(() => store.stop());
 
@@ -73,15 +73,6 @@ describe('Guessed access tokens', () => {
     }
     expect(lookups.count).toBeGreaterThan(0);
     expect(lookups.count).toBeLessThan(GUESSES / 20);
-  });
-
-  it('should cost no query each if one is sent again and again', async () => {
-    const lookups = store.proxy.counting(LOOKUP);
-    const start = performance.now();
-    const token = makeToken();
-    expect(new Set(await guess(Array.from({ length: 500 }, () => token)))).toEqual(new Set([40101]));
-    const seconds = (performance.now() - start) / 1000;
-    expect(lookups.count).toBeLessThanOrEqual(2 + (1 + CONFIRMATIONS_A_SECOND) * seconds);
   });
 
   it('should cost nothing if they are malformed', async () => {
@@ -148,32 +139,5 @@ describe('Thousands of made-up access tokens from one address', () => {
     for (const kind of kinds) {
       expect(service.log.filter((entry) => kindOf(entry) === kind).length).toBeLessThan(10 + 11 * (seconds + 1));
     }
-  });
-});
-
-describe('Guessed access tokens of one address, over its limit', () => {
-  let store: ProxiedStore;
-
-  beforeAll(async () => {
-    store = await ProxiedStore.start({ WRONG_TOKEN_LIMIT: '3', TRUST_PROXY: '1' });
-  });
-  afterAll(() => store.stop());
-
-  it('should not be looked up, and hold up no other address', async () => {
-    const send = async (token: string, address: string): Promise<number> =>
-      errorOf(await store.sendBody(NO_PLANT, { ...bearer(token), 'X-Forwarded-For': address }));
-    const known = await issueToken(store.database, { name: 'known' });
-    const unseen = await issueToken(store.database, { name: 'unseen' });
-    expect(await send(known.token, '10.1.0.1')).toBe(40003);
-    for (let sent = 0; sent < 3; sent++) expect(await send(makeToken(), '10.1.0.1')).toBe(40101);
-
-    const lookups = store.proxy.counting(LOOKUP);
-    for (let sent = 0; sent < 100; sent++) expect(await send(makeToken(), '10.1.0.1')).toBe(42900);
-    // The known token is confirmed meanwhile.
-    expect(lookups.count).toBeLessThan(50);
-    expect(await send(unseen.token, '10.1.0.1')).toBe(42900);
-    expect(await send(known.token, '10.1.0.1')).toBe(40003);
-    expect(await send(unseen.token, '10.1.0.2')).toBe(40003);
-    expect(await send(unseen.token, '10.1.0.1')).toBe(40003);
   });
 });

@@ -16,7 +16,7 @@ describe('Access tokens and their digests', () => {
   let running: ManagedService;
 
   beforeEach(async () => {
-    running = await ManagedService.start({ LOG_LEVEL: 'trace', WRONG_TOKEN_LIMIT: '0' });
+    running = await ManagedService.start({ LOG_LEVEL: 'trace' });
   });
   afterEach(() => running[Symbol.asyncDispose]());
 

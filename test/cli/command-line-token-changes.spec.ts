@@ -1,7 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { type ListedToken, TokenCommands } from '../support/tokens/token-commands.js';
 
 const HOUR = 3600;
@@ -106,70 +104,6 @@ describe('plant-store token rotate', () => {
 
   it('should have shown no digest, and each token only once', () => {
     commands.expectNothingTold();
-  });
-});
-
-describe('plant-store token prune', () => {
-  let database: TestDatabase;
-  let commands: TokenCommands;
-
-  beforeEach(async () => {
-    database = await createTestDatabase();
-    commands = new TokenCommands(database);
-  });
-  afterEach(() => database.drop());
-
-  const revokedAgo = async (name: string, age: string, expires?: string): Promise<number> => {
-    const { id } = await commands.issue(name, expires === undefined ? {} : { expires });
-    await database.query('UPDATE access_tokens SET revoked_at = now() - $2::interval WHERE id = $1', [id, age]);
-    return id;
-  };
-
-  it('should remove those that ended more than 90 days ago, and no other', async () => {
-    const { id: expired } = await commands.issue('expired', { expires: '-91 days' });
-    const revoked = await revokedAgo('revoked', '91 days');
-    const endedBefore = await revokedAgo('expired-before', '1 day', '-91 days');
-    await revokedAgo('revoked-lately', '89 days', '1 year');
-    await commands.issue('expired-lately', { expires: '-89 days' });
-    await commands.issue('endless', { expires: 'infinity' });
-    await commands.issue('valid', { expires: '1 day' });
-    await commands.issue('eternal');
-    await database.query(`UPDATE access_tokens SET created_at = now() - interval '10 years'`);
-    await database.query(`INSERT INTO plants (id, name, created_by) VALUES (1, 'Rose', 'expired')`);
-
-    const pruned = await commands.run('prune');
-    expect([pruned.stderr, pruned.code]).toEqual(['', 0]);
-    expect(pruned.stdout.split('\n')).toEqual([
-      `Removed the access token expired with the id ${expired}`,
-      `Removed the access token revoked with the id ${revoked}`,
-      `Removed the access token expired-before with the id ${endedBefore}`,
-      '',
-    ]);
-    const names = (await commands.list()).map(({ name }) => name);
-    expect(names).toEqual(['endless', 'eternal', 'expired-lately', 'revoked-lately', 'valid']);
-    expect(await database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'expired' }]);
-
-    const again = await commands.run('prune');
-    expect(again).toEqual({ code: 0, stdout: '', stderr: 'No access token ended more than 90d ago.\n' });
-  });
-
-  it('should remove younger ones on demand, but never one that is valid', async () => {
-    await revokedAgo('revoked', '2 hours');
-    await commands.issue('expired', { expires: '-30 minutes' });
-    await commands.issue('valid', { expires: '1 minute' });
-    expect((await commands.run('prune', '--ended-before', '1h')).stdout).toMatch(/^Removed the access token revoked /);
-    expect((await commands.run('prune', '--ended-before', '0s')).stdout).toMatch(/^Removed the access token expired /);
-    expect(await commands.states('valid')).toEqual(['valid']);
-  });
-
-  it('should say, if the database does not confirm it, that it may have been done', async () => {
-    await commands.issue('expired', { expires: '-91 days' });
-    const proxy = await TcpProxy.start(database.url);
-    proxy.loseAnswerTo('COMMIT\0');
-    const { code, stderr } = await outcomeOfCommandLine('token prune', { DATABASE_URL: proxy.url });
-    await proxy.close();
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^plant-store: whether the change was made is not known.* To prune again does no harm\n$/m);
   });
 });
 

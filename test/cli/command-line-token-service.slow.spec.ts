@@ -16,7 +16,7 @@ describe('plant-store token, during a running service', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     commands = new TokenCommands(database);
-    const variables = { NODE_ENV: 'production', ACCESS_TOKENS: '', WRONG_TOKEN_LIMIT: '0', LOG_LEVEL: 'trace' };
+    const variables = { NODE_ENV: 'production', ACCESS_TOKENS: '', LOG_LEVEL: 'trace' };
     services = await Promise.all([1, 2].map(() => PlantStoreProcess.serve(database.url, variables)));
   });
   afterAll(async () => {

@@ -44,7 +44,7 @@ describe('plant-store token, with rows that were written by hand', () => {
   ])('should list, rotate and revoke one that ends %s', async (name, end, shown, expiresAt) => {
     const id = await written(name, 'expires_at', end);
     const { row, token } = await listed(id);
-    expect(row).toMatch(new RegExp(` ${MOMENT} +${shown} +- +default +valid$`));
+    expect(row).toMatch(new RegExp(` ${MOMENT} +${shown} +- +valid$`));
     expect(token).toMatchObject({ id, expiresAt, state: 'valid' });
 
     const { told: remarks } = await commands.make('rotate', name);
@@ -62,7 +62,7 @@ describe('plant-store token, with rows that were written by hand', () => {
     ['0033-04-03 15:00:00Z', '0033-04-03T15:00:00Z'],
   ])('should say of one that ended at %s that it ended long ago', async (end, shown) => {
     const id = await written(`past${end.slice(0, 4)}`, 'expires_at', end);
-    expect((await listed(id)).row).toMatch(new RegExp(` ${shown} +- +default +expired$`));
+    expect((await listed(id)).row).toMatch(new RegExp(` ${shown} +- +expired$`));
     expect(await told('revoke', String(id))).toMatch(`has expired already, at ${shown}\n`);
     expect(await commands.fail(1, 'rotate', `past${end.slice(0, 4)}`)).toMatch('is valid any more');
   });

@@ -7,7 +7,7 @@ import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/serv
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 
-const COMMANDS = ['token create ci', 'token list', 'token revoke ci', 'token rotate ci', 'token prune'];
+const COMMANDS = ['token create ci', 'token list', 'token revoke ci', 'token rotate ci'];
 
 describe('plant-store token, on a database that it cannot work with', () => {
   let database: TestDatabase;

@@ -86,8 +86,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
 
     beforeAll(async () => {
       database = await createCarelessDatabase();
-      const own = { WRONG_TOKEN_LIMIT: '0' };
-      stores = [await startBehind(pooler, database, own), await startBehind(pooler, database, own)];
+      stores = [await startBehind(pooler, database), await startBehind(pooler, database)];
       commands = new TokenCommands({ ...database, url: pooler.urlOf(database.url, POOLED) });
     });
     afterAll(async () => {

@@ -126,7 +126,6 @@ async function useCommands({ url }: TestDatabase): Promise<void> {
   await command('token revoke second', url);
   const [first] = JSON.parse(await command('token list --json', url)) as { id: number }[];
   await command(`token revoke ${first?.id}`, url);
-  await command('token prune --ended-before 0s', url);
   await outcomeOfCommandLine('serve --check', serviceVariables(url));
 }
 

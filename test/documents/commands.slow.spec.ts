@@ -101,7 +101,7 @@ describeWith(
       expect(JSON.parse(stdout)).toEqual(documented);
     });
 
-    it('should create, rotate, revoke and prune tokens', async () => {
+    it('should create, rotate and revoke tokens', async () => {
       const { stdout, stderr } = await run(
         `set -e\n${block('docs/authentication.md', 'token create shop')}\necho "$TOKEN"`,
       );

@@ -145,7 +145,7 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       ['unauthorized', 40100, 'Show the pass of this host.'],
       ['forbidden', 40300, 'Gardeners only.'],
       ['false', 40300, 'Forbidden resource'],
-      ['rate', 42900, 'One plant a minute.'],
+      ['rate', 50301, 'One plant a minute.'],
       ['conflict', 40010, 'The garden is closed.'],
     ])('should refuse in the form of the contract what is %s, before the body', async (refusal, error, message) => {
       for (const [method, body] of [['POST'], ['POST', 'not JSON'], ['DELETE']]) {

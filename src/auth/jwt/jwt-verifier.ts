@@ -3,7 +3,7 @@ import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
 import type { JwtOptions } from '../auth.options.js';
-import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
+import { type Principal, TokenVerifier } from '../token-verifier.js';
 import { tokenKey } from '../tokens/token.js';
 import { type FindKey, IssuerKeys, IssuerKeysError } from './issuer-keys.js';
 import { endOf, evidentFault, EXPIRED, type Jose, jwtPrincipal, jwtRules } from './jwt-rules.js';
@@ -38,18 +38,18 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
     this.rules = jwtRules(options);
   }
 
-  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
     const found = this.remembered.get(tokenKey(token));
     if (found !== undefined && found.keys === this.keys.current && Date.now() < found.until) return found.principal;
-    return this.verifyJwt(token, request);
+    return this.verifyJwt(token);
   }
 
   onApplicationShutdown(): void {
     this.keys.close();
   }
 
-  private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
+  private async verifyJwt(token: string): Promise<Principal | undefined> {
     // With its first import, so that a service that sees no JWT does not pay for it.
     const jose = await import('jose');
     let result: Principal | string | undefined = evidentFault(token, this.options.issuer, jose);
@@ -60,7 +60,7 @@ export class JwtVerifier extends TokenVerifier implements OnApplicationShutdown 
     if (typeof result !== 'string') return result;
     // For the operator alone: the client learns only that it is not valid.
     this.logger.debug(`A JWT is not valid: ${result}`);
-    return refuseToken(request, result === EXPIRED ? { reason: 'expired' } : undefined);
+    return undefined;
   }
 
   private async verifyWith(find: FindKey, token: string, jose: Jose, mayReload: boolean): Promise<Principal | string> {

@@ -5,17 +5,13 @@ import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
 import { withConnection } from '../../database/migrations/connection.js';
 import { assertMigrated, MigrationError } from '../../database/migrations/migration-status.js';
 import { findMissingRights } from '../../database/rights.js';
-import type { PlatformRequest } from '../../http/platform.js';
-import { DAY_MS } from '../../util/options.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
-import type { CredentialLimits, ExpiringToken } from '../rate-limits.js';
 import { type Principal, refuseToken, TokenVerifier } from '../token-verifier.js';
 import { LookupQueue } from './lookup-queue.js';
-import { FRESH_MS, type KnownToken, TokenCache, TRUST_MS, UseRecorder } from './token-cache.js';
+import { FRESH_MS, KnownToken, TokenCache, TRUST_MS, UseRecorder } from './token-cache.js';
 import { STATEMENT_TIMEOUT_MS, TokenReader } from './token-reader.js';
-import { SOON_MS, utc } from './token-record.js';
 import { digestOf, isWellFormedToken, resemblesToken, tokenKey } from './token.js';
 
 /** From one confirmation of the tokens in use to the next, and from a failure to the next attempt. */
@@ -25,7 +21,6 @@ const LOOKUP_EVERY_MS = 20;
 /** A token is in use for so long after a request with it. */
 const IN_USE_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
-const LOOK_FOR_ENDS_EVERY_MS = DAY_MS / 24;
 const ADVICE = `Those that were looked up before are valid for ${TRUST_MS / 60_000} more minutes, or until they expire.`;
 
 /**
@@ -49,9 +44,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private lookUpAt = 0;
   private confirmAt = 0;
 
-  /** When tokens that end soon are looked for again. */
-  private warnAt = 0;
-
   /** Whether the last statement failed. */
   private isFailing = false;
   /** Why, until a statement succeeds. */
@@ -61,12 +53,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   constructor(
     private readonly options: IssuedTokensOptions,
     private readonly store: Pick<TokenReader, keyof TokenReader> = new TokenReader(options),
-    private readonly limits?: CredentialLimits,
   ) {
     super();
     this.timeout = options.timeout ?? DEFAULT_STORAGE_TIMEOUT;
     this.uses = new UseRecorder(this.cache, store, this.logger);
-    if (limits) limits.expiringTokens = () => this.findEndingSoon();
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
@@ -75,15 +65,17 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const known = this.cache.get(key);
     if (known === undefined) {
       // Only now, as it costs more than to look into the cache, which holds nothing malformed.
-      if (!isWellFormedToken(token)) return refuseToken(request, { reason: 'malformed' });
-      if (this.cache.isUnknown(key)) return refuseToken(request, this.cache.refusalFor(key));
-      if (request !== undefined) this.limits?.checkLookup(request as PlatformRequest);
-      return this.lookUp(key, request);
+      return isWellFormedToken(token) ? this.lookUp(key, request) : undefined;
     }
     const now = performance.now();
     return this.isTrusted(known, now)
       ? (known.use(now) ?? refuseToken(request, known.expired))
       : this.lookUp(key, request, known);
+  }
+
+  /** Seconds until the first of the tokens in use ends; Infinity if none of them does. */
+  get soonestEnd(): number {
+    return this.cache.soonestEnd(performance.now() - IN_USE_MS);
   }
 
   /** Fails if the options name no usable table of tokens: else every request would get a 50300, as if it could be sent again. */
@@ -132,10 +124,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       : this.lookups.addUnknown(key, this.timeout);
     this.schedule();
     try {
-      const principal = await result;
-      if (principal === undefined) return refuseToken(request, this.cache.refusalFor(key));
-      if (known) known.usedAt = performance.now();
-      return principal;
+      const found = await result;
+      if (!(found instanceof KnownToken)) return refuseToken(request, found);
+      return found.use(performance.now()) ?? refuseToken(request, found.expired);
     } catch (error) {
       const now = performance.now();
       // Not `known`, which may have been revoked meanwhile.
@@ -179,9 +170,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
     try {
       const rows = await this.store.find(Array.from(keys, digestOf));
-      this.cache.update(keys, rows, askedAt);
+      const refused = this.cache.update(keys, rows, askedAt);
       batch.push(...this.lookups.takeKnown(keys));
-      for (const [key, lookup] of batch) lookup.resolve(this.cache.get(key)?.principal);
+      for (const [key, lookup] of batch) lookup.resolve(this.cache.get(key) ?? refused.get(key));
       this.succeeded();
     } catch (error) {
       for (const [, lookup] of batch) lookup.reject(error as Error);
@@ -194,33 +185,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again.');
     this.failure = undefined;
     this.isFailing = false;
-    if (this.isStopped) return;
-    this.uses.schedule();
-    void this.warnOfEnds();
-  }
-
-  /** Those that were used within a day. One that is not confirmed any more may have been revoked, so it is looked up. */
-  private async findEndingSoon(): Promise<ExpiringToken[]> {
-    const now = performance.now();
-    const stale = this.cache
-      .usedSince(now - DAY_MS)
-      .filter(([, token]) => token.endsIn(now) < SOON_MS / 1000 && !this.isTrusted(token, now));
-    const lookups = this.isStopped ? [] : stale.map(([key]) => this.lookups.addKnown(key, FRESH_MS));
-    if (lookups.length > 0) this.schedule();
-    await Promise.allSettled(lookups);
-    return this.cache.endingWithin(SOON_MS / 1000, now - DAY_MS);
-  }
-
-  /** Once a day at most. */
-  private async warnOfEnds(): Promise<void> {
-    const now = performance.now();
-    if (now < this.warnAt) return;
-    this.warnAt = now + LOOK_FOR_ENDS_EVERY_MS;
-    const soon = await this.findEndingSoon();
-    if (soon.length === 0) return;
-    this.warnAt = now + DAY_MS;
-    const ends = soon.map(({ name, seconds }) => `${name} at ${utc(new Date(Date.now() + seconds * 1000))}`);
-    this.logger.warn(`Access tokens in use end soon: ${ends.join(', ')}. Replace each: plant-store token rotate NAME`);
+    if (!this.isStopped) this.uses.schedule();
   }
 
   private failed(error: Error): void {

@@ -1,17 +1,21 @@
 import { DatabaseTimeoutError } from '../../database/database.errors.js';
 import { withinTime } from '../../util/timing.js';
-import type { Principal } from '../token-verifier.js';
+import type { RefusedToken } from '../token-verifier.js';
+import type { KnownToken } from './token-cache.js';
 
 /** Unknown tokens that one statement looks up. */
 const MAX_BATCH = 500;
 /** Requests with unknown tokens that wait. */
 const MAX_WAITING = 10_000;
 
+/** What the database says of a token; undefined if it does not know it. */
+type FoundToken = KnownToken | RefusedToken | undefined;
+
 /** Requests that wait for one token. */
 class Lookup {
-  declare readonly resolve: (principal: Principal | undefined) => void;
+  declare readonly resolve: (found: FoundToken) => void;
   declare readonly reject: (error: Error) => void;
-  readonly result = new Promise<Principal | undefined>((resolve, reject) => Object.assign(this, { resolve, reject }));
+  readonly result = new Promise<FoundToken>((resolve, reject) => Object.assign(this, { resolve, reject }));
 }
 
 /** Requests that wait until their tokens are looked up. */
@@ -25,11 +29,11 @@ export class LookupQueue {
   }
 
   /** A token that was valid before is never refused, and goes first. */
-  addKnown(key: string, timeout: number): Promise<Principal | undefined> {
+  addKnown(key: string, timeout: number): Promise<FoundToken> {
     return resultOf(this.known, key, timeout);
   }
 
-  async addUnknown(key: string, timeout: number): Promise<Principal | undefined> {
+  async addUnknown(key: string, timeout: number): Promise<FoundToken> {
     // A token stays when the requests for it have given up.
     if (Math.max(this.waiting, this.unknown.size) >= MAX_WAITING)
       throw new Error('too many requests with unknown access tokens wait for the database already');
@@ -68,7 +72,7 @@ export class LookupQueue {
   }
 }
 
-function resultOf(lookups: Map<string, Lookup>, key: string, timeout: number): Promise<Principal | undefined> {
+function resultOf(lookups: Map<string, Lookup>, key: string, timeout: number): Promise<FoundToken> {
   const lookup = lookups.get(key) ?? new Lookup();
   lookups.set(key, lookup);
   const timeUp = (): Error => new DatabaseTimeoutError(`the access token could not be looked up within ${timeout} ms`);

@@ -30,13 +30,13 @@ const isValid = ({ state }: TokenRecord): boolean => state === 'valid';
 const idsOf = (records: readonly TokenRecord[]): number[] => records.map(({ id }) => id);
 
 /** What tokens of one name have in common. */
-type TokenProperties = Pick<TokenRecord, 'name' | 'scopes'> & { readonly rateLimit?: number | null | undefined };
+type TokenProperties = Pick<TokenRecord, 'name' | 'scopes'>;
 
 /** One token, or all tokens of a name. */
 type TokenTarget = { readonly id: string } | { readonly name: string };
 
 /**
- * Creates, lists, revokes, rotates and prunes access tokens, on a connection to the database that has the store's tables. On a distributed
+ * Creates, lists, revokes and rotates access tokens, on a connection to the database that has the store's tables. On a distributed
  * engine the table is replicated: a statement that changes it may use immutable functions only, so that it takes the moment as a parameter,
  * and returns ids.
  */
@@ -53,7 +53,7 @@ export class TokenAdministration {
   }
 
   /** @throws TokenAdministrationError if a token of that name is valid, or this one would not be */
-  create(name: string, scopes: readonly string[], expiry: TokenExpiry, rateLimit?: number): Promise<NewToken> {
+  create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     const advice = `If it has a new valid one with the name ${name}, nobody has that: rotate or revoke it`;
     return this.transaction(name, advice, async (now) => {
       // A rotation leaves several for a while: the newest one lasts.
@@ -65,19 +65,7 @@ export class TokenAdministration {
             `Rotate it (plant-store token rotate ${name}), revoke it (plant-store token revoke ${name}), or choose another name`,
         );
       }
-      return this.issue({ name, scopes, rateLimit }, expiry, now);
-    });
-  }
-
-  /**
-   * Gives all valid tokens of a name another limit, and returns them. @throws TokenAdministrationError if none is valid
-   * @param rateLimit requests per minute, 0 for any number; null for the limit of the service
-   */
-  update(name: string, rateLimit: number | null): Promise<TokenRecord[]> {
-    return this.transaction(name, 'To change it again does no harm', async () => {
-      const valid = await this.validOnes(name);
-      const set = `UPDATE ${this.table} SET requests_per_minute = $2 WHERE id = ANY($1::bigint[])`;
-      return this.change(set, idsOf(valid), rateLimit);
+      return this.issue({ name, scopes }, expiry, now);
     });
   }
 
@@ -109,7 +97,7 @@ export class TokenAdministration {
   }
 
   /**
-   * Makes another token of the same name, scopes and limit, and of as long a life as the old one unless given.
+   * Makes another token of the same name and scopes, and of as long a life as the old one unless given.
    * @param overlap seconds for which the old ones stay valid, at most; with 0 they are revoked
    * @throws TokenAdministrationError if no token of that name is valid, or the new one would not be
    */
@@ -132,31 +120,18 @@ export class TokenAdministration {
     });
   }
 
-  /** Removes the tokens that expired, or were revoked, so many seconds ago: none of them can be valid again. Returns what they were. */
-  prune(seconds: number): Promise<TokenRecord[]> {
-    return this.transaction('', 'To prune again does no harm', async (now) => {
-      const ended = 'WHERE LEAST(revoked_at, expires_at) <= $1 ORDER BY id';
-      const records = await this.select(ended, after(now, -seconds).toISOString());
-      await this.client.query(`DELETE FROM ${this.table} WHERE id = ANY($1::bigint[])`, [idsOf(records)]);
-      this.changed.push(...records);
-      return records;
-    });
-  }
-
-  private async issue(like: TokenProperties, expiry: TokenExpiry, now: Date): Promise<NewToken> {
-    const { name, scopes, rateLimit } = like;
+  private async issue({ name, scopes }: TokenProperties, expiry: TokenExpiry, now: Date): Promise<NewToken> {
     const { at, seconds }: { at?: Date; seconds?: number } = expiry === 'never' ? {} : expiry;
     const expiresAt = seconds === undefined ? at : after(now, seconds);
     const token = makeToken();
     const [record] = await this.change(
-      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at, requests_per_minute)
-       VALUES ($1, $2, $3, $4, $5, $6)`,
+      `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5)`,
       name,
       tokenDigest(token),
       scopes,
       now.toISOString(),
       expiresAt?.toISOString(),
-      rateLimit,
     );
     if (record?.state === 'valid') return { token, record };
     throw new TokenAdministrationError(

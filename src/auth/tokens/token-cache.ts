@@ -1,12 +1,11 @@
 import type { Logger } from '@nestjs/common';
 import { LruMap } from '../../util/lru-map.js';
 import { reasonOf } from '../../util/text.js';
-import type { ExpiringToken } from '../rate-limits.js';
-import type { Principal, RefusedToken, WrongTokenReason } from '../token-verifier.js';
+import type { Principal, RefusedToken } from '../token-verifier.js';
 import type { TokenReader, TokenRow } from './token-reader.js';
 import { keyOf } from './token.js';
 
-/** Known tokens, and as many unknown ones. */
+/** Tokens that are remembered. */
 const MAX_TOKENS = 10_000;
 /**
  * A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. A token in use is
@@ -15,17 +14,12 @@ const MAX_TOKENS = 10_000;
 export const FRESH_MS = 2000;
 /** How long a token is valid after its last confirmation while the database is away. */
 export const TRUST_MS = 300_000;
-/** How long a token that the database did not know is refused without a query. */
-const UNKNOWN_MS = 1000;
 /** Between two records of a token's use. */
 const RECORD_EVERY_MS = 60_000;
 
 /** From a request to the record of the use of its token; after a failure to record uses. */
 const RECORD_AFTER_MS = 1000;
 const RECORD_RETRY_MS = 60_000;
-
-/** Tokens that are reported because they end soon: those that end first. */
-const MAX_EXPIRING = 20;
 
 /** A token that the database knew when it was last asked. All moments are those of `performance.now()`. */
 export class KnownToken {
@@ -71,8 +65,6 @@ export class KnownToken {
 /** The result of the last look-up of each token. Only tokens of the database are known, so guesses do not replace any of them. */
 export class TokenCache {
   private readonly known = new LruMap<string, KnownToken>(MAX_TOKENS);
-  /** Until when each is refused, and why. */
-  private readonly unknown = new LruMap<string, { until: number; refusal: RefusedToken }>(MAX_TOKENS);
   /** Tokens that were known and have ended, whose last use matters most. */
   private ended: KnownToken[] = [];
 
@@ -80,30 +72,20 @@ export class TokenCache {
     return this.known.get(key);
   }
 
-  isUnknown(key: string): boolean {
-    return performance.now() < (this.unknown.get(key)?.until ?? 0);
-  }
-
-  /** Why the database did not accept a token when it was last asked; undefined if that is not known any more. */
-  refusalFor(key: string): RefusedToken | undefined {
-    return this.unknown.peek(key)?.refusal;
-  }
-
   /** The tokens that were used since this moment, by their keys. */
   usedSince(moment: number): [string, KnownToken][] {
     return [...this.known].filter(([, { usedAt }]) => usedAt >= moment);
   }
 
-  /** The tokens that were used since this moment and end within so many seconds, those that end first. Of a name the last one counts. */
-  endingWithin(seconds: number, usedSince: number): ExpiringToken[] {
+  /** Seconds until the first of the tokens that were used since this moment ends. Of a name the last one counts: it replaces the others. */
+  soonestEnd(usedSince: number): number {
     const now = performance.now();
     const ends = new Map<string, number>();
     for (const [, token] of this.usedSince(usedSince)) {
       const { name } = token.principal;
       ends.set(name, Math.max(token.endsIn(now), ends.get(name) ?? 0));
     }
-    const soon = [...ends].filter(([, end]) => end > 0 && end < seconds).sort(([, one], [, other]) => one - other);
-    return soon.slice(0, MAX_EXPIRING).map(([name, end]) => ({ name, seconds: end }));
+    return Math.min(...ends.values());
   }
 
   /** The tokens whose last use is to be recorded; those that have ended are returned once. */
@@ -113,24 +95,25 @@ export class TokenCache {
     return tokens.filter(({ usedAt, recordedAt }) => usedAt - recordedAt >= RECORD_EVERY_MS);
   }
 
-  /** Stores what the database says of the tokens with these keys. */
-  update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): void {
+  /** Stores what the database says of the tokens with these keys. Returns those that it knows and that are not valid, by their keys. */
+  update(keys: Iterable<string>, rows: readonly TokenRow[], askedAt: number): Map<string, RefusedToken> {
+    const refused = new Map<string, RefusedToken>();
     const found = new Map(rows.map((row) => [keyOf(row.digest), row]));
     for (const key of keys) {
       // Not get(), which would count as a use.
       const token = this.known.peek(key);
       const row = found.get(key);
-      const reason = whyInvalid(row);
+      const reason = row && whyInvalid(row);
       if (row !== undefined && reason === undefined) {
         if (token?.id === row.id) token.confirm(row, askedAt);
         else this.known.set(key, new KnownToken(row, askedAt));
       } else {
         if (token !== undefined) this.ended.push(token);
         this.known.delete(key);
-        const refusal = { reason: reason ?? 'unknown', name: row?.name };
-        this.unknown.set(key, { until: askedAt + UNKNOWN_MS, refusal });
+        if (row !== undefined && reason !== undefined) refused.set(key, { name: row.name, reason });
       }
     }
+    return refused;
   }
 }
 
@@ -178,20 +161,17 @@ export class UseRecorder {
 }
 
 /** Why a token with this row is not valid; undefined if it is. */
-function whyInvalid(row: TokenRow | undefined): WrongTokenReason | undefined {
-  if (row === undefined) return 'unknown';
+function whyInvalid(row: TokenRow): RefusedToken['reason'] | undefined {
   if (row.isRevoked) return 'revoked';
   return row.remaining !== null && row.remaining <= 0 ? 'expired' : undefined;
 }
 
-function toPrincipal({ name, scopes, rateLimit }: TokenRow): Principal {
-  // All tokens of a rotation have one name, and one limit.
-  const limitKey = `issued:${name}`;
-  return Object.freeze({ name, scopes: Object.freeze([...scopes]), limitKey, rateLimit: rateLimit ?? undefined });
+function toPrincipal({ name, scopes }: TokenRow): Principal {
+  return Object.freeze({ name, scopes: Object.freeze([...scopes]) });
 }
 
-function isSame({ name, scopes, rateLimit }: Principal, row: TokenRow): boolean {
-  const hasSameLimit = (rateLimit ?? null) === row.rateLimit;
-  const hasSameScopes = scopes.length === row.scopes.length && scopes.every((scope, i) => scope === row.scopes[i]);
-  return name === row.name && hasSameLimit && hasSameScopes;
+function isSame({ name, scopes }: Principal, row: TokenRow): boolean {
+  return (
+    name === row.name && scopes.length === row.scopes.length && scopes.every((scope, i) => scope === row.scopes[i])
+  );
 }

@@ -45,7 +45,6 @@ describe(TokenReader.name, () => {
         scopes: ['plants:create', 'plants:read'],
         remaining: null,
         isRevoked: false,
-        rateLimit: null,
       },
     ]);
     expect(await find(revoked)).toMatchObject({ isRevoked: true });

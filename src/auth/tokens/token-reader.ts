@@ -25,8 +25,6 @@ export interface TokenRow {
   /** Milliseconds until it expires, by the database's clock; null if it never does. */
   readonly remaining: number | null;
   readonly isRevoked: boolean;
-  /** Requests per minute; null for the limit of the service. */
-  readonly rateLimit: number | null;
 }
 
 /**
@@ -75,7 +73,7 @@ export class TokenReader {
     // transaction, which may have waited for a lock.
     const sql = `SELECT id::float8 AS id, digest, name, COALESCE(scopes, '{}') AS scopes,
         (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()))::float8 * 1000::float8 AS remaining,
-        revoked_at IS NOT NULL AS "isRevoked", requests_per_minute AS "rateLimit"
+        revoked_at IS NOT NULL AS "isRevoked"
       FROM ${this.table} WHERE digest = ANY($1::bytea[])`;
     const { isConnected } = this;
     try {

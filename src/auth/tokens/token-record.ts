@@ -1,4 +1,3 @@
-import { DAY_MS } from '../../util/options.js';
 import { ExplainedError } from '../../util/text.js';
 
 /** An access token without its digest. */
@@ -12,8 +11,6 @@ export interface TokenRecord {
   /** To the minute. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
-  /** Requests per minute, 0 for any number; null for the limit of the service. */
-  readonly rateLimit: number | null;
   /** By the database's clock. */
   readonly state: 'valid' | 'expired' | 'revoked';
 }
@@ -48,9 +45,6 @@ export class TokenAdministrationError extends ExplainedError {
   }
 }
 
-/** So long before its end a token is reported. */
-export const SOON_MS = 14 * DAY_MS;
-
 /** To the second. */
 export function utc(time: Date): string {
   return `${time.toISOString().slice(0, -5)}Z`;
@@ -75,7 +69,7 @@ export const moment = (time: string): string =>
 /** The columns of a row. The id as a number: pg makes a text of a bigint. A row that was written by hand may have no scopes. */
 export const ROW = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, ${moment('created_at')} AS "createdAt",
   ${moment('expires_at')} AS "expiresAt", ${moment('last_used_at')} AS "lastUsedAt", ${moment('revoked_at')} AS "revokedAt",
-  requests_per_minute AS "rateLimit", ${STATE} AS state`;
+  ${STATE} AS state`;
 
 export function tokenRecord(row: TokenRecordRow): TokenRecord {
   const { createdAt, expiresAt, lastUsedAt, revokedAt } = row;

@@ -1,6 +1,5 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { dateOf, type TokenExpiry } from '../../auth/tokens/token-record.js';
-import { MAX_RATE_LIMIT } from '../../auth/auth.options.js';
 import { holdsToken, SCOPE } from '../../auth/tokens/token.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
@@ -31,11 +30,11 @@ export function durationSeconds(option: string, text: string): number | undefine
   return seconds;
 }
 
-/** Parses a time to seconds. @param examples what the option may be */
-export function parseTime(option: string, text: string, examples: string): number {
-  const seconds = durationSeconds(option, text);
+/** How long the old token stays valid, in seconds. */
+export function parseOverlap(text: string): number {
+  const seconds = text === '0' ? 0 : durationSeconds('--overlap', text);
   if (seconds !== undefined) return seconds;
-  throw new UsageError(`${option} is ${quoteArgument(text)}, should be a time such as ${examples}`);
+  throw new UsageError(`--overlap is ${quoteArgument(text)}, should be a time such as 30m, 12h or 2d, or 0`);
 }
 
 export function parseExpiry(text: string): TokenExpiry {
@@ -57,13 +56,6 @@ function parseMoment(text: string): Date | undefined {
   // Date takes the 30th of February for the 2nd of March.
   const exists = !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   return exists ? dateOf(at / 1000) : undefined;
-}
-
-/** Requests per minute, as RATE_LIMIT has them. */
-export function parseRateLimit(text: string, otherwise = ''): number {
-  if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_RATE_LIMIT) return Number(text);
-  const range = `a number of requests per minute from 1 to ${MAX_RATE_LIMIT}, or 0 for any number`;
-  throw new UsageError(`--rate-limit is ${quoteArgument(text)}, should be ${range}${otherwise}`);
 }
 
 /** Parses the values of `--scope`; each may hold several scopes. */

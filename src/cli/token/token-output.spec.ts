@@ -11,7 +11,6 @@ describe(tokenTable.name, () => {
     expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
-    rateLimit: null,
     state: 'valid',
   };
 
@@ -23,18 +22,17 @@ describe(tokenTable.name, () => {
       scopes: ['plants:create', 'plants:read'],
       expiresAt: new Date('2030-04-02T03:04:05.678Z'),
       lastUsedAt: new Date('2030-01-02T04:00:00Z'),
-      rateLimit: 600,
       state: 'expired',
     };
     expect(tokenTable([record, other]).split('\n')).toEqual([
-      'ID   NAME                   SCOPES                      CREATED                EXPIRES                LAST USED              RATE LIMIT   STATE',
-      '7    ci                     plants:create               2030-01-02T03:04:05Z   never                  -                      default      valid',
-      '12   gardener@example.com   plants:create,plants:read   2030-01-02T03:04:05Z   2030-04-02T03:04:05Z   2030-01-02T04:00:00Z   600          expired',
+      'ID   NAME                   SCOPES                      CREATED                EXPIRES                LAST USED              STATE',
+      '7    ci                     plants:create               2030-01-02T03:04:05Z   never                  -                      valid',
+      '12   gardener@example.com   plants:create,plants:read   2030-01-02T03:04:05Z   2030-04-02T03:04:05Z   2030-01-02T04:00:00Z   expired',
     ]);
   });
 
   it('should be the header alone if there are none', () => {
-    expect(tokenTable([])).toBe('ID   NAME   SCOPES   CREATED   EXPIRES   LAST USED   RATE LIMIT   STATE');
+    expect(tokenTable([])).toBe('ID   NAME   SCOPES   CREATED   EXPIRES   LAST USED   STATE');
   });
 
   it('should pass no control characters on to a terminal', () => {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { type NewToken, SOON_MS, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
+import { type NewToken, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
@@ -13,7 +13,7 @@ export async function printToken(
   remarks: readonly string[],
   replaced: readonly string[] = [],
 ): Promise<void> {
-  const { id, name, scopes, expiresAt, rateLimit } = made.record;
+  const { id, name, scopes, expiresAt } = made.record;
   try {
     await write(`${made.token}\n`);
   } catch (error) {
@@ -22,18 +22,12 @@ export async function printToken(
   const end = expiresAt === null ? 'It never expires' : `It expires at ${utc(expiresAt)}`;
   const lines = [
     `Access token ${name}, with the id ${id}, for ${scopes.join(' ') || 'nothing'}. ${end}.`,
-    ...(rateLimit === null ? [] : [`Its limit is ${describeRateLimit(rateLimit)}.`]),
     ...remarks,
     ...replaced,
     ...scopeRemarks(scopes),
     'It is shown this once: only a digest of it is stored.',
   ];
   console.error(lines.map(escapeControls).join('\n'));
-}
-
-export function describeRateLimit(rateLimit: number | null): string {
-  if (rateLimit === null) return 'that of the service, RATE_LIMIT';
-  return rateLimit === 0 ? 'none' : `${rateLimit} requests per minute in each process`;
 }
 
 function describeUnprinted({ record: { id, name } }: NewToken, replaced: readonly string[], reason: string): string {
@@ -55,13 +49,13 @@ function scopeRemarks(scopes: readonly string[]): string[] {
   return [`The store knows the scope ${CREATE_PLANTS} alone${effect}.`];
 }
 
-const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'RATE LIMIT', 'STATE'];
+const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
 export function tokenTable(records: readonly TokenRecord[]): string {
   return table([HEADER, ...records.map(cellsOf)]);
 }
 
-function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, rateLimit, state }: TokenRecord): string[] {
+function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: TokenRecord): string[] {
   return [
     String(id),
     name,
@@ -69,22 +63,13 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, rateLimit
     utc(createdAt),
     expiresAt === null ? 'never' : utc(expiresAt),
     lastUsedAt === null ? '-' : utc(lastUsedAt),
-    rateLimit === null ? 'default' : rateLimit === 0 ? 'none' : String(rateLimit),
     state,
   ];
 }
 
-/** Of each name the last valid token, if that ends soon: one that was rotated has a successor. */
-export function endingSoon(records: readonly TokenRecord[]): (TokenRecord & { expiresAt: Date })[] {
-  const endOf = ({ expiresAt }: TokenRecord): number => expiresAt?.getTime() ?? Infinity;
-  const valid = records.filter(({ state }) => state === 'valid').sort((one, other) => endOf(one) - endOf(other) || 0);
-  const last = [...new Map(valid.map((record) => [record.name, record])).values()];
-  return last.filter((record): record is TokenRecord & { expiresAt: Date } => endOf(record) < Date.now() + SOON_MS);
-}
-
 /**
  * Writes the line of the log that says who changed tokens to standard error, as JSON with the names of the service's log.
- * @param action the command: create, update, rotate, revoke or prune
+ * @param action the command: create, rotate or revoke
  * @param role the role of the database
  * @param outcome `unconfirmed` if the database may have made the change
  */

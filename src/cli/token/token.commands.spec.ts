@@ -4,9 +4,9 @@ import { makeToken } from '../../auth/tokens/token.js';
 
 describe('plant-store token, called for help, or wrongly', () => {
   it.each([
-    ['token --help', ['token create', 'token list', 'token revoke', 'token rotate', 'token prune']],
+    ['token --help', ['token create', 'token list', 'token revoke', 'token rotate']],
     ['token -h', ['token create']],
-    ['token create --help', ['create NAME', '--name', '--expires', '--scope', '--schema', '90d unless given', 'never']],
+    ['token create --help', ['create NAME', '--name', '--expires', '--scope', '--schema', '90d with create', 'never']],
     ['token list -h', ['--json', 'lastUsedAt']],
     ['token revoke --help', ['NAME|ID', '2 seconds']],
     ['token rotate --help', ['--overlap', '1h unless given', '--expires']],
@@ -29,9 +29,6 @@ describe('plant-store token, called for help, or wrongly', () => {
     [['token', 'lst'], 'there is no command "token lst"', 'plant-store token list'],
     [['token', 'list', '--jsno'], 'there is no option "--jsno"', 'plant-store token list'],
     [['token', 'create', '--nmae', 'a'], 'there is no option "--nmae"', 'token create NAME'],
-    [['token', 'prune', 'ci'], 'token prune takes no "ci"', 'plant-store token prune'],
-    [['token', 'prune', '--ended-before', 'never'], '--ended-before is "never", should be', 'token prune'],
-    [['token', 'prune', '--ended-before', '-5'], '--ended-before is followed by "-5", should be', 'token prune'],
     [
       ['token', 'create', 'a', '--scope', 'plants:delete'],
       'there is no scope "plants:delete". The store has one',

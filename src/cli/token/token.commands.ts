@@ -6,25 +6,14 @@ import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { onTokens, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
-import { parseExpiry, parseRateLimit, parseScopes, parseTime, refuseToken } from './token-arguments.js';
-import { describeRateLimit, endingSoon, printToken, tokenTable, writeAudit } from './token-output.js';
+import { parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
+import { printToken, tokenTable, writeAudit } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
 const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
 const DEFAULT_OVERLAP = '1h';
-const DEFAULT_PRUNE_AGE = '90d';
 /** The fields that `list --json` prints, in this order, even if a record gets more of them. */
-const LISTED_FIELDS = [
-  'id',
-  'name',
-  'scopes',
-  'createdAt',
-  'expiresAt',
-  'lastUsedAt',
-  'revokedAt',
-  'rateLimit',
-  'state',
-];
+const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
 const ID = /^[0-9]+$/;
 
 interface TokenOptions {
@@ -33,8 +22,6 @@ interface TokenOptions {
   readonly expires?: string;
   readonly scope?: readonly string[];
   readonly overlap?: string;
-  readonly 'ended-before'?: string;
-  readonly 'rate-limit'?: string;
   readonly json?: boolean;
 }
 
@@ -67,7 +54,7 @@ function change<T>({ json = false, schema }: TokenOptions, action: string, work:
 }
 
 export async function createToken(options: TokenOptions, operand?: string): Promise<void> {
-  const { name: option, expires, scope, 'rate-limit': rateLimit } = options;
+  const { name: option, expires, scope } = options;
   const name = operand ?? option;
   if (name === undefined) throw new UsageError('NAME is missing behind token create');
   if (operand !== undefined && option !== undefined)
@@ -77,9 +64,8 @@ export async function createToken(options: TokenOptions, operand?: string): Prom
     throw new UsageError(`${operand === undefined ? '--name' : 'NAME'} is ${quoteArgument(name)}: a name ${fault}`);
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
-  const limit = rateLimit === undefined ? undefined : parseRateLimit(rateLimit);
 
-  const made = await change(options, 'create', (tokens) => tokens.create(name, scopes, expiry, limit));
+  const made = await change(options, 'create', (tokens) => tokens.create(name, scopes, expiry));
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
@@ -88,10 +74,6 @@ export async function listTokens({ json, schema }: TokenOptions): Promise<void> 
   // JSON.stringify leaves some control characters as they are. Escaped, they mean the same in JSON.
   await print(json === true ? escapeControlsInLines(JSON.stringify(records, LISTED_FIELDS, 2)) : tokenTable(records));
   if (records.length === 0) console.error('There are no access tokens yet. Create one: plant-store token create NAME');
-  for (const { id, name, expiresAt } of endingSoon(records)) {
-    const line = `The access token ${name} with the id ${id} ends soon, at ${utc(expiresAt)}, and has no successor.`;
-    console.error(escapeControls(`${line} Make one: plant-store token rotate ${name}`));
-  }
 }
 
 export async function revokeTokens(options: TokenOptions, nameOrId: string): Promise<void> {
@@ -122,36 +104,15 @@ function describeEnded({ id, name, expiresAt, revokedAt }: TokenRecord): string 
   return `The access token ${name} with the id ${id} ${how} already${when === null ? '' : `, at ${utc(when)}`}`;
 }
 
-export async function pruneTokens(options: TokenOptions): Promise<void> {
-  const { 'ended-before': age = DEFAULT_PRUNE_AGE } = options;
-  const seconds = parseTime('--ended-before', age, '30m, 12h, 90d, 2w or 1y');
-  const pruned = await change(options, 'prune', (tokens) => tokens.prune(seconds));
-  if (pruned.length === 0) console.error(`No access token ended more than ${age} ago.`);
-  else await report(pruned.map(({ id, name }) => `Removed the access token ${name} with the id ${id}`));
-}
-
 export async function rotateToken(options: TokenOptions, name: string): Promise<void> {
   const { overlap, expires } = options;
-  refuseId(name, 'all tokens of it are rotated');
-  const seconds = overlap === '0' ? 0 : parseTime('--overlap', overlap ?? DEFAULT_OVERLAP, '30m, 12h or 2d, or 0');
+  refuseToken(name);
+  if (ID.test(name))
+    throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
+  const seconds = parseOverlap(overlap ?? DEFAULT_OVERLAP);
   const expiry = expires === undefined ? undefined : parseExpiry(expires);
   const { replaced, ...made } = await change(options, 'rotate', (tokens) => tokens.rotate(name, seconds, expiry));
   await printToken(made, [], replaced.map(describeReplaced));
-}
-
-export async function updateToken(options: TokenOptions, name: string): Promise<void> {
-  const { 'rate-limit': text } = options;
-  refuseId(name, 'all tokens of it have one limit');
-  if (text === undefined) throw new UsageError('--rate-limit is missing, should say what the token gets');
-  const limit = text === 'default' ? null : parseRateLimit(text, ', or default for that of the service');
-  const updated = await change(options, 'update', (tokens) => tokens.update(name, limit));
-  const describe = ({ id }: TokenRecord): string => `The limit of the access token ${name} with the id ${id} is now `;
-  await report(updated.map((record) => describe(record) + describeRateLimit(record.rateLimit)));
-}
-
-function refuseId(name: string, why: string): void {
-  refuseToken(name);
-  if (ID.test(name)) throw new UsageError(`${quoteArgument(name)} is an id, should be a name: ${why}`);
 }
 
 function describeReplaced({ id, expiresAt, revokedAt }: TokenRecord): string {

@@ -23,7 +23,6 @@ export class Instance implements AsyncDisposable {
       PORT: String(this.port),
       MANAGEMENT_PORT: String(this.managementPort),
       DRAIN_DELAY: '2000',
-      WRONG_TOKEN_LIMIT: '0',
     });
   }
 

@@ -15,7 +15,7 @@ export class ProxiedStore {
     readonly proxy: TcpProxy,
   ) {}
 
-  static async start(variables: Record<string, string>): Promise<ProxiedStore> {
+  static async start(variables: Record<string, string> = {}): Promise<ProxiedStore> {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.start(database.url);
     return new ProxiedStore(await startStoreOn({ ...database, url: proxy.url }, variables), database, proxy);

@@ -19,8 +19,8 @@ export class StoreInstances {
 
   static async start(variables: Record<string, string> = {}): Promise<StoreInstances> {
     const database = await createTestDatabase();
-    const own = { WRONG_TOKEN_LIMIT: '0', ...variables };
-    return new StoreInstances(database, [await startStoreOn(database, own), await startStoreOn(database, own)]);
+    const start = (): Promise<Store> => startStoreOn(database, variables);
+    return new StoreInstances(database, [await start(), await start()]);
   }
 
   /** What is in flight is answered; the database stays until `stop()`. */

@@ -26,7 +26,6 @@ export class FakeTokenStore implements Pick<TokenReader, keyof TokenReader> {
       scopes: ['plants:create'],
       remaining: null,
       isRevoked: false,
-      rateLimit: null,
       ...row,
     });
   }

@@ -57,7 +57,7 @@ export class OidcIssuer implements AsyncDisposable {
 
   /** What a store is configured with that accepts its JWTs. */
   get variables(): Record<string, string> {
-    return { JWT_ISSUER: this.url, JWT_AUDIENCE: AUDIENCE, WRONG_TOKEN_LIMIT: '0' };
+    return { JWT_ISSUER: this.url, JWT_AUDIENCE: AUDIENCE };
   }
 
   /** How often its keys were asked for. */

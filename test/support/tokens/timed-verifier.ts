@@ -1,7 +1,5 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { authSettingsOf } from '../../../src/auth/auth.options.js';
-import { CredentialLimits } from '../../../src/auth/rate-limits.js';
 import type { Principal } from '../../../src/auth/token-verifier.js';
 import { IssuedTokenVerifier } from '../../../src/auth/tokens/issued-token-verifier.js';
 import { makeToken } from '../../../src/auth/tokens/token.js';
@@ -15,7 +13,7 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
 /** The principal of its token. */
-export const GARDENER: Principal = { name: 'gardener', scopes: ['plants:create'], limitKey: 'issued:gardener' };
+export const GARDENER: Principal = { name: 'gardener', scopes: ['plants:create'] };
 
 /** The result of a request, or `pending`. */
 export interface Asked {
@@ -26,14 +24,13 @@ export interface Asked {
 export class TimedVerifier implements AsyncDisposable {
   readonly store = new FakeTokenStore();
   readonly token = makeToken();
-  readonly limits = new CredentialLimits(authSettingsOf({ issuedTokens: { url: 'postgresql://db/plants' } }));
   readonly verifier: IssuedTokenVerifier;
 
   constructor({ timeout = TIMEOUT_MS } = {}) {
     jest.useFakeTimers();
     Logger.overrideLogger(false);
     this.store.add(this.token);
-    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout }, this.store, this.limits);
+    this.verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout }, this.store);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

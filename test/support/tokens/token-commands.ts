@@ -16,7 +16,6 @@ export interface ListedToken {
   expiresAt: string | null;
   lastUsedAt: string | null;
   revokedAt: string | null;
-  rateLimit: number | null;
   state: string;
 }
 

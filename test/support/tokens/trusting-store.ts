@@ -28,7 +28,7 @@ export class TrustingStore implements AsyncDisposable {
 
   /** The store, which trusts this issuer from now on, and a JWT that it might have issued. */
   async storeOf(url: string, variables: Record<string, string> = {}): Promise<[Store, string]> {
-    this.store = await startStore({ JWT_ISSUER: url, JWT_AUDIENCE: AUDIENCE, WRONG_TOKEN_LIMIT: '0', ...variables });
+    this.store = await startStore({ JWT_ISSUER: url, JWT_AUDIENCE: AUDIENCE, ...variables });
     return [this.store, forgeJwt(url, this.keys.a)];
   }
 
