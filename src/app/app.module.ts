@@ -1,15 +1,15 @@
-import { type DynamicModule, Logger, type LogLevel, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { StaticTokenVerifier } from '../auth/static-tokens.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
+import { SECURITY_SCHEME } from '../http/openapi.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
-import type { CreatedPlant } from '../plants/plants.options.js';
 import type { Environment } from './config.js';
 import { TokenFile } from './token-file.js';
 
@@ -27,16 +27,15 @@ export class AppModule {
       issuedTokens: database,
       jwt: jwtOf(options),
     });
+    const path = `${options.basePath}/plants`;
     const plants = PlantsModule.forRoot({
-      path: `${options.basePath}/plants`,
+      path,
       database: { ...database, size: options.databasePoolSize },
       bodyLimit: options.bodyLimit,
       writeQueueLimit: options.writeQueueLimit,
       errorStatus: options.errorStatus,
       guards: 'global',
-      onCreated: logCreated(options),
-      // The document of the application requires the credential of every operation.
-      openApi: { securityScheme: false },
+      securityScheme: SECURITY_SCHEME,
     });
     const management = ManagementModule.forRoot(
       { host: options.managementHost, port: options.managementPort, names: options.managementHosts },
@@ -49,7 +48,7 @@ export class AppModule {
     );
     return {
       module: AppModule,
-      imports: [auth, plants, management, UnknownPathModule],
+      imports: [auth, plants, management, UnknownPathModule.forRoot(path)],
       providers: [
         {
           provide: TokenFile,
@@ -66,15 +65,4 @@ export class AppModule {
 function jwtOf({ jwtIssuer, jwtAudience, jwtJwksUrl, jwtTyp }: Environment): JwtOptions | undefined {
   if (jwtIssuer === undefined) return undefined;
   return { issuer: jwtIssuer, audience: jwtAudience, jwksUrl: jwtJwksUrl, typ: jwtTyp };
-}
-
-const DEBUG_LEVELS: readonly LogLevel[] = ['debug', 'verbose'];
-
-/** Undefined unless it is logged: with many creates, a line for each costs as much as they do. */
-function logCreated({ logLevel }: Environment): ((plant: CreatedPlant) => void) | undefined {
-  if (!DEBUG_LEVELS.includes(logLevel)) return undefined;
-  const logger = new Logger(PlantsModule.name);
-  return ({ id, createdBy }) => {
-    logger.debug('A plant was created', { id: String(id), createdBy });
-  };
 }

@@ -125,7 +125,7 @@ export class Environment {
   )
   @TrustedProxies
   trustProxy: number | string[] = [];
-  @Variable('Maximum size of a request body in bytes, decompressed.')
+  @Variable('Maximum size of a request body in bytes.')
   @BodyLimit
   bodyLimit = PLANTS.bodyLimit;
   @Variable('Maximum number of creates that wait for the database; more are answered with 50301.')

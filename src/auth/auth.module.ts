@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { type AuthModuleOptions, AuthSettings, authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
+import { type AuthModuleOptions, AuthSettings, authSettingsOf } from './auth.options.js';
 import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { StaticTokenVerifier } from './static-tokens.js';
@@ -51,11 +51,5 @@ export class AuthModule extends ConfigurableModuleClass {
   static override forRoot(options: AuthModuleOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
-  }
-
-  /** The module with the options that a factory returns. @throws {@link AuthModuleOptionsError} if an option is given in addition to the factory */
-  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
-    checkAsyncAuthOptions(options);
-    return super.forRootAsync(options);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
 import { AuthModule } from './auth.module.js';
-import { authSettingsOf, checkAsyncAuthOptions } from './auth.options.js';
+import { authSettingsOf } from './auth.options.js';
 import { StaticTokenVerifier } from './static-tokens.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -53,17 +53,6 @@ describe(authSettingsOf.name, () => {
     expect(check).toThrow(/^The options of AuthModule cannot be used:/);
     expect(check).toThrow(message);
     expect(check).not.toThrow(/secret|a-token-of/);
-  });
-});
-
-describe(checkAsyncAuthOptions.name, () => {
-  it.each<[string, unknown, RegExp]>([
-    ['no options', undefined, /^useFactory: is missing, should be a function that returns the options$/m],
-    ['a name with a typo', { usefactory: () => ({}) }, /^usefactory: is no option, should be one of useFactory/m],
-    ['options in addition to the factory', { useFactory: () => ({}), verifier: {} }, /^verifier: is not read here/m],
-  ])('should refuse %s', (_, options, message) => {
-    expect(() => AuthModule.forRootAsync(options as never)).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(() => AuthModule.forRootAsync(options as never)).toThrow(message);
   });
 });
 

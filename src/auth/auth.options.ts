@@ -1,7 +1,6 @@
 import { isString } from 'class-validator';
 import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, schemaOfUrlFault } from '../database/database.options.js';
 import {
-  checkAsyncOptions,
   checkOptions,
   Choice,
   describeFound,
@@ -114,9 +113,4 @@ export type AuthModuleOptions = Given<AuthSettings>;
 /** Throws an error that names every fault. */
 export function authSettingsOf(options: unknown): AuthSettings {
   return checkOptions(AuthSettings, options, AUTH_MODULE);
-}
-
-/** Throws if something in addition to the factory would be ignored, or the factory is missing. */
-export function checkAsyncAuthOptions(options: unknown): void {
-  checkAsyncOptions(options, { options: AuthSettings }, AUTH_MODULE);
 }

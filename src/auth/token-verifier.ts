@@ -12,8 +12,6 @@ export interface Principal {
   readonly name: string;
   /** What the token may be used for; `plants:create` to create plants. */
   readonly scopes: readonly string[];
-  /** What metrics count by, if there may be any number of names. @defaultValue the name */
-  readonly metricLabel?: string;
 }
 
 /**

@@ -53,7 +53,7 @@ export const ERROR_CATALOGUE = {
   41500: {
     meaning: 'media type, charset or encoding not supported',
     retry: 'no',
-    client: 'sends `Content-Type: application/json` in UTF-8, as it is or in gzip, br or deflate',
+    client: 'sends `Content-Type: application/json` in UTF-8, uncompressed',
   },
   43100: { meaning: 'header fields too large', retry: 'no', client: 'sends fewer or shorter headers' },
   50000: {

@@ -1,39 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { acceptBody, onRequestAbort } from './connection-close.js';
-import { BodyTooLargeError, MalformedRequestError, TooManyBodiesError, UnreadableBodyError } from './http.errors.js';
-
-export const CODINGS = ['identity', 'gzip', 'br', 'deflate'] as const;
-export type ContentCoding = (typeof CODINGS)[number];
-type Compression = Exclude<ContentCoding, 'identity'>;
-
-/** Bytes that compression may add to a body that does not get smaller. */
-const MAX_COMPRESSION_OVERHEAD_BYTES = 64 * 1024;
+import { BodyTooLargeError, MalformedRequestError, TooManyBodiesError } from './http.errors.js';
 
 /**
- * Reads a request's body from its raw stream, decompressed, and gives up as soon as it has more than `limit` bytes. Returns what
- * `parse` makes of it; the bytes do not outlive that.
+ * Reads a request's body from its raw stream, and gives up as soon as it has more than `limit` bytes. Returns what `parse` makes of
+ * it; the bytes do not outlive that.
  *
  * @throws TooManyBodiesError if the bodies of all requests in flight would be too large together
  */
 export async function readBytes<Result>(
   request: IncomingMessage,
   response: ServerResponse,
-  { coding, limit, parse }: { coding: ContentCoding; limit: number; parse: (bytes: Buffer) => Result },
+  limit: number,
+  parse: (bytes: Buffer) => Result,
 ): Promise<Result> {
-  const wireLimit = coding === 'identity' ? limit : limit + MAX_COMPRESSION_OVERHEAD_BYTES;
-  if (Number(request.headers['content-length'] ?? 0) > wireLimit) throw new BodyTooLargeError(limit);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw new BodyTooLargeError(limit);
   acceptBody(request, response);
-  const memory = new BodyMemory(request, response);
-  const received = new ReceivedBytes(memory, wireLimit, limit);
+  const received = new ReceivedBytes(new BodyMemory(request, response), limit);
   try {
     await collect(request, received);
-    const bytes = received.bytes();
-    if (coding === 'identity' || bytes.length === 0) return parse(bytes);
-    const decompressed = await decompress(bytes, coding, limit);
-    memory.hold(decompressed.length);
-    return parse(decompressed);
+    return parse(received.bytes());
   } finally {
     received.free();
   }
@@ -79,19 +66,18 @@ class ReceivedBytes {
 
   constructor(
     private readonly memory: BodyMemory,
-    private readonly wireLimit: number,
     private readonly limit: number,
   ) {}
 
   add(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (length > this.wireLimit) throw new BodyTooLargeError(this.limit);
+    if (length > this.limit) throw new BodyTooLargeError(this.limit);
     if (length > this.buffer.length) {
-      const capacity = Math.min(this.wireLimit, Math.max(length, 2 * this.buffer.length));
+      const capacity = Math.min(this.limit, Math.max(length, 2 * this.buffer.length));
       this.memory.hold(capacity);
       if (this.length > 0) {
         const received = this.bytes();
-        this.pages ??= new ArrayBuffer(0, { maxByteLength: this.wireLimit });
+        this.pages ??= new ArrayBuffer(0, { maxByteLength: this.limit });
         this.pages.resize(capacity);
         this.buffer = Buffer.from(this.pages);
         received.copy(this.buffer);
@@ -109,30 +95,6 @@ class ReceivedBytes {
   free(): void {
     this.pages?.resize(0);
   }
-}
-
-/** With `info: true`, which Node's type declarations do not know. */
-type Decompressor = (
-  data: Buffer,
-  options: ZlibOptions,
-  callback: (error: NodeJS.ErrnoException | null, result: { buffer: Buffer; engine: { bytesWritten: number } }) => void,
-) => void;
-
-const DECOMPRESSORS = { gzip: gunzip, br: brotliDecompress, deflate: inflate } as unknown as Record<
-  Compression,
-  Decompressor
->;
-
-function decompress(bytes: Buffer, coding: Compression, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    DECOMPRESSORS[coding](bytes, { maxOutputLength: limit, info: true }, (cause, result) => {
-      if (cause?.code === 'ERR_BUFFER_TOO_LARGE') reject(new BodyTooLargeError(limit));
-      else if (cause) reject(new UnreadableBodyError(`The body can't be decompressed as ${coding}.`, { cause }));
-      else if (result.engine.bytesWritten < bytes.length) {
-        reject(new UnreadableBodyError(`The body goes on behind the end of its ${coding} data.`));
-      } else resolve(result.buffer);
-    });
-  });
 }
 
 const MEBIBYTE = 1024 * 1024;

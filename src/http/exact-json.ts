@@ -14,11 +14,7 @@ export class JsonSyntaxError extends Error {
 
 /** A JSON number as it was written: no float ever holds it, so nothing is rounded. */
 export class JsonNumber {
-  constructor(
-    readonly source: string,
-    /** False if JavaScript may have rounded it before. */
-    readonly isExact = true,
-  ) {}
+  constructor(readonly source: string) {}
 }
 
 /** An object or array inside the document: its syntax was checked, its content is not kept. */
@@ -28,24 +24,6 @@ export class JsonStructure {
 
 type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
-
-/**
- * A value of JavaScript as a value of JSON. JavaScript may have rounded large numbers: then neither the size nor whether it was an
- * integer is known.
- */
-export function toJsonValue(value: unknown): JsonValue {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value;
-    case 'number':
-      return new JsonNumber(String(value), Math.abs(value) <= Number.MAX_SAFE_INTEGER);
-    case 'bigint':
-      return new JsonNumber(String(value));
-    default:
-      return value === null ? null : new JsonStructure(Array.isArray(value) ? 'array' : 'object');
-  }
-}
 
 /**
  * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or the
@@ -208,9 +186,4 @@ function define(target: JsonObject, key: string, value: JsonValue): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   } else target[key] = value;
-}
-
-/** The result of an application's own parser, as far as it is still exact. */
-export function exactObject(body: object): JsonObject {
-  return Object.fromEntries(Object.entries(body).map(([key, value]) => [key, toJsonValue(value)]));
 }

@@ -33,9 +33,8 @@ export class ConnectNotOfferedError extends ApiError {
 }
 
 export class MethodNotAllowedError extends ApiError {
-  /** @param allowed the one method that is offered */
-  constructor(allowed: string) {
-    super(40500, `This method is not offered here. The only one that is: ${allowed}.`, { headers: { Allow: allowed } });
+  constructor() {
+    super(40500, 'This method is not offered here. The only one that is: POST.', { headers: { Allow: 'POST' } });
   }
 }
 
@@ -61,7 +60,7 @@ export class UnreadableBodyError extends ApiError {
 
 export class BodyTooLargeError extends ApiError {
   constructor(limit: number) {
-    const message = `The body is larger than ${limit} bytes, the most that this service reads (counted after decompression).`;
+    const message = `The body is larger than ${limit} bytes, the most that this service reads.`;
     super(41300, message);
   }
 }

@@ -18,6 +18,9 @@ interface OpenApiOptions {
   errorStatus: ErrorStatus;
 }
 
+/** The name of the credential in the document. */
+export const SECURITY_SCHEME = 'bearerAuth';
+
 /** Where the service serves the catalogue of errors as a page. */
 export const ERRORS_PAGE = '/docs/errors';
 
@@ -31,13 +34,13 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
     .setExternalDoc('What each error number means', ERRORS_PAGE)
     .addServer(basePath || '/', 'This store')
     .addTag('Plants', 'What the store holds. Creation is the only operation.')
-    .addSecurity('bearerAuth', {
+    .addSecurity(SECURITY_SCHEME, {
       type: 'http',
       scheme: 'bearer',
       description:
         'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
     })
-    .addSecurityRequirements('bearerAuth')
+    .addSecurityRequirements(SECURITY_SCHEME)
     .build();
   // There is no contact, and Nest would leave an empty one.
   delete config.info.contact;

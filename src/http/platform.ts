@@ -7,8 +7,7 @@ export const PRINCIPAL = Symbol('plant-store:principal');
 /** A request as the platform of the application gives it: Express' is Node's own, Fastify's has Node's as `raw`. */
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
   readonly [PRINCIPAL]?: { readonly name: string };
-  body?: unknown;
-  /** What the body was parsed from, if the application was created with `rawBody: true`. */
+  /** The bytes of the body, if the application was created with `rawBody: true`. */
   rawBody?: unknown;
 };
 

@@ -3,16 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { quote } from '../util/text.js';
-import { CODINGS, type ContentCoding, MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
+import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
-import {
-  exactObject,
-  JsonNumber,
-  type JsonObject,
-  JsonStructure,
-  JsonSyntaxError,
-  parseExactJson,
-} from './exact-json.js';
+import { JsonNumber, type JsonObject, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
 import {
   headerValues,
@@ -27,11 +20,11 @@ const JSON_TYPE = 'application/json';
 
 /**
  * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. If the application's
- * own parser came first, it takes what that kept: the raw body, or else its values, as far as they are exact.
+ * own parser came first, it takes the raw body that Nest kept.
  *
- * @param limit bytes that the decoded body may have
+ * @param limit bytes that the body may have
  * @param names the members that are returned; of others, only the syntax is checked
- * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301
+ * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301, and Error if the body was read and not kept
  */
 export async function readJsonObject(
   received: PlatformRequest,
@@ -45,24 +38,24 @@ export async function readJsonObject(
   if (!announcesBody(request) && headers['content-type'] === undefined) {
     throw new MissingBodyError('The request has no body');
   }
-  const coding = checkMediaType(request);
-  if (request.readableDidRead || request.readableEnded) return alreadyRead(request, received, limit, names);
+  checkMediaType(request);
+  checkEncoding(headers['content-encoding']);
+  if (request.readableDidRead || request.readableEnded) {
+    return parseObject(keptBytes(request, received.rawBody, limit), names);
+  }
   const length = Number(headers['content-length']);
   // Most bodies are small and arrive with their headers.
-  if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length) && coding === 'identity') {
+  if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length)) {
     const bytes = request.read() as Buffer;
     // Else the stream would not end.
     request.resume();
     return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
-    // A serverless adapter may give the body alone, and an empty stream.
-    if (bytes.length === 0 && ![undefined, null, ''].includes(received.body as string))
-      return alreadyRead(request, received, limit, names);
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
   };
-  return readBytes(request, nodeResponse(reply), { coding, limit, parse });
+  return readBytes(request, nodeResponse(reply), limit, parse);
 }
 
 /** Whether a body of this length is all there, from a client that did not wait for a permission to send it. */
@@ -79,22 +72,13 @@ function announcesBody(request: IncomingMessage): boolean {
 /** The time that Node takes to parse a media type grows with the square of its length. */
 const MAX_MEDIA_TYPE_LENGTH = 256;
 
-/** Checks that a request body is declared as UTF-8 JSON, and returns how it is compressed. */
-function checkMediaType(request: IncomingMessage): ContentCoding {
-  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
+/** Checks that a request body is declared as UTF-8 JSON. */
+function checkMediaType(request: IncomingMessage): void {
   if (headerValues(request, 'content-type').length > 1) {
     throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
   }
-  if (type !== JSON_TYPE) checkJson(type);
-  const name = encoding.trim().toLowerCase();
-  const coding = CODINGS.find((known) => known === name || (known === 'gzip' && name === 'x-gzip'));
-  if (coding) return coding;
-  throw new UnsupportedMediaError(
-    `The content encoding ${quote(encoding)} is not supported. It must be one of ${CODINGS.join(', ')}.`,
-  );
-}
-
-function checkJson(type: string | undefined): void {
+  const type = request.headers['content-type'];
+  if (type === JSON_TYPE) return;
   if (type === undefined) {
     throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
   }
@@ -112,6 +96,13 @@ function checkJson(type: string | undefined): void {
   }
 }
 
+function checkEncoding(encoding = 'identity'): void {
+  if (encoding.trim().toLowerCase() === 'identity') return;
+  throw new UnsupportedMediaError(
+    `The content encoding ${quote(encoding)} is not supported; send it uncompressed, without the Content-Encoding header.`,
+  );
+}
+
 function parseMediaType(type: string): MIMEType | undefined {
   try {
     return new MIMEType(type);
@@ -121,38 +112,14 @@ function parseMediaType(type: string): MIMEType | undefined {
 }
 
 const ALREADY_READ =
-  'The body of the request was read before the store came to it, and not kept. Call exemptPlantsFromBodyParser() or create the application with `rawBody: true`; and no body parser may take every media type.';
+  'The body of the request was read before the store came to it. Call exemptPlantsFromBodyParser(app) right after NestFactory.create(), or create the application with `rawBody: true`; and no body parser may take every media type.';
 
-/**
- * The bytes of a body that was read before. A parser for every media type leaves them as the body, and serverless adapters do, some as
- * text: it is exact if nothing was decoded but UTF-8.
- */
-function keptBytes({ headers }: IncomingMessage, { body, rawBody }: PlatformRequest): Buffer | undefined {
-  const bytes = [rawBody, body].find((kept) => Buffer.isBuffer(kept));
-  if (bytes !== undefined || typeof body !== 'string') return bytes;
-  const text = Buffer.from(body);
-  return text.length > 0 && text.length === Number(headers['content-length']) ? text : undefined;
-}
-
-function alreadyRead(
-  request: IncomingMessage,
-  received: PlatformRequest,
-  limit: number,
-  names: readonly string[],
-): JsonObject {
-  const bytes = keptBytes(request, received);
-  if (bytes !== undefined) {
-    if (bytes.length > limit) throw new BodyTooLargeError(limit);
-    return parseObject(bytes, names);
-  }
-  const { body } = received;
-  // Some parsers leave an empty object if there was no body.
-  if (!request.readableDidRead && Object.keys(Object(body) as object).length === 0) {
-    throw new MissingBodyError('The body is empty');
-  }
-  if (typeof body !== 'object' || body === null) throw new Error(ALREADY_READ);
-  if (Array.isArray(body)) throw new MissingBodyError('The body is JSON, but not an object');
-  return exactObject(body);
+/** The bytes of a body that the application's own parser has read. */
+function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {
+  if (!announcesBody(request)) return Buffer.alloc(0);
+  if (!Buffer.isBuffer(rawBody)) throw new Error(ALREADY_READ);
+  if (rawBody.length > limit) throw new BodyTooLargeError(limit);
+  return rawBody;
 }
 
 function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {

@@ -2,8 +2,9 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
-import { JsonNumber, type JsonObject, JsonStructure, toJsonValue } from '../http/exact-json.js';
+import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { describeFound } from '../util/options.js';
 import { InvalidIdempotencyKeyError, InvalidPlantError } from './plants.errors.js';
 
 /** A field of a plant other than its id: a text, in a column of the same name (in snake_case). */
@@ -76,7 +77,7 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
  */
 export function parseNewPlant(body: JsonObject): NewPlant {
   const sent = body.id;
-  const id = sent instanceof JsonNumber && sent.isExact ? parseInt64(sent.source) : undefined;
+  const id = sent instanceof JsonNumber ? parseInt64(sent.source) : undefined;
   const plant = copyTexts(body, { id });
   if (isPlant(plant)) return plant;
   throw new InvalidPlantError(plantFaults(id, body));
@@ -192,12 +193,6 @@ function idFault(value: unknown): string {
   if (typeof value === 'number') {
     return `is the number ${value}, which may have been rounded; it must be a bigint, such as 1n`;
   }
-  if (value instanceof JsonNumber && !value.isExact) {
-    return (
-      "is a number that this application's own JSON parser may have rounded, so it is refused; " +
-      'the application has to call exemptPlantsFromBodyParser(), or be created with `rawBody: true`'
-    );
-  }
   return `${describeValue(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
 }
 
@@ -208,11 +203,9 @@ function textFault(value: unknown): string {
 }
 
 function describeValue(value: unknown): string {
-  if (value === undefined) return 'is missing';
-  const json = value instanceof JsonNumber || value instanceof JsonStructure ? value : toJsonValue(value);
-  if (json instanceof JsonNumber) return json.isExact ? `is the number ${shorten(json.source)}` : 'is a number';
-  if (json instanceof JsonStructure) return `is an ${json.kind}`;
-  return typeof json === 'string' ? 'is a string' : `is ${json}`;
+  if (value instanceof JsonNumber) return `is the number ${shorten(value.source)}`;
+  if (value instanceof JsonStructure) return `is an ${value.kind}`;
+  return describeFound(value);
 }
 
 function shorten(source: string): string {

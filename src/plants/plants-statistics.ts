@@ -66,7 +66,7 @@ export class PlantsStatistics {
   readonly queueSeconds = Histogram.ofSeconds();
   private readonly counts = new Map<string, { plants: number }>();
 
-  /** Plants that were created, by the `metricLabel` or name of their creator: the first 1000, then `other`. Plants without one are left out. */
+  /** Plants that were created, by the name of their creator: the first 1000, then `other`. Plants without one are left out. */
   get createdBy(): ReadonlyMap<string, number> {
     return new Map([...this.counts].map(([label, { plants }]) => [label, plants]));
   }
@@ -74,7 +74,7 @@ export class PlantsStatistics {
   /** Counts a plant for its creator. @internal */
   countCreated(creator: Creator | undefined): void {
     if (creator === undefined) return;
-    const label = creator.metricLabel ?? creator.name;
+    const label = creator.name;
     const count = this.counts.get(label);
     if (count) count.plants += 1;
     else if (this.counts.size < MAX_CREATORS || label === OTHERS) this.counts.set(label, { plants: 1 });

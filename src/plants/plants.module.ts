@@ -3,13 +3,12 @@ import {
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
-  Inject,
   Logger,
   Module,
   type NestModule,
   Optional,
 } from '@nestjs/common';
-import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
@@ -19,9 +18,8 @@ import { Lanes } from './lanes.js';
 import { PlantStatements } from './plant-sql.js';
 import { PlantsHealth } from './plants-health.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import { plantsControllerAt, type PlantsRoute, refuseOtherMethods } from './plants.controller.js';
+import { plantsControllerAt } from './plants.controller.js';
 import {
-  checkAsyncPlantsOptions,
   extrasOf,
   PLANTS_MODULE,
   PLANTS_MODULE_SETTINGS,
@@ -35,20 +33,19 @@ import { PlantsStart } from './plants-start.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-const PLANTS_ROUTE = Symbol('PLANTS_ROUTE');
-
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
   moduleName: 'Plants',
 })
   .setClassMethodName('forRoot')
   // All of them: Nest would count an extra that is missing here among the options.
-  .setExtras<PlantsModuleExtras>(new PlantsExtras(), storeOf)
+  .setExtras<Partial<PlantsExtras>>(new PlantsExtras(), storeOf)
   .build();
 
 /** As Nest builds it, except for the extras: for Nest, all of them are optional. */
 interface PlantsModuleBase {
   new (): object;
   forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
+  /** The store with the options that a factory returns. Those of {@link PlantsModuleExtras} are given next to the factory. */
   forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleExtras): DynamicModule;
 }
 const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
@@ -69,21 +66,17 @@ function hasGlobalGuard(application: ApplicationConfig): boolean {
   );
 }
 
-function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicModule {
+function storeOf(definition: DynamicModule, given: object): DynamicModule {
   const extras = extrasOf(given);
-  const controller = plantsControllerAt(extras);
   return {
     ...definition,
     providers: [
       ...(definition.providers ?? []),
-      {
-        provide: PLANTS_ROUTE,
-        useValue: { ...extras, prototype: controller.prototype as object } satisfies PlantsRoute,
-      },
+      { provide: PlantsExtras, useValue: extras },
       { provide: ERROR_STATUS, useValue: extras.errorStatus },
     ],
     imports: [...(definition.imports ?? []), ...extras.imports],
-    controllers: [controller],
+    controllers: extras.path === false ? [] : [plantsControllerAt(extras.path, extras)],
   };
 }
 
@@ -136,8 +129,7 @@ function storeOf(definition: DynamicModule, given: PlantsModuleExtras): DynamicM
 })
 export class PlantsModule extends PlantsModuleBase implements NestModule {
   constructor(
-    @Inject(PLANTS_ROUTE) private readonly route: PlantsRoute,
-    @Optional() private readonly platform: HttpAdapterHost,
+    private readonly extras: PlantsExtras,
     @Optional() private readonly application: ApplicationConfig,
   ) {
     super();
@@ -149,27 +141,12 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /**
-   * The store with the {@link PlantsModuleOptions} that a factory returns; the {@link PlantsModuleExtras} are given next to the factory.
-   * @throws Error as `forRoot`
-   * @example
-   * import { PlantsModule } from 'plant-store';
-   * import pg from 'pg';
-   *
-   * const useFactory = () => ({ database: { pool: new pg.Pool(), schema: 'garden' }, bodyLimit: 65_536 });
-   * export const STORE = PlantsModule.forRootAsync({ guards: 'global', useFactory });
-   */
-  static override forRootAsync(options: Parameters<PlantsModuleBase['forRootAsync']>[0]): DynamicModule {
-    checkAsyncPlantsOptions(options);
-    return super.forRootAsync(options);
-  }
-
-  /** Of the hooks before routes are registered the only one that knows the platform, in Nest's testing modules too. @internal */
+  /** Before anything connects to the database. @internal */
   configure(): void {
-    const { guards, path } = this.route;
+    const { guards, path } = this.extras;
+    if (path === false) return;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
     if (guards === 'global' && !hasGlobalGuard(this.application))
       throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
-    refuseOtherMethods(this.route, this.platform.httpAdapter);
   }
 }

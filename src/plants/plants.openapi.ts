@@ -1,8 +1,9 @@
-import { applyDecorators, type Type } from '@nestjs/common';
-import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse, ApiSchema } from '@nestjs/swagger';
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { ErrorBody } from '../errors/api-error.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
 import { REQUEST_ID_HEADER } from '../http/request-notes.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
@@ -12,25 +13,12 @@ import {
   PlantExistsError,
   StorageUnavailableError,
 } from './plants.errors.js';
-import type { PlantsModuleExtras } from './plants.options.js';
-
-/** A class for a schema of a store in an OpenAPI document. It differs from the DTO in its name only. */
-function named<Schema extends object>(name: string, schema: Type<Schema>): Type<Schema> {
-  @ApiSchema({ name })
-  class NamedSchema extends (schema as Type<object>) {}
-
-  return NamedSchema as Type<Schema>;
-}
 
 /** Describes `POST /plants` of one store in the OpenAPI document. */
-export function ApiCreatePlant({
-  version,
-  errorStatus,
-  openApi: { namePrefix = '' },
-}: Required<PlantsModuleExtras>): MethodDecorator {
+export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
   const failures = failureResponses(
     {
-      type: named(`${namePrefix}Error`, ErrorBody),
+      type: ErrorBody,
       description: 'Unexpected error on creation',
       examples: [
         new MissingCredentialError(),
@@ -44,11 +32,9 @@ export function ApiCreatePlant({
     },
     errorStatus,
   );
-  // With several versions Nest makes an id of each; one of ours would be that of several operations.
-  const hasOneVersion = !Array.isArray(version) || version.length === 1;
   return applyDecorators(
     ApiOperation({
-      ...(hasOneVersion && { operationId: `create${namePrefix}Plant` }),
+      operationId: 'createPlant',
       summary: 'Create plant',
       description: 'Creates a new plant in the store',
     }),
@@ -60,7 +46,7 @@ export function ApiCreatePlant({
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     }),
     ApiBody({
-      type: named(`${namePrefix}NewPlant`, NewPlant),
+      type: NewPlant,
       required: true,
       examples: {
         plant: { summary: 'A plant with a tag', value: { id: 1, name: 'Rose', tag: 'flower' } },
@@ -68,7 +54,7 @@ export function ApiCreatePlant({
       },
     }),
     ApiOkResponse({
-      type: named(`${namePrefix}Plant`, Plant),
+      type: Plant,
       description: 'The plant response',
       headers: { [REQUEST_ID_HEADER]: REQUEST_ID_DESCRIPTION },
       examples: {

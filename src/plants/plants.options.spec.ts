@@ -4,7 +4,7 @@ import { faultsOf as faultsOfError } from '../../test/support/service/configurat
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModule } from './plants.module.js';
-import { checkAsyncPlantsOptions, extrasOf, type PlantsModuleExtras, settingsOf } from './plants.options.js';
+import { extrasOf, type PlantsExtras, settingsOf } from './plants.options.js';
 
 const database = { url: 'postgresql://gardener:secret@db/plants' };
 
@@ -27,7 +27,6 @@ describe(settingsOf.name, () => {
       bodyLimit: 1,
       writeQueueLimit: 2,
       createdBy: () => undefined,
-      onCreated: () => undefined,
     };
     expect(settingsOf(given)).toEqual(given);
   });
@@ -38,24 +37,15 @@ describe(settingsOf.name, () => {
     [{}, 'database: is missing'],
     [
       { database, bodylimit: 5 },
-      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, createdBy, onCreated',
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, createdBy, or outside of a factory path, ',
     ],
     [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that returns who creates a plant'],
-    [{ database, onCreated: true }, 'onCreated: is true, should be a function that is called for each plant'],
     [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number of bytes from 1 to '],
     [{ database, bodyLimit: '1mb' }, 'bodyLimit: is a string'],
     [{ database, bodyLimit: null }, 'bodyLimit: is null'],
     [{ database, bodyLimit: 2 ** 40 }, 'bodyLimit: is 1099511627776'],
     [{ database, writeQueueLimit: 0 }, 'writeQueueLimit: is 0, should be a whole number from 1 to 1000000'],
-    [
-      { database, guards: [], path: 'x' },
-      'guards: comes too late from a factory',
-      'path: comes too late from a factory',
-    ],
-    [
-      { database, errorStatus: 'semantic' },
-      'errorStatus: comes too late from a factory, should be given in addition to it, in forRootAsync',
-    ],
+    [{ database, guards: [], path: 'x' }, 'guards: is no option, should be one of', 'path: is no option'],
     [
       { bodyLimit: 1.5, createdBy: '', database: {} },
       'database.url: is undefined',
@@ -69,33 +59,6 @@ describe(settingsOf.name, () => {
   });
 });
 
-describe(checkAsyncPlantsOptions.name, () => {
-  const useFactory = (): object => ({ database });
-
-  it('should let pass what Nest and the store know', () => {
-    expect(
-      faultsOf(() => {
-        checkAsyncPlantsOptions({ useFactory, inject: [], imports: [], path: 'x', guards: [] });
-      }),
-    ).toEqual([]);
-  });
-
-  it.each<[unknown, ...string[]]>([
-    [undefined, 'useFactory: is missing, should be a function that returns the options'],
-    [{ useFactory: {} }, 'useFactory: is an object, should be a function'],
-    [{ useFactory, gaurds: [] }, 'gaurds: is no option, should be one of useFactory'],
-    [{ useFactory, bodyLimit: 5 }, 'bodyLimit: is not read here, should be returned by the factory'],
-    [{}, 'useFactory: is missing'],
-    [{ database }, 'database: is not read here', 'useFactory: is missing'],
-  ])('should refuse what would be ignored: %#', (options, ...faults) => {
-    expect(
-      faultsOf(() => {
-        checkAsyncPlantsOptions(options);
-      }),
-    ).toEqual(containing(faults));
-  });
-});
-
 class Guard {
   canActivate(): boolean {
     return true;
@@ -103,7 +66,7 @@ class Guard {
 }
 
 describe(extrasOf.name, () => {
-  it.each<Partial<PlantsModuleExtras>>([
+  it.each<Partial<PlantsExtras>>([
     {},
     { path: 'plants' },
     { path: '/api/v1.0/my-plants_~/' },
@@ -113,9 +76,8 @@ describe(extrasOf.name, () => {
     { guards: [BearerAuthGuard, Guard], imports: [] },
     { guards: 'global' },
     { errorStatus: 'semantic' },
-    { openApi: {} },
-    { openApi: { namePrefix: 'Store_2', securityScheme: 'host.jwt-1' } },
-    { openApi: { securityScheme: false } },
+    { securityScheme: 'host.jwt-1' },
+    { path: false },
   ])('should let pass (%#)', (extras) => {
     expect(faultsOf(() => extrasOf({ guards: 'none', ...extras }))).toEqual([]);
   });
@@ -129,8 +91,7 @@ describe(extrasOf.name, () => {
     ['path: is a string, should be', { path: '*all' }],
     ['path: is an array, should be', { path: ['a', 'b'] }],
     ['path: is null, should be', { path: null }],
-    ['version: is 1, should be a string such as "1"', { version: 1 }],
-    ['version: is an array, should be', { version: [] }],
+    ['path: is true, should be', { path: true }],
     [
       "guards: is missing, should be an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none'",
       { guards: undefined },
@@ -148,13 +109,8 @@ describe(extrasOf.name, () => {
     ['errorStatus: is a string, should be one of contract, semantic', { errorStatus: 'Semantic' }],
     ['errorStatus: is 400, should be', { errorStatus: 400 }],
     ['imports: is an object, should be an array of modules', { imports: {} }],
-    ['openApi: is a string, should be an object', { openApi: 'Store' }],
-    ['openApi.prefix: is no option, should be one of namePrefix, securityScheme', { openApi: { prefix: '' } }],
-    ['openApi.namePrefix: is a string, should be letters, digits and _', { openApi: { namePrefix: 'my store' } }],
-    [
-      'openApi.securityScheme: is a string, should be the name of a security scheme',
-      { openApi: { securityScheme: '' } },
-    ],
+    ['securityScheme: is a string, should be the name of a security scheme', { securityScheme: '' }],
+    ['securityScheme: is false, should be', { securityScheme: false }],
   ])('should refuse: %s', (message, extras) => {
     const options = { database: { url: 'postgresql://localhost/plants' }, guards: 'none', ...extras } as never;
     expect(() => PlantsModule.forRoot(options)).toThrow(/^The options of PlantsModule cannot be used:/);
@@ -162,6 +118,6 @@ describe(extrasOf.name, () => {
   });
 
   it('should tell of all at once', () => {
-    expect(faultsOf(() => extrasOf({ path: '', version: '', openApi: { namePrefix: '' } } as never))).toHaveLength(4);
+    expect(faultsOf(() => extrasOf({ path: '', imports: {}, securityScheme: '' }))).toHaveLength(4);
   });
 });

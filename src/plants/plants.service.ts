@@ -1,16 +1,10 @@
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { inspect } from 'node:util';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { describeFound } from '../util/options.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
 import { PlantsStatistics } from './plants-statistics.js';
-import {
-  type CreatedPlant,
-  type Creator,
-  PLANTS_MODULE_SETTINGS,
-  type PlantsModuleSettings,
-} from './plants.options.js';
+import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStart } from './plants-start.js';
 
@@ -23,8 +17,8 @@ export interface CreatePlantOptions {
   /** The creator of the plant, stored with it. @defaultValue none */
   readonly creator?: Creator | undefined;
   /**
-   * A transaction of the application's: the plant is stored when that commits, and only then. `onCreated` is not called and the statistics
-   * do not count. `undefined` is refused: it may stand for a transaction that rolls back.
+   * A transaction of the application's: the plant is stored when that commits, and only then. The statistics do not
+   * count it. `undefined` is refused: it may stand for a transaction that rolls back.
    * @defaultValue none: the create is committed by itself
    */
   readonly transaction?: HostTransaction;
@@ -58,12 +52,9 @@ function assertOptions(options: unknown): void {
 /** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
-  private readonly logger = new Logger(PlantsService.name);
-
   constructor(
     private readonly repository: PlantsRepository,
     private readonly statistics: PlantsStatistics,
-    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: Pick<PlantsModuleSettings, 'onCreated'>,
     private readonly start: PlantsStart,
   ) {}
 
@@ -113,18 +104,7 @@ export class PlantsService implements OnModuleInit {
       await this.repository.createIn(queryIn(options.transaction), record);
     } else if (await this.repository.create(record)) {
       this.statistics.countCreated(creator);
-      // A logger of the host may throw too.
-      if (this.settings.onCreated) this.report({ id: plant.id, createdBy: creator?.name }).catch(() => undefined);
     }
     return plantOf(plant);
-  }
-
-  /** The plant is stored, and answered so, even if the application's callback fails. */
-  private async report(plant: CreatedPlant): Promise<void> {
-    try {
-      await this.settings.onCreated?.(plant);
-    } catch (error) {
-      this.logger.error('onCreated of the options failed', error instanceof Error ? error.stack : inspect(error));
-    }
   }
 }

@@ -31,7 +31,8 @@ export const Shown = Reflect.metadata(SHOWN, true);
 export function describeFound(value: unknown, shown = false): string {
   if (value === undefined) return 'is missing';
   if (shown) return `is ${quote(value)}`;
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return `is ${String(value)}`;
+  if (value === null || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return `is ${String(value)}`;
   return `is ${/^[ao]/.test(typeof value) ? 'an' : 'a'} ${Array.isArray(value) ? 'array' : typeof value}`;
 }
 
@@ -104,26 +105,20 @@ export function faultsByName(options: object): Map<string, string> {
   return new Map(errors.map(({ property, constraints = {} }) => [property, Object.values(constraints)[0] ?? '']));
 }
 
-interface OtherNames {
-  /** Options that something else checks. */
-  known?: readonly string[];
-  /** Options that are not read here, and what to do instead. */
-  misplaced?: readonly string[];
-  fault?: string;
-}
-
 /**
  * The options of a class: what was given, and the initialisers in place of the rest. Throws an error that has every fault. All is
  * checked, names too: JavaScript has no types.
+ *
+ * @param elsewhere what to add to the names that there are, if one is unknown
  */
 export function checkOptions<T extends object>(
   Options: OptionsClass<T>,
   given: unknown,
   owner: string,
-  others?: OtherNames,
+  elsewhere = '',
 ): T {
   const faults: string[] = [];
-  const options = fill(Options, typeof given === 'object' ? (given ?? {}) : {}, faults, '', others);
+  const options = fill(Options, typeof given === 'object' ? (given ?? {}) : {}, faults, '', elsewhere);
   if (faults.length > 0) throw new OptionsError(owner, faults);
   return options;
 }
@@ -134,16 +129,15 @@ function fill<T extends object>(
   given: object,
   faults: string[],
   path = '',
-  { known = [], misplaced = [], fault = '' }: OtherNames = {},
+  elsewhere = '',
 ): T {
   const options = new Options();
-  const own = Object.keys(options);
-  const names = [...new Set([...own, ...known])];
-  for (const name of Object.keys(given)) {
-    if (misplaced.includes(name)) faults.push(`${name}: ${fault}`);
-    else if (!names.includes(name)) faults.push(`${path}${name}: is no option, should be one of ${names.join(', ')}`);
+  const names = Object.keys(options);
+  const others = Object.keys(given).filter((name) => !names.includes(name));
+  for (const name of others) {
+    faults.push(`${path}${name}: is no option, should be one of ${names.join(', ')}${elsewhere}`);
   }
-  for (const name of own) {
+  for (const name of names) {
     const value: unknown = Reflect.get(given, name);
     if (value !== undefined) Reflect.set(options, name, value);
   }
@@ -156,34 +150,4 @@ function fill<T extends object>(
       Reflect.set(options, name, fill(classOf(value as object), value as object, faults, `${path}${name}.`));
   }
   return options;
-}
-
-/** What Nest knows of the options of `forRootAsync`. */
-class AsyncOptions {
-  @Rule<AsyncOptions>((useFactory, { useClass, useExisting }, found) => {
-    const others = [useClass, useExisting].filter((source) => source !== undefined).length;
-    // Nest takes the first, and ignores the others.
-    if (useFactory === undefined ? others === 2 : others > 0)
-      return 'several of useFactory, useClass and useExisting are given, should be one of them';
-    if (useFactory === undefined ? others === 1 : typeof useFactory === 'function') return undefined;
-    return `${found}, should be a function that returns the options`;
-  })
-  useFactory?: unknown;
-  @Should('a class', (value) => typeof value === 'function')
-  useClass?: unknown;
-  useExisting?: unknown;
-  @Should('an array of injection tokens', Array.isArray)
-  inject?: unknown;
-  provideInjectionTokensFrom?: unknown;
-  imports?: unknown;
-}
-
-/** Throws if Nest would ignore, or fail at, something in what `forRootAsync` was given. @param options the class of what the factory returns */
-export function checkAsyncOptions(
-  given: unknown,
-  { extras = [], options }: { extras?: readonly string[]; options: OptionsClass },
-  owner: string,
-): void {
-  const fault = 'is not read here, should be returned by the factory';
-  checkOptions(AsyncOptions, given, owner, { known: extras, misplaced: optionNames(options), fault });
 }

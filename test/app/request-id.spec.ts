@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PlantsModule } from '../../src/index.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { adapterOf } from '../support/host/adapter.js';
-import { RecordingLogger } from '../support/host/guest-host/recording.logger.js';
+import { RecordingLogger } from '../support/host/recording.logger.js';
 import { PLATFORMS } from '../support/host/platforms.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead, requestHead } from '../support/http/request.js';
@@ -80,7 +80,11 @@ describe.each(PLATFORMS)('X-Request-Id that a host on %s has set', (platform) =>
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: 'none' })] })
     class HostModule {}
     const logger = new RecordingLogger();
-    const app = await NestFactory.create(HostModule, adapterOf(platform), { logger, abortOnError: false });
+    const app = await NestFactory.create(HostModule, adapterOf(platform), {
+      logger,
+      abortOnError: false,
+      rawBody: true,
+    });
     try {
       if (platform === 'express') {
         app.use((_request: IncomingMessage, response: ServerResponse, next: () => void) => {

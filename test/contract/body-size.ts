@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead } from '../support/http/request.js';
@@ -23,23 +22,9 @@ function chunked(body: Buffer): Sent {
 const WAYS: [way: string, send: (body: Buffer) => Sent][] = [
   ['plain', (bytes) => ({ bytes, headers: {} })],
   ['chunked', chunked],
-  ['as gzip', (body) => ({ bytes: gzipSync(body), headers: { 'Content-Encoding': 'gzip' } })],
-  ['as br', (body) => ({ bytes: brotliCompressSync(body), headers: { 'Content-Encoding': 'br' } })],
-  ['as deflate', (body) => ({ bytes: deflateSync(body), headers: { 'Content-Encoding': 'deflate' } })],
-  [
-    'as gzip that is larger than what it holds',
-    (body) => ({ bytes: gzipSync(body, { level: 0 }), headers: { 'Content-Encoding': 'gzip' } }),
-  ],
-  [
-    'chunked, as gzip',
-    (body) => {
-      const { bytes, headers } = chunked(gzipSync(body));
-      return { bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } };
-    },
-  ],
 ];
 
-/** @param limit the bytes that a decoded body may have */
+/** @param limit the bytes that a body may have */
 export function describeBodySize(target: () => ContractTarget, limit: number): void {
   beforeEach(() => removePlants(target()));
 

@@ -1,5 +1,3 @@
-import { RequestMethod } from '@nestjs/common';
-import { METHODS } from 'node:http';
 import type { Platform } from '../support/host/platforms.js';
 import { describeBodyBytes } from './body-bytes.js';
 import { describeBodyJson, describeRepeatedKeys } from './body-json.js';
@@ -11,19 +9,14 @@ import { describeFields } from './fields.js';
 import { describeIdempotency } from './idempotency.js';
 import { describeIdentifiers } from './identifiers.js';
 import { describeMediaTypes } from './media-types.js';
-import { describeOtherMethods } from './methods.js';
 import { describeNamesAndTags } from './names-and-tags.js';
 import { describeOrderOfChecks } from './order-of-checks.js';
-import { describeParsedNumbers } from './parsed-numbers.js';
 import { describeThePath } from './paths.js';
 import { describeTakenIds } from './taken-ids.js';
 
-/** Who reads the bodies of the plant route: the store; the host, which keeps the bytes; or the host, which does not. */
-export const BODY_READINGS = ['exempt', 'rawBody', 'parsed'] as const;
+/** Who reads the bodies of the plant route: the store, or the host, which keeps the bytes. */
+export const BODY_READINGS = ['exempt', 'rawBody'] as const;
 export type BodyReading = (typeof BODY_READINGS)[number];
-
-/** The methods that Nest can route on every platform, as far as Node knows them. */
-const OTHER_METHODS = METHODS.filter((method) => method in RequestMethod && !['POST', 'HEAD'].includes(method));
 
 /** What differs in a host. */
 interface GuestContract {
@@ -49,15 +42,10 @@ export function describeGuestContract(
 
   describeCredentials(target, canRepeat);
   describeIdempotency(target);
-  describeOtherMethods(target, OTHER_METHODS);
   describeThePath(target, isRouted);
   describeNamesAndTags(target);
   describeFields(target, isRead);
-  describeTakenIds(target, reading !== 'parsed');
-  if (reading === 'parsed') {
-    describeParsedNumbers(target);
-    return;
-  }
+  describeTakenIds(target);
   describeIdentifiers(target);
   if (reading === 'rawBody') {
     describeRepeatedKeys(target, isRead);

@@ -16,12 +16,11 @@ const OTHER_METHODS = METHODS.filter((method) => !['POST', 'HEAD', 'CONNECT'].in
 
 const requestLine = ({ basePath }: ContractTarget, method: string): string => `${method} ${basePath}/plants HTTP/1.1`;
 
-/** @param methods that are read by the server and refused by the store */
-export function describeOtherMethods(target: () => ContractTarget, methods: readonly string[]): void {
+export function describeMethods(target: () => ContractTarget): void {
   beforeEach(() => removePlants(target()));
 
   describe('the method', () => {
-    it.each(methods)('should not be %s', async (method) => {
+    it.each(OTHER_METHODS)('should not be %s', async (method) => {
       const response = await target().raw(requestHead(requestLine(target(), method), BODY), PLANT);
       expect(await expectNothingWritten(target(), response, 40500)).toContain('POST');
       expect(response.headers.allow).toBe('POST');
@@ -51,13 +50,7 @@ export function describeOtherMethods(target: () => ContractTarget, methods: read
       const names = Object.keys(response.headers);
       expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
     });
-  });
-}
 
-export function describeMethods(target: () => ContractTarget): void {
-  describeOtherMethods(target, OTHER_METHODS);
-
-  describe('the method', () => {
     it.each(['post', 'Post', 'POSTX', 'CREATE', 'P', 'P\u00d6ST'])(
       'should not be unknown to HTTP: %s',
       async (method) => {

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { gzipSync } from 'node:zlib';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead, type RequestHeaders } from '../support/http/request.js';
@@ -19,8 +18,7 @@ const FAULTY: [fault: string, body: string | Buffer, headers: RequestHeaders][] 
   ['invalid UTF-8', Buffer.of(0xff), {}],
   ['wrong fields', '{"id": "x"}', {}],
   ['a wrong media type', 'x', { 'Content-Type': 'text/plain' }],
-  ['an unknown encoding', 'x', { 'Content-Encoding': 'zstd' }],
-  ['broken gzip', gzipSync('{}').subarray(1), { 'Content-Encoding': 'gzip' }],
+  ['a compressed body', 'x', { 'Content-Encoding': 'gzip' }],
   ['an empty Idempotency-Key', '{"id": 1, "name": "Rose"}', { 'Idempotency-Key': '' }],
   ['a body that is too large', Buffer.alloc(2 * 1024 * 1024, ' '), {}],
 ];
@@ -34,7 +32,7 @@ const CREDENTIALS: [credential: string, authorization: string | undefined, error
 /** Faults in the order in which they are to be found: each request has its own and all that come after. */
 const IN_ORDER: [error: number, body: string, headers: RequestHeaders][] = [
   [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Type': 'text/plain', ...NO_KEY }],
-  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Encoding': 'zstd', ...NO_KEY }],
+  [41500, ' '.repeat(2 * 1024 * 1024), { 'Content-Encoding': 'gzip', ...NO_KEY }],
   [41300, '{"id": "x",'.padEnd(2 * 1024 * 1024), NO_KEY],
   [40002, '{"id": "x",', NO_KEY],
   [40001, '[]', NO_KEY],

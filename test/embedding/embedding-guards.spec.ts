@@ -12,7 +12,6 @@ import {
   type ModuleMetadata,
   type NestInterceptor,
   type NestModule,
-  RequestMethod,
   RequestTimeoutException,
   Scope,
   ServiceUnavailableException,
@@ -21,15 +20,13 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, NestFactory, REQUEST, RouterModule } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
-import type { AddressInfo } from 'node:net';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
-import type { PlantsModuleExtras } from '../../src/plants/plants.options.js';
+import type { PlantsGuards, PlantsModuleExtras } from '../../src/plants/plants.options.js';
 import { TableLock } from '../support/database/table-lock.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { adapterOf } from '../support/host/adapter.js';
-import { TraceMiddleware } from '../support/host/guest-host/trace.middleware.js';
+import { TraceMiddleware } from '../support/host/trace.middleware.js';
 import { PLATFORMS } from '../support/host/platforms.js';
-import { RawConnection } from '../support/http/raw-connection.js';
 import { rejectionOf } from '../support/rejection.js';
 
 const REFUSALS: Record<string, () => Error> = {
@@ -109,7 +106,11 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       const adapter = adapterOf(platform);
       const error = (message: unknown): unknown => logged.push(message);
       const logger = { log: () => undefined, warn: error, error };
-      app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger, abortOnError: false });
+      app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
+        logger,
+        abortOnError: false,
+        rawBody: true,
+      });
       exemptPlantsFromBodyParser(app);
       logged = [];
       await app.listen(0, '127.0.0.1');
@@ -123,14 +124,9 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       await database.drop();
     });
 
-    async function send(
-      refusal = '',
-      method = 'POST',
-      body: string | null = '{"id": 9007199254740993, "name": "Rose"}',
-    ) {
+    async function send(refusal = '', body = '{"id": 9007199254740993, "name": "Rose"}') {
       const headers = { 'Content-Type': 'application/json', 'X-Refuse': refusal };
-      const url = `${await app.getUrl()}/garden/plants`;
-      const response = await fetch(url, { method, headers, body });
+      const response = await fetch(`${await app.getUrl()}/garden/plants`, { method: 'POST', headers, body });
       return { status: response.status, headers: response.headers, body: await response.json() };
     }
 
@@ -138,7 +134,6 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       const { status, headers, body } = await send();
       expect([status, headers.get('X-Trace'), body]).toEqual([200, expect.stringContaining('POST '), { name: 'Rose' }]);
       expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '9007199254740993' }]);
-      expect(await send('', 'PUT')).toMatchObject({ status: 400, body: { error: 40500 } });
     });
 
     it.each([
@@ -148,9 +143,8 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       ['rate', 50301, 'One plant a minute.'],
       ['conflict', 40010, 'The garden is closed.'],
     ])('should refuse in the form of the contract what is %s, before the body', async (refusal, error, message) => {
-      for (const [method, body] of [['POST'], ['POST', 'not JSON'], ['DELETE']]) {
-        expect(await send(refusal, method, body)).toMatchObject({ status: 400, body: { error, message } });
-      }
+      expect(await send(refusal)).toMatchObject({ status: 400, body: { error, message } });
+      expect(await send(refusal, 'not JSON')).toMatchObject({ status: 400, body: { error, message } });
       expect((await send('rate')).headers.get('Retry-After')).toBe('60');
       expect(logged).toEqual([]);
       expect(await database.query('SELECT id FROM plants')).toEqual([]);
@@ -162,10 +156,7 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       ['forbidden', null],
       ['false', null],
     ])('should have the challenge with what is %s, unless the guard has its own', async (refusal, challenge) => {
-      for (const method of ['POST', 'DELETE', 'GET']) {
-        const body = method === 'GET' ? null : '{}';
-        expect((await send(refusal, method, body)).headers.get('WWW-Authenticate')).toBe(challenge);
-      }
+      expect((await send(refusal)).headers.get('WWW-Authenticate')).toBe(challenge);
     });
 
     it.each(['down', 'broken'])('should tell the log alone of a guard that is %s', async (refusal) => {
@@ -215,7 +206,7 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
   afterAll(() => database.drop());
 
   async function start(
-    guards: PlantsModuleExtras['guards'],
+    guards: PlantsGuards,
     metadata: ModuleMetadata = {},
     configure: (application: NestExpressApplication) => unknown = () => undefined,
   ): Promise<void> {
@@ -228,7 +219,11 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
     const log = (level: string) => (message: unknown) => logged.push({ level, message: String(message) });
     const logger = { log: log('log'), warn: log('warn'), error: log('error') };
     const adapter = adapterOf(platform);
-    app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, { logger, abortOnError: false });
+    app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
+      logger,
+      abortOnError: false,
+      rawBody: true,
+    });
     configure(app);
     await app.listen(0, '127.0.0.1');
   }
@@ -279,29 +274,15 @@ describe.each(PLATFORMS)('the guards of a store, on %s,', (platform) => {
     ]);
   });
 
-  it('should be mapped with few lines, and refuse every other method', async () => {
+  it('should be mapped as one route each, without a warning', async () => {
     await start([LetEverybodyIn]);
-    const methods = platform === 'express' ? ['POST', 'ALL'] : ['POST'];
-    expect(messages('log').filter((message) => message.startsWith('Mapped'))).toEqual(
-      ['/plants', '/garden/trees'].flatMap((path) => methods.map((method) => `Mapped {${path}, ${method}} route`)),
-    );
-    expect(messages('log').filter((message) => message.includes('Controller'))).toEqual([
+    expect(messages('log').filter((message) => /^Mapped|Controller/.test(message))).toEqual([
       'PlantsController {/plants}:',
+      'Mapped {/plants, POST} route',
       'PlantsController {/garden/trees}:',
+      'Mapped {/garden/trees, POST} route',
     ]);
     expect(messages('warn')).toEqual([]);
-
-    for (const path of ['/plants', '/garden/trees']) {
-      for (const name of Object.keys(RequestMethod).filter((key) => /^(?!ALL|POST)[A-Z]+$/.test(key))) {
-        using connection = await RawConnection.open((app.getHttpServer().address() as AddressInfo).port);
-        // Without a media type Fastify refuses it by itself.
-        const content = name === 'QUERY' ? 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}' : '\r\n';
-        connection.send(`${name} ${path} HTTP/1.1\r\nHost: host\r\n${content}`);
-        const { status, headers, body } = (await connection.response({ head: name === 'HEAD' })) ?? {};
-        expect([name, status, headers?.allow]).toEqual([name, 400, 'POST']);
-        expect(body).toMatch(name === 'HEAD' ? /^$/ : /"error":40500/);
-      }
-    }
     expect(await create()).toEqual({ name: 'Rose' });
   });
 });

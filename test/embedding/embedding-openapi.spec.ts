@@ -1,20 +1,24 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type INestApplication, Module, type ModuleMetadata, VERSION_NEUTRAL, VersioningType } from '@nestjs/common';
+import { type CanActivate, type INestApplication, Module, type ModuleMetadata, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { AddressInfo } from 'node:net';
 import { PlantsModule } from '../../src/index.js';
-import type { PlantsModuleExtras, PlantsOpenApiOptions } from '../../src/plants/plants.options.js';
+import type { PlantsGuards } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { expectValidOpenApi } from '../support/documents/valid-openapi.js';
-import { CatalogueController } from '../support/host/catalogue.controller.js';
 
-const SCHEMAS = '#/components/schemas/';
+class LetEverybodyIn implements CanActivate {
+  canActivate(): boolean {
+    return true;
+  }
+}
+
 const DATABASE = { url: 'postgresql://localhost/plants' };
 
-function store(openApi: PlantsOpenApiOptions = {}, path = 'plants') {
-  return PlantsModule.forRoot({ database: DATABASE, guards: 'none', path, openApi });
+function store(extras: { path?: string; securityScheme?: string; guards?: PlantsGuards } = {}) {
+  return PlantsModule.forRoot({ database: DATABASE, guards: [LetEverybodyIn], ...extras });
 }
 
 describe('the OpenAPI document of an application with a store as a guest', () => {
@@ -61,56 +65,21 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(warnings).toEqual([]);
   });
 
-  it('should keep the paths and schemas of its own, those of the same names too', async () => {
-    const controllers = [CatalogueController];
-    await create({ controllers });
-    const before = describeApp();
-    expect(Object.keys(before.components?.schemas ?? {})).toEqual(['Plant', 'Error']);
-    await app.close();
-
-    await create({ controllers, imports: [store({ namePrefix: 'Store' })] });
-    const after = describeApp();
-    const { StoreNewPlant, StorePlant, StoreError, ...schemas } = after.components?.schemas ?? {};
-    const { '/plants': path, ...paths } = after.paths;
-    expect({ ...after, paths, components: { ...after.components, schemas } }).toEqual(before);
-
-    const standalone = await generateOpenApi();
-    expect({ NewPlant: StoreNewPlant, Plant: StorePlant, Error: StoreError }).toEqual(standalone.components?.schemas);
-    const prefixed = JSON.stringify(standalone.paths['/plants']).replaceAll(SCHEMAS, `${SCHEMAS}Store`);
-    const { post } = JSON.parse(prefixed) as { post: object };
-    const names = { operationId: 'createStorePlant', tags: ['StorePlants'], security: [{ bearer: [] }] };
-    expect(path).toEqual({ post: { ...post, ...names } });
-    await expectValidOpenApi(after);
+  it('should have several stores, with the same schemas', async () => {
+    const document = await documentOf(store(), store({ path: 'garden/trees' }));
+    const [plants, trees] = [createPlantOf(document), createPlantOf(document, '/garden/trees')];
+    expect(trees).toEqual(plants);
+    expect(Object.keys(document.components?.schemas ?? {}).sort()).toEqual(['Error', 'NewPlant', 'Plant']);
     expect(warnings).toEqual([]);
   });
 
-  it('should come with a warning if schemas of the same names have no prefix', async () => {
-    await create({ controllers: [CatalogueController], imports: [store()] });
-    describeApp();
-    const duplicate = (name: string): unknown => expect.stringContaining(`Duplicate DTO detected: "${name}"`);
-    expect(warnings).toEqual(expect.arrayContaining([duplicate('Plant'), duplicate('Error')]));
-  });
-
-  it('should have several stores apart', async () => {
-    const document = await documentOf(store(), store({ namePrefix: 'Tree' }, 'garden/trees'));
-    const operations = [createPlantOf(document), createPlantOf(document, '/garden/trees')];
-    expect(operations).toMatchObject([
-      { operationId: 'createPlant', tags: ['Plants'] },
-      { operationId: 'createTreePlant', tags: ['TreePlants'] },
-    ]);
-    const schemas = ['NewPlant', 'Plant', 'Error', 'TreeNewPlant', 'TreePlant', 'TreeError'];
-    expect(Object.keys(document.components?.schemas ?? {}).sort()).toEqual(schemas.sort());
-    await expectValidOpenApi(document);
-    expect(warnings).toEqual([]);
-  });
-
-  it('should name the security scheme of its options, or no scheme', async () => {
-    const document = await documentOf(
-      store({ securityScheme: 'host-jwt' }),
-      store({ namePrefix: 'Tree', securityScheme: false }, 'trees'),
-    );
+  it('should name the security scheme of its options', async () => {
+    const document = await documentOf(store({ securityScheme: 'host-jwt' }));
     expect(createPlantOf(document).security).toEqual([{ 'host-jwt': [] }]);
-    expect(createPlantOf(document, '/trees')).not.toHaveProperty('security');
+  });
+
+  it("should ask for no credential if guards is 'none'", async () => {
+    expect(createPlantOf(await documentOf(store({ guards: 'none' })))).not.toHaveProperty('security');
   });
 
   it.each(['forRoot', 'forRootAsync'] as const)('should follow the error statuses of %s', async (method) => {
@@ -133,31 +102,10 @@ describe('the OpenAPI document of an application with a store as a guest', () =>
     expect(await documentOf(module)).toEqual(document);
   });
 
-  it('should give an operation an id for each of its versions', async () => {
-    const version: PlantsModuleExtras['version'] = ['1', '2', VERSION_NEUTRAL];
-    await create({
-      imports: ['Tree', 'Herb'].map((namePrefix) =>
-        PlantsModule.forRoot({
-          database: DATABASE,
-          guards: 'none',
-          path: namePrefix,
-          version,
-          openApi: { namePrefix },
-        }),
-      ),
-    });
-    app.enableVersioning({ type: VersioningType.URI });
-    const document = describeApp();
-    expect(Object.keys(document.paths).sort()).toEqual(
-      ['/Herb', '/Tree', '/v1/Herb', '/v1/Tree', '/v2/Herb', '/v2/Tree'].sort(),
-    );
-    await expectValidOpenApi(document);
-  });
-
   it('should have the path where the store answers, before and after the start', async () => {
     database = await createTestDatabase();
-    const options = { database: { url: database.url }, version: '1', openApi: { namePrefix: 'Store' } };
-    await create({ imports: [PlantsModule.forRoot({ ...options, guards: 'none' })] });
+    const options = { database: { url: database.url }, version: '1' };
+    await create({ imports: [PlantsModule.forRoot({ ...options, guards: [LetEverybodyIn] })] });
     app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI });
     const document = describeApp();
     expect(Object.keys(document.paths)).toEqual(['/api/v1/plants']);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type DynamicModule, Global, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Injectable, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
@@ -15,7 +15,6 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { rejectionOf } from '../support/rejection.js';
 
 const TOKEN = 'the-token-of-the-only-client';
-const OPTIONS = Symbol('OPTIONS');
 
 describe('the options of a store in an application', () => {
   let databases: TestDatabase[];
@@ -39,7 +38,11 @@ describe('the options of a store in an application', () => {
   async function start(imports: NonNullable<DynamicModule['imports']>): Promise<string> {
     @Module({ imports })
     class HostModule {}
-    app = await NestFactory.create<NestExpressApplication>(HostModule, { logger: false, abortOnError: false });
+    app = await NestFactory.create<NestExpressApplication>(HostModule, {
+      logger: false,
+      abortOnError: false,
+      rawBody: true,
+    });
     await app.listen(0, '127.0.0.1');
     return app.getUrl();
   }
@@ -98,31 +101,6 @@ describe('the options of a store in an application', () => {
     it('should tell of AuthModule what is wrong with its own options', async () => {
       const failure = await rejectionOf(start([guarded([AuthModule.forRoot({ accessTokens: [] })])]));
       expect((failure as Error).message).toMatch(/^The options of AuthModule cannot be used:\naccessTokens: is empty/);
-    });
-  });
-
-  describe('from a class', () => {
-    it.each(['useClass', 'useExisting'] as const)('should be taken by %s', async (source) => {
-      @Injectable()
-      class StoreOptions {
-        constructor(@Inject(OPTIONS) private readonly given: PlantsModuleOptions) {}
-
-        create(): PlantsModuleOptions {
-          return this.given;
-        }
-      }
-      const values = [{ provide: OPTIONS, useValue: options() }];
-      @Module({ providers: [...values, StoreOptions], exports: [OPTIONS, StoreOptions] })
-      class ConfigModule {}
-
-      const imports = [ConfigModule];
-      const given =
-        source === 'useClass' ? { useClass: StoreOptions, imports } : { useExisting: StoreOptions, imports };
-      const url = await start([PlantsModule.forRootAsync({ ...given, guards: 'none', errorStatus: 'semantic' })]);
-      expect(await post(url, {})).toMatchObject([400, { error: 40003 }]);
-      expect(await post(url, { id: 1, name: 'Rose' })).toEqual([200, { name: 'Rose' }]);
-      expect(await post(url, { id: 1, name: 'Fern' })).toMatchObject([409, { error: 40901 }]);
-      await databases[0]?.query('DELETE FROM plants');
     });
   });
 

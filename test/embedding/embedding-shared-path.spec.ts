@@ -12,7 +12,7 @@ import { rejectionOf } from '../support/rejection.js';
 class SameMethodController {
   @Post()
   create(@Body() body: unknown): unknown {
-    return { host: body };
+    return { host: body ?? {} };
   }
 }
 
@@ -25,7 +25,7 @@ class OtherMethodsController {
 
   @Put()
   replace(@Body() body: unknown): unknown {
-    return { host: body };
+    return { host: body ?? {} };
   }
 }
 
@@ -33,7 +33,7 @@ class OtherMethodsController {
 class ParameterController {
   @Post()
   create(@Body() body: unknown): unknown {
-    return { host: body };
+    return { host: body ?? {} };
   }
 }
 
@@ -53,12 +53,12 @@ class BelowController {
   }
 }
 
-/** Who answers POST, GET and PUT of the path: the store with a plant, the store with 40500, or the host. */
+/** Who answers POST, GET and PUT of the path: the store with a plant, a route of the host, or the host with its 404. */
 type Answers = [post: string, get: string, put: string];
-const STORE: Answers = ['store', '40500', '40500'];
-/** The same, but the host's parser has read the body, as the host's route might take it: the id may have been rounded. */
-const PARSED: Answers = ['40003', '40500', '40500'];
-const DECLARED = /Method 'POST' already declared|Method 'GET' already declared/;
+const STORE: Answers = ['store', '404', '404'];
+const HOST: Answers = ['host', '404', '404'];
+const BOTH: Answers = ['store', 'host', 'host'];
+const DECLARED = /Method 'POST' already declared/;
 
 describe.each(PLATFORMS)("routes of a host on the store's path on %s", (platform) => {
   let database: TestDatabase;
@@ -95,38 +95,22 @@ describe.each(PLATFORMS)("routes of a host on the store's path on %s", (platform
     const headers = { 'Content-Type': 'application/json' };
     const body = method === 'GET' ? null : '{"id": 9007199254740993, "name": "Rose"}';
     const response = await fetch(`${await app.getUrl()}${path}`, { method, headers, body });
-    const { host, name, error } = (await response.json()) as Record<string, unknown>;
+    const { host, name, statusCode } = (await response.json()) as Record<string, unknown>;
     if (name === 'Rose') return 'store';
-    if (method !== 'GET' && host !== undefined) expect(host).toMatchObject({ name: 'Rose' });
-    return host === undefined ? String(error) : 'host';
+    return host === undefined ? String(statusCode) : 'host';
   }
 
   it.each<[string, Order, Type, Record<Platform, Answers | RegExp>]>([
-    ['its method', 'before', SameMethodController, { express: ['host', '40500', '40500'], fastify: DECLARED }],
-    [
-      'its method',
-      'in the importing module of',
-      SameMethodController,
-      { express: ['host', '40500', '40500'], fastify: DECLARED },
-    ],
-    ['its method', 'after', SameMethodController, { express: PARSED, fastify: DECLARED }],
-    [
-      'other methods',
-      'before',
-      OtherMethodsController,
-      { express: ['store', 'host', 'host'], fastify: ['store', 'host', 'host'] },
-    ],
-    [
-      'other methods',
-      'in the importing module of',
-      OtherMethodsController,
-      { express: ['store', 'host', 'host'], fastify: ['store', 'host', 'host'] },
-    ],
-    ['other methods', 'after', OtherMethodsController, { express: STORE, fastify: DECLARED }],
-    ['a parameter', 'before', ParameterController, { express: ['host', '40500', '40500'], fastify: STORE }],
+    ['its method', 'before', SameMethodController, { express: HOST, fastify: DECLARED }],
+    ['its method', 'in the importing module of', SameMethodController, { express: HOST, fastify: DECLARED }],
+    ['its method', 'after', SameMethodController, { express: STORE, fastify: DECLARED }],
+    ['other methods', 'before', OtherMethodsController, { express: BOTH, fastify: BOTH }],
+    ['other methods', 'in the importing module of', OtherMethodsController, { express: BOTH, fastify: BOTH }],
+    ['other methods', 'after', OtherMethodsController, { express: BOTH, fastify: BOTH }],
+    ['a parameter', 'before', ParameterController, { express: HOST, fastify: STORE }],
     ['a parameter', 'after', ParameterController, { express: STORE, fastify: STORE }],
-    ['a wildcard', 'before', WildcardController, { express: ['host', 'host', 'host'], fastify: STORE }],
-    ['a wildcard', 'after', WildcardController, { express: STORE, fastify: STORE }],
+    ['a wildcard', 'before', WildcardController, { express: ['host', 'host', 'host'], fastify: BOTH }],
+    ['a wildcard', 'after', WildcardController, { express: BOTH, fastify: BOTH }],
   ])('with %s, registered %s the store', async (_, order, controller, { [platform]: expected }) => {
     const starting = startWith(controller, order);
     if (expected instanceof RegExp) {

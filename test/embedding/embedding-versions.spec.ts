@@ -57,11 +57,12 @@ describe.each(PLATFORMS)('the store as one version of a path, chosen by a header
     it('should answer in its own version', async () => {
       expect(await send('POST', '1', '{"id": 9007199254740993, "name": "Rose"}')).toEqual([200, { name: 'Rose' }]);
       expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '9007199254740993' }]);
-      expect(await send('PUT', '1', '{}')).toMatchObject([400, { error: 40500 }]);
+      expect(await send('PUT', '1', '{}')).toMatchObject([404, { message: 'Cannot PUT /plants' }]);
     });
 
-    it('should leave the others to the host, and their bodies', async () => {
-      expect(await send('POST', '2', '{"id": 1}')).toEqual([201, { created: { id: 1 } }]);
+    it('should leave the others to the host, and their bodies, but for that of POST on Express', async () => {
+      const created = exempt && platform === 'express' ? {} : { created: { id: 1 } };
+      expect(await send('POST', '2', '{"id": 1}')).toEqual([201, created]);
       expect(await send('PUT', '2', '{"id": 1}')).toEqual([200, { replaced: { id: 1 } }]);
       expect(await send('POST', '3', '{"id": 1}')).toMatchObject([404, { message: 'Cannot POST /plants' }]);
     });

@@ -47,6 +47,6 @@ describe.each([
 describe.each(['esm/host.mjs', 'cjs/host.cjs', 'webpack/host.cjs'])('a host on Fastify in one file: %s', (file) => {
   const host = { program: inBundle('fastify', file), basePath: '/api/v1' };
   describeWithHost({ ...host, variables: { PLATFORM: 'fastify', BODY: 'exempt' } }, (target) => {
-    describeTakenIds(target, true);
+    describeTakenIds(target);
   });
 });

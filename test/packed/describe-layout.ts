@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-guest-contract.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
-import { exchange } from '../support/host/guest-host/exchange.js';
+import { exchange } from '../support/host/exchange.js';
 import type { Platform } from '../support/host/platforms.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
 import { type Resolution, RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';

@@ -118,7 +118,6 @@ describe(jwtPrincipal.name, () => {
     expect(jwtPrincipal({ sub: 'static', scope: 'plants:create' })).toEqual({
       name: 'jwt:static',
       scopes: ['plants:create'],
-      metricLabel: 'jwt',
     });
   });
 

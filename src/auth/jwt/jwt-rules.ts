@@ -63,7 +63,6 @@ export function jwtPrincipal({ sub, scope, scp }: JWTPayload): Principal | undef
     name,
     scopes: Object.freeze([...scopes]),
     // An issuer has any number of subjects.
-    metricLabel: 'jwt',
   });
 }
 

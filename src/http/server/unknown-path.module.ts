@@ -1,17 +1,25 @@
-import { All, Controller, Module } from '@nestjs/common';
+import { All, Controller, type DynamicModule, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { UnknownPathError } from '../http.errors.js';
+import { MethodNotAllowedError, UnknownPathError } from '../http.errors.js';
 
-/** Every path that nothing else answers: as a route, so that the guard runs before it too. */
-@ApiExcludeController()
-@Controller()
-class UnknownPathController {
-  @All(['/', '*path'])
-  refuse(): never {
-    throw new UnknownPathError();
+/** Refuses what nothing else answers: as routes, so that the guard runs before them too. */
+@Module({})
+export class UnknownPathModule {
+  /** To be imported last: routes are tried in the order of the modules, and these take every path. @param plantsPath the path that POST alone is offered at */
+  static forRoot(plantsPath: string): DynamicModule {
+    @ApiExcludeController()
+    @Controller()
+    class UnknownPathController {
+      @All(plantsPath)
+      refuseMethod(): never {
+        throw new MethodNotAllowedError();
+      }
+
+      @All(['/', '*path'])
+      refusePath(): never {
+        throw new UnknownPathError();
+      }
+    }
+    return { module: UnknownPathModule, controllers: [UnknownPathController] };
   }
 }
-
-/** To be imported last: routes are tried in the order of the modules, and this one takes every path. */
-@Module({ controllers: [UnknownPathController] })
-export class UnknownPathModule {}

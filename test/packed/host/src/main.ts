@@ -9,7 +9,7 @@ import { configureHost } from './configure-host.js';
 const { PLATFORM, BODY, PORT = '3000', PROTOCOL, STORE } = process.env;
 
 // One source for all hosts: on Express or Fastify; with the bodies of the plant route read by the store, or by the host, which
-// keeps their bytes or does not; and with `STORE=no` as the host would be if it had never heard of the store.
+// keeps their bytes; and with `STORE=no` as the host would be if it had never heard of the store.
 async function bootstrap(): Promise<void> {
   // The type of an adapter is that of HTTP/1, and a server of HTTP/2 works all the same.
   const fastify = () => new FastifyAdapter(PROTOCOL === 'h2c' ? ({ http2: true } as object) : {});

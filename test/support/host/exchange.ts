@@ -1,4 +1,4 @@
-import { RawConnection } from '../../http/raw-connection.js';
+import { RawConnection } from '../http/raw-connection.js';
 
 /**
  * Sends bytes on a connection of their own and resolves to all that comes back until the server closes it, but for the

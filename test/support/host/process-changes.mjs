@@ -14,7 +14,7 @@ import { changes, processState } from './process-state.mjs';
  * by when, and who of its files has read environment variables. The process then has to end by itself.
  */
 const [platform, url, token, spoiled] = process.argv.slice(2);
-const STORE = new URL('../../../../dist/', import.meta.url).href;
+const STORE = new URL('../../../dist/', import.meta.url).href;
 
 const readers = new Set();
 process.env = new Proxy(process.env, {

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { PLATFORMS } from '../support/host/platforms.js';
 import { TOKEN } from '../support/http/request.js';
 
-const SCRIPT = fileURLToPath(new URL('../support/host/guest-host/process-changes.mjs', import.meta.url));
-const SIGNALLED = fileURLToPath(new URL('../support/host/guest-host/signalled-host.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../support/host/process-changes.mjs', import.meta.url));
 
 /** What every process has that loads Prisma's client. */
 const OF_PRISMA = [
@@ -48,14 +46,6 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
     return JSON.parse(stdout) as Report;
   }
 
-  async function endBySignal(...store: string[]): Promise<{ log: string[]; exit: unknown }> {
-    const host = execFile(process.execPath, [SIGNALLED, platform, ...store], { env: { PATH: process.env.PATH } });
-    const log: string[] = [];
-    host.stdout?.on('data', (text: string) => log.push(...text.trim().split('\n')));
-    const [code, signal] = (await once(host, 'close')) as unknown[];
-    return { log, exit: code ?? signal };
-  }
-
   it('should keep its globals, listeners, environment, and the state of the libraries that both use', async () => {
     expect(await report()).toEqual({
       answers: ['1', 200, 400, 50000],
@@ -65,12 +55,6 @@ describe.each(PLATFORMS)('a process in which the store is a guest, on %s', (plat
       closed: OF_PRISMA,
       readers: [],
     });
-  });
-
-  it('should end by a signal as it did', async () => {
-    const before = await endBySignal();
-    expect(before.log.at(-1)).toBe('application shutdown SIGTERM');
-    expect(await endBySignal(database.url)).toEqual(before);
   });
 
   it('should be seen to change if something does', async () => {
