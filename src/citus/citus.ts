@@ -48,17 +48,17 @@ export class Citus {
    */
   async assertDurable(): Promise<void> {
     if ((await this.findShards()).length === 0) return;
-    // This session commits in the shards of its own node, and may differ from the role's other sessions.
+    // This session commits in the shards of its own node. If it is as weak as the role, the role is to be changed: the nodes come first.
     const weak = this.query<{ found: string }>(
-      `SELECT pg_catalog.format('synchronous_commit is %s in this session', value) || ': plants could be lost. '
-           || 'Remove it from DATABASE_URL, PGOPTIONS or your pool' AS found
-       FROM pg_catalog.current_setting('synchronous_commit') AS value WHERE value NOT IN ('on', 'remote_apply')
-       UNION ALL
-       SELECT pg_catalog.format('synchronous_commit is %s on node %s:%s: plants could be lost. '
+      `SELECT pg_catalog.format('synchronous_commit is %s on node %s:%s: plants could be lost. '
            'Run on the coordinator: ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on',
-           result, nodename, nodeport, current_user, pg_catalog.current_database())
+           result, nodename, nodeport, current_user, pg_catalog.current_database()) AS found
        FROM pg_catalog.run_command_on_all_nodes('SHOW synchronous_commit') JOIN pg_catalog.pg_dist_node USING (nodeid)
-       WHERE success AND result NOT IN ('on', 'remote_apply')`,
+       WHERE success AND result NOT IN ('on', 'remote_apply')
+       UNION ALL
+       SELECT pg_catalog.format('synchronous_commit is %s in this session: plants could be lost. '
+           'Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
+       FROM pg_catalog.current_setting('synchronous_commit') AS value WHERE value NOT IN ('on', 'remote_apply')`,
     );
     const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
     const [first] = await withinTime(weak, NODES_TIMEOUT_MS, late).catch((error: unknown) => {
