@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 FROM base AS build
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
-# For /info and --version: --build-arg COMMIT="$(git rev-parse HEAD)"
+# For --version: --build-arg COMMIT="$(git rev-parse HEAD)"
 ARG COMMIT
 RUN npm run build && chmod +x dist/main.js
 

@@ -23,6 +23,6 @@ for (const file of readdirSync('dist', { recursive: true }).filter((name) => nam
   writeFileSync(`dist/${file}`, declarations.replace(NEST_IMPORT, asTypes));
 }
 
-// For /info: the commit of a checkout, with "-dirty" if files differ from it. An image is built without the history, and given it.
+// For --version: the commit of a checkout, with "-dirty" if files differ from it. An image is built without the history, and given it.
 const git = existsSync('.git') && spawnSync('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']);
 writeFileSync('dist/commit', git.status === 0 ? git.stdout : (process.env.COMMIT ?? ''));

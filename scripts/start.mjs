@@ -2,12 +2,5 @@
 import { existsSync } from 'node:fs';
 import './ensure-build.mjs';
 
-if (existsSync('.env')) {
-  const given = Object.keys(process.env);
-  process.loadEnvFile();
-  // For /info, which says where each variable comes from.
-  process.env.PLANT_STORE_ENV_FILE = Object.keys(process.env)
-    .filter((name) => !given.includes(name))
-    .join();
-}
+if (existsSync('.env')) process.loadEnvFile();
 await import('../dist/main.js');

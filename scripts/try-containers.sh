@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
 unset ${!DATABASE_@} ${!MIGRATION_@} NODE_IMAGE POSTGRES_IMAGE ${!ACCESS_TOKENS@} ${!JWT_@} ${!LOG_@} ${!MANAGEMENT_@} ${!STORAGE_@} ${!WRITE_@} HOST BASE_PATH ERROR_STATUS DOCS
-unset DRAIN_DELAY HAPROXY_IMAGE MAX_CONNECTIONS SHUTDOWN_TIMEOUT BODY_LIMIT CORS_ORIGINS REQUEST_TIMEOUT TRUST_PROXY
+unset DRAIN_DELAY HAPROXY_IMAGE MAX_CONNECTIONS SHUTDOWN_TIMEOUT BODY_LIMIT REQUEST_TIMEOUT
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 
 folder=$(mktemp -d)

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clientAddress } from '../auth/client-network.js';
 import { refusedTokenOf } from '../auth/token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
@@ -11,20 +10,19 @@ import type { Environment } from './config.js';
 import type { ServiceLogger } from './service-logger.js';
 
 const CONTEXT = 'Request';
-const MAX_PATH_LENGTH = 200;
+/** Characters of a path, and of a header. */
+const MAX_LENGTH = 200;
 /** Code of an ASCII character. */
 const PERCENT_CODE = /%([0-7][0-9a-f])/gi;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/]*/;
 
-type AccessLogOptions = Pick<Environment, 'logRequests' | 'logFormat' | 'accessTokens'>;
+type AccessLogOptions = Pick<Environment, 'logRequests' | 'accessTokens'>;
 
 /** A line for each answer, or for each failure within the limit of the logger. No line holds a body, a query or a token. */
 export class AccessLog implements RequestObserver {
   /** The last target of a request, since most have the same, and its path as a field. */
   private target: string | undefined;
   private path = '';
-  /** The tokens that were masked in it. */
-  private masked: readonly string[] | undefined;
   /** This millisecond, and as it is written: with many requests several are in one. */
   private now = 0;
   private time = '';
@@ -41,13 +39,13 @@ export class AccessLog implements RequestObserver {
   }
 
   answered(response: ServerResponse, durationMs: number): void {
-    const { logRequests, logFormat } = this.options;
+    const { logRequests } = this.options;
     const { error } = notesOf(response);
     if (error === 0 && logRequests === 'failures') return;
     const message = messageOf(error);
     const fields = this.fieldsOf(response, durationMs);
     // Not by Nest's logger, which takes several times as long: here each create has a line.
-    if (logRequests === 'all' && logFormat === 'json') {
+    if (logRequests === 'all' && this.logger.isJson) {
       logWriter.write(
         `{"time":"${this.timeNow()}","level":"info","context":"${CONTEXT}","message":${quoted(message)},${fields}}`,
       );
@@ -72,14 +70,14 @@ export class AccessLog implements RequestObserver {
     const request: IncomingMessage & PlatformRequest = response.req;
     const { method, headers, socket } = request;
     const { error, plantId } = notesOf(response);
-    // Without this header it is what Express would find, at a cost.
-    const client = headers['x-forwarded-for'] === undefined ? socket.remoteAddress : clientAddress(request);
+    // As it was sent: anybody may write it, and only the proxy in front knows what is true.
+    const forwardedFor = headers['x-forwarded-for']?.toString();
     // Of integers: a fraction takes several times as long to print.
     const microseconds = Math.round(durationMs * 1000);
     const duration = `${Math.floor(microseconds / 1000)}.${String(microseconds % 1000).padStart(3, '0')}`;
     return (
-      `"requestId":${quoted(requestIdOf(response))}${field('client', client)}` +
-      `${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
+      `"requestId":${quoted(requestIdOf(response))}${field('client', socket.remoteAddress)}` +
+      `${field('forwardedFor', forwardedFor && this.shown(forwardedFor))}${field('method', method)}${this.pathOf(request)},"error":${error},"durationMs":${duration}` +
       `${this.tokenOf(request)}${plantId === undefined ? '' : `,"plantId":"${plantId}"`}`
     );
   }
@@ -95,16 +93,17 @@ export class AccessLog implements RequestObserver {
   /** As the HTTP server took it. Express changes `url` below a prefix; that of a request which could not be read is empty. */
   private pathOf(request: IncomingMessage & { originalUrl?: string }): string {
     const target = request.originalUrl ?? request.url ?? '';
-    const { accessTokens } = this.options;
-    if (target === this.target && accessTokens === this.masked) return this.path;
+    if (target === this.target) return this.path;
     const [path = ''] = target.replace(SCHEME_AND_HOST, '').split('?', 1);
     const plain = path.replace(PERCENT_CODE, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-    const masked = this.withoutTokens(plain);
-    const safe = masked === plain ? path : masked;
-    const shown = escapeControls(safe.length > MAX_PATH_LENGTH ? `${safe.slice(0, MAX_PATH_LENGTH - 1)}…` : safe);
     this.target = target;
-    this.masked = accessTokens;
-    return (this.path = target === '' ? '' : field('path', shown));
+    return (this.path =
+      target === '' ? '' : field('path', this.shown(this.withoutTokens(plain) === plain ? path : plain)));
+  }
+
+  private shown(text: string): string {
+    const safe = this.withoutTokens(text);
+    return escapeControls(safe.length > MAX_LENGTH ? `${safe.slice(0, MAX_LENGTH - 1)}…` : safe);
   }
 
   private withoutTokens(path: string): string {

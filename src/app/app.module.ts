@@ -3,7 +3,6 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { StaticTokenVerifier } from '../auth/static-tokens.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { SECURITY_SCHEME } from '../http/openapi.js';
 import { UnknownPathModule } from '../http/server/unknown-path.module.js';
@@ -11,7 +10,6 @@ import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { Environment } from './config.js';
-import { TokenFile } from './token-file.js';
 
 /** The options of the standalone application: the environment, with a database. */
 export type AppOptions = Environment & { databaseUrl: string };
@@ -38,23 +36,13 @@ export class AppModule {
       securityScheme: SECURITY_SCHEME,
     });
     const management = ManagementModule.forRoot(
-      { host: options.managementHost, port: options.managementPort, names: options.managementHosts },
-      {
-        store: plants,
-        auth,
-        clients,
-        configuration: Object.fromEntries(options.settings.map(({ name, value, source }) => [name, { value, source }])),
-      },
+      { host: options.managementHost, port: options.managementPort },
+      { store: plants, auth, clients },
     );
     return {
       module: AppModule,
       imports: [auth, plants, management, UnknownPathModule.forRoot(path)],
       providers: [
-        {
-          provide: TokenFile,
-          useFactory: (verifier: StaticTokenVerifier) => new TokenFile(options, verifier),
-          inject: [StaticTokenVerifier],
-        },
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },
       ],

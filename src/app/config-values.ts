@@ -1,8 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { isFQDN, isIP } from 'class-validator';
-import { readFileSync, statSync } from 'node:fs';
-import { findNearest } from '../util/did-you-mean.js';
-import { Choice, Rule, Should, Shown, WholeNumber } from '../util/options.js';
+import { readFileSync } from 'node:fs';
+import { Choice, Should, Shown, WholeNumber } from '../util/options.js';
 import { quote } from '../util/text.js';
 
 /** What is known of an environment variable; documentation and example files are checked against it. */
@@ -104,99 +103,14 @@ export function findVariable({ name, secret }: VariableName, variables: NodeJS.P
   return { name, text: secret ? text : text.trim() };
 }
 
-/** The path of a secret's file, if it can be read again: a pipe cannot, as nothing writes to it twice. */
-export function rereadableFile(name: string, variables: NodeJS.ProcessEnv): string | undefined {
-  const path = (variables[`${name}_FILE`] ?? '').trim();
-  return path === '' || statSync(path, { throwIfNoEntry: false })?.isFile() === false ? undefined : path;
-}
-
-/** Whether the words are the same, apart from one typing error each. A looser rule would take DATABASE_PORT of another program for DATABASE_URL. */
-function isMisspelled(given: string, name: string): boolean {
-  const [words = [], meant = []] = [given, name].map((text) => text.toUpperCase().split('_').filter(Boolean));
-  if (words.join('') === meant.join('')) return true;
-  return words.length === meant.length && words.every((word, index) => findNearest(word, [meant[index] ?? '']));
-}
-
-/**
- * Unknown variables with names similar to one of these: a line for each. Names of a single word, such as PORT, are
- * similar to too many of other programs.
- */
-export function findNearMisses(known: readonly VariableName[], variables: NodeJS.ProcessEnv): string[] {
-  const names = known.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
-  return Object.keys(variables).flatMap((given) => {
-    // On Windows a name in other letters is the variable itself.
-    const isOne = names.some((name) => name === given || (variables[name] && name === given.toUpperCase()));
-    if (!variables[given] || isOne) return [];
-    const own = names.find((name) => given === `${name}_FILE`);
-    if (own !== undefined) return `${given}: has no effect, as only secrets are read from files; should be ${own}`;
-    const candidates = names.filter((name) => name.includes('_') && isMisspelled(given, name));
-    const meant = findNearest(given, candidates);
-    if (meant === undefined) return [];
-    return `${given}: is no variable of the service and has no effect, should be ${meant} if that is meant`;
-  });
-}
-
 /** The texts that commas separate, without white space around them. */
 function splitList(list: string): string[] {
   return list.split(/\s*,\s*/).filter((text) => text !== '');
-}
-
-export function isHostName(text: unknown): boolean {
-  return isFQDN(text, { require_tld: false, allow_underscores: true });
 }
 
 export const PortNumber = WholeNumber(0, 65535);
 
 export const HostAddress = Should(
   'an IP address or a host name, without brackets or port',
-  (host) => isIP(host) || isHostName(host),
-);
-
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
-
-/** As browsers send it: in lower case, and without the default port. In any other form it would never match. */
-function originOf(text: string): string | undefined {
-  if (!ORIGIN.test(text) || !URL.canParse(text)) return undefined;
-  const { origin } = new URL(text);
-  return origin === 'null' ? text.toLowerCase() : origin;
-}
-
-export const CorsOrigins = applyDecorators(
-  Read((text) => splitList(text).map((one) => originOf(one) ?? one)),
-  Rule((origins) => {
-    const wrong = (origins as string[]).filter((origin) => originOf(origin) === undefined);
-    const examples = 'https://app.example.com or http://localhost:5173';
-    const should = `should be origins like ${examples}, without a path, separated by commas; "*" is not offered`;
-    return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${should}` : undefined;
-  }),
-);
-
-/** More proxies than anyone has in a row. With a number that is too high, clients could choose their address. */
-const MAX_PROXIES = 32;
-const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
-const SHOULD_BE_PROXIES =
-  `should be how many proxies there are in a row (0 to ${MAX_PROXIES}), or their addresses, networks such as 10.0.0.0/8 ` +
-  `and names of networks (${NETWORK_NAMES.join(', ')}), separated by commas: if everybody was trusted, clients could choose ` +
-  'the address that they are counted by';
-
-/** An address, or a network that is no wider than the private ones 10.0.0.0/8 and fc00::/7: a wider one has more than one owner. */
-function isNetwork(text: string): boolean {
-  if (NETWORK_NAMES.includes(text)) return true;
-  const { address = '', length } = /^(?<address>[^/]+)(\/(?<length>\d+))?$/.exec(text)?.groups ?? {};
-  // proxy-addr also takes what inet_aton() does: 2 for 0.0.0.2, and 010.0.0.1 for 8.0.0.1.
-  if (!isIP(address)) return false;
-  if (length === undefined) return true;
-  // In any spelling, 0:0:0:0:0:ffff:10.0.0.0 too.
-  const isMapped = /^[0:]+:ffff:/i.test(address);
-  const [min, max] = isMapped ? [96 + 8, 128] : isIP(address, 4) ? [8, 32] : [7, 128];
-  return Number(length) >= min && Number(length) <= max;
-}
-
-/** Which proxies' `X-Forwarded-For` is believed: how many there are in a row, or where they are. */
-export const TrustedProxies = applyDecorators(
-  Read((text) => (/^\d{1,2}$/.test(text) && Number(text) <= MAX_PROXIES ? Number(text) : splitList(text))),
-  Rule((proxies) => {
-    const wrong = typeof proxies === 'number' ? [] : (proxies as string[]).filter((proxy) => !isNetwork(proxy));
-    return wrong.length > 0 ? `holds ${wrong.map(quote).join(', ')}, ${SHOULD_BE_PROXIES}` : undefined;
-  }),
+  (host) => isIP(host) || isFQDN(host, { require_tld: false, allow_underscores: true }),
 );

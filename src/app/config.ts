@@ -1,8 +1,6 @@
 import type { LogLevel } from '@nestjs/common';
 import { HttpUrl } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
-import { withoutTokens } from '../auth/tokens/token.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { BodyLimit, PlantsExtras, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
@@ -10,18 +8,14 @@ import { faultsByName, Matching, Milliseconds, Rule, Should, WholeNumber } from 
 import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
 import {
-  CorsOrigins,
   describeVariables,
-  findNearMisses,
   findVariable,
   HostAddress,
-  isHostName,
   PortNumber,
   readVariable,
   Secret,
   Texts,
   Trimmed,
-  TrustedProxies,
   Variable,
   variableOf,
   Word,
@@ -120,11 +114,6 @@ export class Environment {
   @OnlyWith('jwtIssuer')
   @Word({ 'at+jwt': 'at+jwt' })
   jwtTyp?: 'at+jwt';
-  @Variable(
-    'Proxies whose X-Forwarded-For gives the address of a client: their number, or their addresses and networks, separated by commas; none by default.',
-  )
-  @TrustedProxies
-  trustProxy: number | string[] = [];
   @Variable('Maximum size of a request body in bytes.')
   @BodyLimit
   bodyLimit = PLANTS.bodyLimit;
@@ -136,7 +125,7 @@ export class Environment {
   )
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
   errorStatus = new PlantsExtras().errorStatus;
-  @Variable('Port of the management listener (/livez, /readyz, /metrics, /info); 0 takes any free one.')
+  @Variable('Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
   @PortNumber
   @Rule<Environment>((port, environment) =>
     port === environment.port && port !== 0 && hostsOverlap(environment)
@@ -147,11 +136,6 @@ export class Environment {
   @Variable('Address that the management listener binds to.')
   @HostAddress
   managementHost = '127.0.0.1';
-  @Variable(
-    'Names that the management listener may be asked by, separated by commas, in addition to localhost and any IP address.',
-  )
-  @Should('host names without ports, separated by commas', (names) => (names as string[]).every(isHostName))
-  managementHosts: string[] = [];
   @Variable('Milliseconds that a stop may take, DRAIN_DELAY included; what is open then is cut off.')
   @Milliseconds()
   shutdownTimeout = 10_000;
@@ -173,9 +157,6 @@ export class Environment {
   @Variable('Minimum log level: fatal, error, warn, info, debug or trace.', 'info')
   @Word({ fatal: 'fatal', error: 'error', warn: 'warn', info: 'log', debug: 'debug', trace: 'verbose' })
   logLevel: LogLevel = 'log';
-  @Variable('Format of the log: json, or pretty, which is the default on a terminal.', 'json')
-  @Word({ json: 'json', pretty: 'pretty' })
-  logFormat: 'json' | 'pretty' = process.stdout.isTTY ? 'pretty' : 'json';
   @Variable(
     'Requests that are logged: off, failures (refusals and errors, at most ten a second of one error number) or all.',
   )
@@ -184,90 +165,45 @@ export class Environment {
   @Variable('Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off.', 'on')
   @Word({ on: true, off: false, true: true, false: false, '1': true, '0': false })
   docs = true;
-  @Variable('Origins of web pages that may call the service, separated by commas; none by default.')
-  @CorsOrigins
-  corsOrigins: string[] = [];
   @Variable(
     'Milliseconds for headers and body of a request to arrive, and how long a client may stop reading its answer.',
   )
   @Milliseconds(1, MAX_TIMER_MS)
   requestTimeout = 10_000;
 
-  /** Where each variable comes from, as `readEnvironment` found it. */
-  declare readonly settings: readonly Setting[];
-  /** Unknown names that are similar to a variable: a line for each. */
-  declare readonly nearMisses: readonly string[];
-  /** What it was read from. */
-  declare readonly variables: NodeJS.ProcessEnv;
+  /** What is wrong with it: a line for each variable, which begins with its name. */
+  declare readonly faults: readonly string[];
 
   get production(): boolean {
     return this.nodeEnv === 'production';
   }
 }
 
-/** A variable as people may see it: its value without secrets, and where that comes from. */
-export interface Setting {
-  readonly name: string;
-  readonly value: string;
-  /** `default`, `environment`, `.env`, or the variable that names a file, with its path. */
-  readonly source: string;
-  /** What is wrong with it, in a line that begins with the name of the variable. */
-  readonly fault?: string | undefined;
-}
-
-/** Names of the variables that scripts/start.mjs has read from `.env`. */
-const FROM_ENV_FILE = 'PLANT_STORE_ENV_FILE';
-
-/** Reads the configuration from environment variables, whether or not it can be used: `settings` say what is wrong with it. */
+/** Reads the configuration from environment variables, whether or not it can be used: `faults` say what is wrong with it. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment = new Environment();
-  const described = describeVariables(Environment);
-  const sources = described.map((variable) => ({ ...variable, found: findVariable(variable, variables) }));
+  const sources = describeVariables(Environment).map((variable) => ({
+    ...variable,
+    found: findVariable(variable, variables),
+  }));
   for (const { property, found } of sources)
     if (found.text !== undefined) Reflect.set(environment, property, readVariable(environment, property, found.text));
   // The embedded database is for one developer.
   const isHostGiven = sources.some(({ name, found }) => name === 'HOST' && found.text !== undefined);
   if (!isHostGiven && environment.databaseUrl === undefined && !environment.production) environment.host = '127.0.0.1';
   const invalid = faultsByName(environment);
-  const envFile = (variables[FROM_ENV_FILE] ?? '').split(',');
-
-  const settings = sources.map(({ name, property, secret, found, default: initial }): Setting => {
+  const faults = sources.flatMap(({ property, found }) => {
     // What could not be read has its default, and so would be called missing as well.
     const fault = found.fault ?? invalid.get(property);
-    const direct = envFile.includes(found.name) ? '.env' : 'environment';
-    // A path that cannot be read may be the secret itself.
-    const path = found.fault === undefined ? ` (${(variables[found.name] ?? '').trim()})` : '';
-    const isDefault = found.text === undefined && found.fault === undefined;
-    return {
-      name,
-      value: isDefault ? (name === 'HOST' ? environment.host : initial) : shownValue(name, secret, found.text),
-      source: isDefault ? 'default' : found.name === name ? direct : `${found.name}${path}`,
-      fault: fault === undefined ? undefined : `${found.name}: ${fault}`,
-    };
+    return fault === undefined ? [] : `${found.name}: ${fault}`;
   });
   // Not enumerable: all other properties are variables.
-  return Object.defineProperties(environment, {
-    settings: { value: settings },
-    nearMisses: { value: findNearMisses(described, variables) },
-    variables: { value: variables },
-  });
-}
-
-/** Nothing of a secret: of the URL of a database, which database it is; of other URLs neither user nor query. */
-function shownValue(name: string, secret: boolean, text = ''): string {
-  if (!secret) return withoutTokens(text.replace(/:\/\/[^/\s]*@/g, '://…@').replace(/(?<=:.*)\?.*/s, '?…'));
-  try {
-    return name.endsWith('_URL') ? parseDatabaseUrl(text.trim()).description : '(set)';
-  } catch {
-    return '(set)';
-  }
+  return Object.defineProperty(environment, 'faults', { value: faults });
 }
 
 /** Reads the configuration. @throws ConfigurationError naming every fault at once; it shows no secret */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment = readEnvironment(variables);
-  const faults = environment.settings.flatMap(({ fault }) => fault ?? []);
-  // What is missing may be there by a name that is misspelled.
-  if (faults.length > 0) throw new ConfigurationError([...faults, ...environment.nearMisses]);
+  if (environment.faults.length > 0) throw new ConfigurationError(environment.faults);
   return environment;
 }

@@ -1,8 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
-import type { CorsOptions, CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { Database } from '../database/database.js';
@@ -50,26 +49,11 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
-  clients.watch(app.getHttpServer());
-  app.set('trust proxy', options.trustProxy);
-  if (options.corsOrigins.length > 0) app.enableCors(corsFor(options.corsOrigins));
+  app.getHttpServer().on('drop', () => {
+    logger.warn(`A client connection was refused: ${limit} are open, as many as MAX_CONNECTIONS allows`, 'PlantStore');
+  });
   if (options.docs) serveSwaggerUi(app, createOpenApiDocument(app, options));
   return app;
-}
-
-/** Lets pages of these origins call the service. An OPTIONS request that is no preflight stays a method like any other. */
-function corsFor(origins: string[]): CorsOptionsDelegate<IncomingMessage> {
-  const options: CorsOptions = {
-    origin: origins,
-    methods: ['POST'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'],
-    exposedHeaders: ['Allow', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
-    maxAge: 600,
-  };
-  return (request, callback) => {
-    const preflight = request.headers['access-control-request-method'] !== undefined;
-    callback(null, { ...options, preflightContinue: !preflight });
-  };
 }
 
 /** The addresses that the listeners are bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */

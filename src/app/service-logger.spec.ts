@@ -17,7 +17,7 @@ describe(ServiceLogger.name, () => {
       written += stripVTControlCharacters(String(text));
       return true;
     });
-    logger = new ServiceLogger({ logLevel: 'log', logFormat: 'pretty' });
+    logger = new ServiceLogger({ logLevel: 'log' }, true);
   });
   afterEach(() => {
     logWriter.flush();
@@ -123,7 +123,7 @@ describe(ServiceLogger.name, () => {
 
   describe('in JSON', () => {
     beforeEach(() => {
-      logger = new ServiceLogger({ logLevel: 'verbose', logFormat: 'json' });
+      logger = new ServiceLogger({ logLevel: 'verbose' });
     });
 
     it('should name time, level, context and message of each line as LOG_LEVEL does', () => {

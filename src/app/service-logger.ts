@@ -24,8 +24,8 @@ const MAX_PART_LENGTH = 200;
 type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * Nest's logger with the level and format of the configuration, and with lines of our own form, which never wait for their reader. Of one
- * kind it prints ten lines a second. Of more, it prints the last one when the second is over, with the number of the others.
+ * Nest's logger with the level of the configuration, and with lines of our own form, which never wait for their reader: JSON, or on a
+ * terminal text. Of one kind it prints ten lines a second. Of more, it prints the last one when the second is over, with the number of the others.
  */
 export class ServiceLogger extends ConsoleLogger {
   /** The lines of this window, how many and the last one that was not printed, by kind. */
@@ -33,15 +33,19 @@ export class ServiceLogger extends ConsoleLogger {
   private windowEnd = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor({ logLevel, logFormat }: Pick<Environment, 'logLevel' | 'logFormat'>) {
+  constructor({ logLevel }: Pick<Environment, 'logLevel'>, isTerminal = process.stdout.isTTY) {
     const logLevels = LEVELS.slice(LEVELS.indexOf(logLevel));
     super({
       logLevels,
-      json: logFormat === 'json',
+      json: !isTerminal,
       flattenParams: true,
       // On a terminal Nest decides, as NO_COLOR says.
       ...(!(process.stdout.isTTY && process.stdout.hasColors()) && { colors: false }),
     });
+  }
+
+  get isJson(): boolean {
+    return this.options.json === true;
   }
 
   protected override printMessages(...line: Line): void {

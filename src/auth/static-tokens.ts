@@ -12,15 +12,10 @@ const PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.free
 
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {
-  private digests: readonly Buffer[] = [];
+  private readonly digests: readonly Buffer[];
 
   constructor(tokens: readonly string[]) {
     super();
-    this.replace(tokens);
-  }
-
-  /** From now on it accepts these alone. */
-  replace(tokens: readonly string[]): void {
     this.digests = tokens.map(tokenDigest);
   }
 

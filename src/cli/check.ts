@@ -22,7 +22,7 @@ const LASTING = /^(?:28|3D|42)/;
  */
 export async function check(): Promise<void> {
   const environment = readEnvironment(process.env);
-  const { databaseUrl: url, databasePassword: password, settings } = environment;
+  const { databaseUrl: url, databasePassword: password } = environment;
   const faults: unknown[] = [];
   const attempt = async (work: () => unknown): Promise<void> => {
     try {
@@ -44,7 +44,7 @@ export async function check(): Promise<void> {
   await attempt(() => {
     assertInstalled(environment);
   });
-  const isKnown = !settings.some(({ name, fault }) => name.startsWith('DATABASE_') && fault !== undefined);
+  const isKnown = !environment.faults.some((fault) => fault.startsWith('DATABASE_'));
   if (url !== undefined && isKnown)
     await attempt(async () => {
       await inspectDatabase({ url, password });

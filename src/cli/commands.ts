@@ -75,8 +75,7 @@ const token: Command = {
                          application that has the store in it needs a prefix of its own, as orders:read has
   --overlap TIME         1h unless given; such as 30m, 12h or 2d. With 0 the old one is revoked at once
   --json                 list: an array of objects: id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt, state;
-                         others: as JSON the line on standard error that says who changed which tokens, as with
-                         LOG_FORMAT=json
+                         others: as JSON the line on standard error that says who changed which tokens
   --schema NAME          the PostgreSQL schema of the store, instead of the URL's
 
 All times are in UTC. To revoke what has already ended is no failure; a name or id that never existed is.`,

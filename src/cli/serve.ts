@@ -76,14 +76,13 @@ async function run(
   if (postgres) postgres.log = logger.warn.bind(logger);
   const urls = listenUrls(app);
   logger.log(`Listening on ${urls.public}${basePath}/plants`);
-  if (postgres && environment.settings.some(({ name, source }) => name === 'HOST' && source === 'default'))
+  if (postgres && environment.host === '127.0.0.1')
     logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
-  for (const nearMiss of environment.nearMisses) logger.warn(nearMiss);
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
   const started = `Started plant-store ${packageVersion()}`;
-  if (environment.logFormat === 'json') {
+  if (!process.stdout.isTTY) {
     // The database may answer late, and a stop does not wait for it.
     const fields = await Promise.race([describeStart(app, options), stopped]);
     if (typeof fields !== 'string') logger.log(started, fields);

@@ -17,8 +17,6 @@ export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 
 /** What a pool of ours does now. Without the types of pg, which would reach the declarations that a host compiles. */
 export interface PoolStatistics {
-  readonly options: { readonly max: number };
-  readonly totalCount: number;
   readonly inUse: number;
   connect: () => Promise<unknown>;
 }

@@ -1,10 +1,8 @@
 import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { buildCommit, packageVersion } from '../util/package-files.cjs';
-import { quote } from '../util/text.js';
 import type { MetricsSources } from './metrics.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -15,12 +13,7 @@ export interface ListenerAddress {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Names that it may be asked by, in addition to its host and `localhost`. */
-  readonly names?: readonly string[];
 }
-
-/** What `/info` shows of the configuration: by variable, and without secrets. */
-export type ShownConfiguration = Readonly<Record<string, { readonly value: string; readonly source: string }>>;
 
 /** The management listener could not be opened; its `cause` is the error of `listen`. */
 export class ManagementListenError extends Error {
@@ -45,7 +38,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     ['/livez', () => ({ status: 200, body: { status: 'ok' } })],
     ['/readyz', () => this.answerReadiness()],
     ['/metrics', () => this.answerMetrics()],
-    ['/info', () => this.answerInfo()],
   ]);
 
   private metrics: Promise<Registry> | undefined;
@@ -53,7 +45,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   constructor(
     private readonly listener: ListenerAddress,
     private readonly sources: MetricsSources,
-    private readonly configuration: ShownConfiguration,
   ) {}
 
   /** Where the listener is bound; undefined while it is closed. */
@@ -95,11 +86,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     response.end(content);
   }
 
-  private async answer({ method = '', url = '', headers: { host } }: IncomingMessage): Promise<Answer> {
-    if (!this.isAskedFor(host)) {
-      const message = `This listener is not ${quote(host)}. Ask for it by IP address or localhost, or add the name to MANAGEMENT_HOSTS.`;
-      return { status: 421, body: { message } };
-    }
+  private async answer({ method = '', url = '' }: IncomingMessage): Promise<Answer> {
     const [path = ''] = url.split('?');
     const route = this.routes.get(path);
     if (!route) {
@@ -115,14 +102,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       this.logger.error(error instanceof Error ? error.stack : error);
       return { status: 500, body: { message: 'This could not be found out; the log says why.' } };
     }
-  }
-
-  /** By DNS rebinding a web page could ask by a name of its own, and read the answer. Only a browser matters, which always sends a Host. */
-  private isAskedFor(asked = 'localhost'): boolean {
-    const name = asked.replace(/:\d*$/, '').toLowerCase();
-    if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
-    const { host, names = [] } = this.listener;
-    return ['localhost', host, ...names].some((known) => known.toLowerCase() === name);
   }
 
   private async answerReadiness(): Promise<Answer> {
@@ -141,17 +120,5 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       throw error;
     });
     return { status: 200, body: await registry.metrics(), headers: { 'Content-Type': registry.contentType } };
-  }
-
-  private answerInfo(): Answer {
-    const body = {
-      version: packageVersion(),
-      commit: buildCommit() ?? null,
-      node: process.version,
-      startedAt: new Date(performance.timeOrigin).toISOString(),
-      uptime: Math.floor(process.uptime()),
-      configuration: this.configuration,
-    };
-    return { status: 200, body };
   }
 }

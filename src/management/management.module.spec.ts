@@ -31,7 +31,6 @@ describe(ManagementModule.name, () => {
         store: { module: StoreModule },
         auth: AuthModule.forRoot({ accessTokens: ['a-token-of-twenty-characters'] }),
         clients: new ClientStatistics(),
-        configuration: {},
       },
     );
     const built = await Test.createTestingModule({ imports: [...other, management] }).compile();

@@ -4,7 +4,7 @@ import { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import { Database, type PoolStatistics } from '../database/database.js';
 import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
 import type { ClientStatistics } from './client-statistics.js';
-import { type ListenerAddress, ManagementServer, type ShownConfiguration } from './management-server.js';
+import { type ListenerAddress, ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
 
 /** What is reported about. */
@@ -14,36 +14,28 @@ interface Observed {
   /** The `AuthModule`. */
   auth: DynamicModule;
   clients: ClientStatistics;
-  configuration: ShownConfiguration;
 }
 
-/** The waits for a connection, counted around `connect` of the pool; not counted if the pool is the host's. */
-class ConnectionWaits {
-  /** Statements that wait now: all connections are in use, or one is just being made. */
-  now = 0;
-  /** How long each of them waited, in vain too. */
-  readonly seconds = Histogram.ofSeconds();
-
-  constructor(pool: PoolStatistics | undefined) {
-    if (!pool) return;
-    const connect = pool.connect.bind(pool);
-    pool.connect = async () => {
-      const since = performance.now();
-      this.now += 1;
-      try {
-        return await connect();
-      } finally {
-        this.now -= 1;
-        this.seconds.observeSince(since);
-      }
-    };
-  }
+/** How long each statement waits for a connection, in vain too, counted around `connect` of the pool; not if the pool is the host's. */
+function connectionWaits(pool: PoolStatistics | undefined): Histogram {
+  const waits = Histogram.ofSeconds();
+  if (!pool) return waits;
+  const connect = pool.connect.bind(pool);
+  pool.connect = async () => {
+    const since = performance.now();
+    try {
+      return await connect();
+    } finally {
+      waits.observeSince(since);
+    }
+  };
+  return waits;
 }
 
 /** Answers an operator's questions about a store on a listener of its own, never on the public port. */
 @Module({})
 export class ManagementModule {
-  static forRoot(address: ListenerAddress, { store, auth, clients, configuration }: Observed): DynamicModule {
+  static forRoot(address: ListenerAddress, { store, auth, clients }: Observed): DynamicModule {
     return {
       module: ManagementModule,
       imports: [store, auth],
@@ -58,9 +50,9 @@ export class ManagementModule {
             credentials: BearerStrategy,
             issuedTokens: IssuedTokenVerifier,
           ) => {
-            const waits = new ConnectionWaits(pool);
+            const waits = connectionWaits(pool);
             const sources = { plants, pool, waits, credentials, issuedTokens, readiness, clients };
-            return new ManagementServer(address, sources, configuration);
+            return new ManagementServer(address, sources);
           },
           inject: [Readiness, PlantsStatistics, Database, BearerStrategy, IssuedTokenVerifier],
         },

@@ -3,10 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BearerStrategy } from '../auth/bearer-auth.guard.js';
 import type { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import type { PoolStatistics } from '../database/database.js';
-import { BodyMemory } from '../http/body-bytes.js';
 import type { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
-import { logWriter } from '../util/log-writer.js';
-import { packageVersion } from '../util/package-files.cjs';
 import type { ClientStatistics } from './client-statistics.js';
 import type { Readiness } from './readiness.js';
 
@@ -16,7 +13,8 @@ const EVENT_LOOP_PRECISION_MS = 10;
 export interface MetricsSources {
   readonly plants: PlantsStatistics;
   readonly pool: PoolStatistics | undefined;
-  readonly waits: { readonly now: number; readonly seconds: Histogram };
+  /** For a connection. */
+  readonly waits: Histogram;
   readonly credentials: Pick<BearerStrategy, 'wrongTokens'>;
   readonly issuedTokens: Pick<IssuedTokenVerifier, 'soonestEnd'>;
   readonly readiness: Pick<Readiness, 'findObstacle' | 'degradation'>;
@@ -75,41 +73,20 @@ export async function observe(sources: MetricsSources): Promise<Registry> {
     'Time until the first of the issued tokens in use ends.',
     () => issuedTokens.soonestEnd,
   );
-  gauge('plant_store_body_bytes', 'Memory of the request bodies that are held.', () => BodyMemory.allBytes);
-  gauge('plant_store_client_connections', 'Client connections that are open.', () => clients.countConnections());
-  gauge('plant_store_client_connections_max', 'Client connections that may be open.', () => clients.maxConnections);
-  counter(
-    'plant_store_client_connections_refused_total',
-    'Client connections beyond the maximum.',
-    () => clients.refusedConnections,
-  );
-
   counter('plant_store_plants_created_total', 'Plants that were created.', () => plants.created);
-  counter('plant_store_plants_created_by_total', 'Plants that were created, by the name of the access token.', () =>
-    [...plants.createdBy].map(([token, value]) => ({ labels: { token }, value })),
-  );
   gauge('plant_store_creates_waiting', 'Creates that wait for a statement.', () => plants.waiting);
   gauge('plant_store_creates_in_flight', 'Creates whose statement is in flight.', () => plants.inFlight);
-  histogram('plant_store_queue_wait_seconds', 'Time of a create until its statement is sent.', plants.queueSeconds);
-  counter('plant_store_statements_total', 'Statements sent to create plants.', () => plants.statements);
   histogram('plant_store_statement_plants', 'Plants in a statement.', plants.statementPlants);
   histogram('plant_store_statement_duration_seconds', 'Time of a statement.', plants.statementSeconds);
 
   if (pool !== undefined) {
-    gauge('plant_store_database_connections_max', 'Size of the connection pool.', () => pool.options.max);
-    gauge('plant_store_database_connections_open', 'Connections open or being made.', () => pool.totalCount);
     gauge('plant_store_database_connections_in_use', 'Connections in use.', () => pool.inUse);
-    gauge('plant_store_database_connections_waiting', 'Statements that wait for a connection.', () => waits.now);
-    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits.seconds);
+    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits);
   }
 
   gauge('plant_store_ready', '1 if /readyz answers 200, else 0.', async () =>
     (await readiness.findObstacle()) === undefined ? 1 : 0,
   );
-  counter('plant_store_log_lines_dropped_total', 'Log lines that were dropped.', () => logWriter.dropped);
-  gauge('plant_store_build_info', 'Always 1; the version is in the label.', () => [
-    { labels: { version: packageVersion() }, value: 1 },
-  ]);
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   // Before its first tick the monitor of the event loop has no values but NaN.
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);

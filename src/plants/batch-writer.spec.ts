@@ -129,11 +129,11 @@ describe(BatchWriter.name, () => {
     for (const result of results) void result.then(settled);
     await turn();
     expect(settled).not.toHaveBeenCalled();
-    expect(statistics).toMatchObject({ created: 0, statements: 1, waiting: 0, inFlight: 3 });
+    expect(statistics).toMatchObject({ created: 0, waiting: 0, inFlight: 3 });
 
     sent[0]?.answer(1, 2, 3);
     await expect(Promise.all(results)).resolves.toEqual([stored, stored, stored]);
-    expect(statistics).toMatchObject({ created: 3, statements: 1, waiting: 0, inFlight: 0 });
+    expect(statistics).toMatchObject({ created: 3, waiting: 0, inFlight: 0 });
   });
 
   it('should gather what comes while two statements are in flight, and send it after one of them', async () => {
@@ -332,7 +332,7 @@ describe(BatchWriter.name, () => {
     await expect(results[1]).resolves.toEqual({ stored: false, existingPlant: existing[1] });
     await expect(results[2]).resolves.toEqual({ stored: false, existingPlant: existing[2] });
     await expect(results[3]).resolves.toEqual(stored);
-    expect(statistics).toMatchObject({ created: 2, statements: 3, inFlight: 0 });
+    expect(statistics).toMatchObject({ created: 2, inFlight: 0 });
   });
 
   it('should know which of several creates of one id has stored it', async () => {

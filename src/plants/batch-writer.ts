@@ -79,8 +79,6 @@ export class BatchWriter {
         for (const pending of batch) pending.fail(refusal);
         continue;
       }
-      const now = performance.now();
-      for (const { arrivedAt } of batch) this.statistics.queueSeconds.observeSince(arrivedAt, now);
       this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
       void this.write(lane, batch, this.concurrency.begin(lane, batch[0]?.part !== undefined));
     }
@@ -118,7 +116,6 @@ export class BatchWriter {
     onAnswer?: () => void,
   ): Promise<PendingCreate[]> {
     const { statistics } = this;
-    statistics.statements += 1;
     statistics.statementPlants.observe(batch.length);
     statistics.inFlight += batch.length;
     const sentAt = performance.now();

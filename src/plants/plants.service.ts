@@ -3,7 +3,6 @@ import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { describeFound } from '../util/options.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
 import { toRecord } from './plant-sql.js';
-import { PlantsStatistics } from './plants-statistics.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsStart } from './plants-start.js';
@@ -54,7 +53,6 @@ function assertOptions(options: unknown): void {
 export class PlantsService implements OnModuleInit {
   constructor(
     private readonly repository: PlantsRepository,
-    private readonly statistics: PlantsStatistics,
     private readonly start: PlantsStart,
   ) {}
 
@@ -102,8 +100,8 @@ export class PlantsService implements OnModuleInit {
     const record = toRecord(plant, idempotencyKey, creator?.name);
     if ('transaction' in options) {
       await this.repository.createIn(queryIn(options.transaction), record);
-    } else if (await this.repository.create(record)) {
-      this.statistics.countCreated(creator);
+    } else {
+      await this.repository.create(record);
     }
     return plantOf(plant);
   }

@@ -31,7 +31,6 @@ export class PendingCreate {
   readonly result: Promise<CreateResult>;
   /** Characters of the plant, by which the size of a statement is limited. */
   readonly size: number;
-  readonly arrivedAt = performance.now();
   state: State = 'active';
   /** Ends the wait. */
   timer: NodeJS.Timeout | undefined;

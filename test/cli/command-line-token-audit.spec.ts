@@ -50,13 +50,6 @@ describe('the audit of plant-store token', () => {
     expect(made.stderr).not.toContain(made.stdout.trim());
   });
 
-  it('should say it in the format of the log, if that is set', async () => {
-    expect(json(await run('create barn', { LOG_FORMAT: ' JSON' }))).toMatchObject({ message: 'token create' });
-    const pretty = await run('rotate barn', { LOG_FORMAT: 'pretty' });
-    expect(pretty.stderr).toContain('info [Audit] token rotate: barn (id ');
-    expect(json(await run('revoke barn --json', { LOG_FORMAT: 'pretty' }))).toMatchObject({ message: 'token revoke' });
-  });
-
   it('should say it of a change that the database does not confirm, and that', async () => {
     const lost = (command: string): Promise<CommandOutcome> => {
       proxy.loseAnswerTo('COMMIT\0');

@@ -21,11 +21,7 @@ describe('plant-store serve in production, without a token', () => {
   });
 
   const serve = (variables: Record<string, string> = {}): Promise<PlantStoreProcess> =>
-    PlantStoreProcess.serve(
-      database.url,
-      { NODE_ENV: 'production', ACCESS_TOKENS: '', LOG_FORMAT: 'json', ...variables },
-      { cwd: folder },
-    );
+    PlantStoreProcess.serve(database.url, { NODE_ENV: 'production', ACCESS_TOKENS: '', ...variables }, { cwd: folder });
 
   /** Ends the service, and returns what it said of tokens. What it was about to say is said then. */
   async function hints(service: PlantStoreProcess): Promise<Record<string, unknown>[]> {

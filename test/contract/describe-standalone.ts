@@ -3,14 +3,12 @@ import { TOKEN } from '../support/http/request.js';
 import { describeBodySize } from './body-size.js';
 import { contractStore } from './contract-store.js';
 import type { ContractTarget } from './contract-target.js';
-import { describeCors } from './cors.js';
 import { describeSeveralTokens } from './credentials.js';
 import { describeContract } from './describe-contract.js';
 import { describePaths } from './paths.js';
 import { describeTimeouts } from './timeouts.js';
 
 const OTHER_TOKEN = 'another-token-for-the-tests-0123456789';
-const ORIGIN = 'https://garden.example';
 
 /**
  * The contract, as the service on its own keeps it with this ERROR_STATUS.
@@ -33,12 +31,10 @@ export function describeStandalone(
         ERROR_STATUS,
         BASE_PATH: '/api/v1',
         BODY_LIMIT: '100',
-        CORS_ORIGINS: `https://first.example,${ORIGIN}`,
         ACCESS_TOKENS: `${OTHER_TOKEN}, ${TOKEN}`,
       });
       describePaths(target);
       describeBodySize(target, 100);
-      describeCors(target, ORIGIN);
       describeSeveralTokens(target, [TOKEN, OTHER_TOKEN]);
     });
 

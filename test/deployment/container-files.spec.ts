@@ -177,8 +177,8 @@ describe('docker-compose.scale.yml', () => {
     expect(text.match(/^ +networks: .*/gm)).toEqual(['    networks: [front]']);
   });
 
-  it('should have the instances answer HAProxy, trust it, and wait until it has noticed their end', () => {
-    for (const variable of ['MANAGEMENT_HOST:-0.0.0.0', 'TRUST_PROXY:-1', 'DRAIN_DELAY:-2000']) {
+  it('should have the instances answer HAProxy, and wait until it has noticed their end', () => {
+    for (const variable of ['MANAGEMENT_HOST:-0.0.0.0', 'DRAIN_DELAY:-2000']) {
       expect(service('api')).toContain(`${variable.replace(/:.*/, '')}: \${${variable}}\n`);
     }
   });

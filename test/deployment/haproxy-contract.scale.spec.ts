@@ -47,7 +47,7 @@ Object.assign(globalThis, { EXPECTED_FAILURES: [...UNREADABLE, ...CLOSED_LATER, 
 
 function proxiedStore(variables: Record<string, string>): () => ContractTarget {
   return runningTarget(async () => {
-    const store = await startStore({ ...variables, TRUST_PROXY: '1' });
+    const store = await startStore(variables);
     const port = await freePort();
     const proxy = await Haproxy.start(port, [store]);
     await until(() => proxy.output.includes('Server plant_store/b is DOWN'));

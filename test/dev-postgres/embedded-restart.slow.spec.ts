@@ -16,7 +16,7 @@ const CLIENTS = 16;
 const KILLS = 3;
 const ENOUGH_PLANTS = 300;
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const VARIABLES = { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0', LOG_FORMAT: 'json' };
+const VARIABLES = { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' };
 
 describe('The embedded PostgreSQL of a service', () => {
   let folder: string;

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { makeToken } from '../../src/auth/tokens/token.js';
-import { packageVersion } from '../../src/util/package-files.cjs';
 import { TableLock } from '../support/database/table-lock.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
-import { postHead, requestHead, TOKEN } from '../support/http/request.js';
+import { requestHead, TOKEN } from '../support/http/request.js';
 import { ManagedService } from '../support/service/managed-service.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/proxied-store.js';
@@ -56,29 +55,15 @@ describe('/metrics', () => {
     expect(new Set(types).size).toBe(types.length);
   });
 
-  it('should have what the store does, what the process takes, and the version', async () => {
-    const { body = '' } = (await scrape()) ?? {};
-    for (const line of [
-      '# TYPE plant_store_plants_created_total counter',
-      '# TYPE plant_store_statements_total counter',
-      '# TYPE plant_store_creates_waiting gauge',
-      '# TYPE plant_store_creates_in_flight gauge',
-      '# TYPE process_cpu_seconds_total counter',
-      '# TYPE nodejs_eventloop_lag_p99_seconds gauge',
-      '# TYPE nodejs_gc_duration_seconds histogram',
-      'plant_store_creates_waiting 0',
-      'plant_store_creates_in_flight 0',
-      `plant_store_build_info{version="${packageVersion()}"} 1`,
-    ]) {
-      expect(body).toContain(`${line}\n`);
-    }
+  it('should have twelve metrics of the store, and those of the process', async () => {
+    const names = [...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+    expect(names.filter((name) => name.startsWith('plant_store_'))).toHaveLength(12);
+    expect(names).toEqual(expect.arrayContaining(['process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds']));
   });
 
   it('should count what is created, and what waits for it', async () => {
     for (const id of [1, 2, 2]) await store.post(`{"id":${id},"name":"Rose"}`);
     expect((await scrape())?.body).toMatch(/^plant_store_plants_created_total 2$/m);
-    expect((await scrape())?.body).toMatch(/^plant_store_plants_created_by_total\{token="static"\} 2$/m);
-    expect((await scrape())?.body).toMatch(/^plant_store_statements_total [1-9]\d*$/m);
 
     await using lock = await TableLock.take(store.database);
     const answer = store.post('{"id":3,"name":"Rose"}');
@@ -172,11 +157,7 @@ describe('/metrics', () => {
       await until(async () => one(await read(), 'ready') === 0 && one(await read(), 'creates_waiting') === 3);
       let page = await read();
       expect(one(page, 'creates_in_flight')).toBe(1);
-      expect(one(page, 'database_connections_max')).toBe(1);
-      expect(one(page, 'database_connections_open')).toBe(1);
       expect(one(page, 'database_connections_in_use')).toBe(1);
-      // The probe, at least.
-      expect(one(page, 'database_connections_waiting')).toBeGreaterThanOrEqual(1);
       const waits = one(page, 'database_connection_wait_seconds_count');
 
       await lock.release();
@@ -184,13 +165,10 @@ describe('/metrics', () => {
       await until(async () => one(await read(), 'ready') === 1);
       page = await read();
       expect(one(page, 'database_connections_in_use')).toBe(0);
-      expect(one(page, 'database_connections_waiting')).toBe(0);
       expect(one(page, 'database_connection_wait_seconds_count')).toBeGreaterThan(waits);
       expect(one(page, 'database_connection_wait_seconds_sum')).toBeGreaterThan(0);
-      expect(one(page, 'queue_wait_seconds_count')).toBe(4);
       expect(one(page, 'statement_plants_sum')).toBe(4);
-      expect(one(page, 'statement_plants_count')).toBe(one(page, 'statements_total'));
-      expect(one(page, 'statement_duration_seconds_count')).toBe(one(page, 'statements_total'));
+      expect(one(page, 'statement_duration_seconds_count')).toBe(one(page, 'statement_plants_count'));
       expect(one(page, 'statement_duration_seconds_sum')).toBeGreaterThan(0);
     } finally {
       await small.stop();
@@ -210,35 +188,13 @@ describe('/metrics', () => {
     }
   });
 
-  it('should have the bytes of a body while it is held', async () => {
-    const body = Buffer.alloc(100_000, ' ');
-    using connection = await RawConnection.open(store.port);
-    connection.send(postHead('', body), body.subarray(1));
-    const held = async (): Promise<number> => values(await metrics(), 'plant_store_body_bytes')[0] ?? NaN;
-    await until(async () => (await held()) >= body.length - 1);
-    expect(await held()).toBeLessThanOrEqual(2 * body.length);
-    connection.send(body.subarray(0, 1));
-    expect(await connection.response()).toMatchObject({ status: 400 });
-    connection.close();
-    await until(async () => (await held()) === 0);
-  });
-
-  it('should count the connections that MAX_CONNECTIONS refuses, and log them', async () => {
+  it('should log that MAX_CONNECTIONS refuses a connection', async () => {
     await using service = await ManagedService.start({ MAX_CONNECTIONS: '1' });
-    const names = ['client_connections', 'client_connections_max', 'client_connections_refused_total'];
-    const connections = async (): Promise<(number | undefined)[]> => {
-      const page = await (await service.managed('/metrics')).text();
-      return names.map((name) => values(page, `plant_store_${name}`)[0]);
-    };
-    expect(await connections()).toEqual([0, 1, 0]);
     using first = await RawConnection.open(service.process.port);
-    await until(async () => (await connections())[0] === 1);
     using second = await RawConnection.open(service.process.port);
     await second.closed();
-    expect(await connections()).toEqual([1, 1, 1]);
     await service.process.printed(/A client connection was refused: 1 are open, as many as MAX_CONNECTIONS allows/);
     first.close();
-    await until(async () => (await connections())[0] === 0);
   });
 
   it('should log a change of readiness, whether a probe or a scrape finds it', async () => {

@@ -117,7 +117,7 @@ describe('Creates that come together', () => {
   it('should recognise repetitions among new plants, in one look-up', async () => {
     const creates = ids(1, 20).map((id) => ({ body: plant(id), headers: keyed(`key ${id}`) }));
     await createTogether(store.port, creates);
-    const before = store.statistics.statements;
+    const before = store.statistics.statementPlants.count;
     const responses = await createTogether(store.port, [...creates, ...ids(21, 20).map((id) => ({ body: plant(id) }))]);
 
     expect(responses.map((response) => response?.status)).toEqual(ids(1, 40).map(() => 200));

@@ -33,12 +33,11 @@ function withTokens<T>(schema: string | undefined, work: Work<T>): Promise<T> {
 
 /** Changes tokens, and writes who did it to standard error, also if the database does not confirm it. @param action as the command line has it */
 function change<T>({ json = false, schema }: TokenOptions, action: string, work: Work<T>): Promise<T> {
-  const isJson = json || /^\s*json\s*$/i.test(process.env.LOG_FORMAT ?? '');
   return withServiceDatabase(schema, async (database) => {
     const [row] = await database.query<{ role: string }>('SELECT current_user::text AS role');
     const audited: Work<T> = async (tokens) => {
       const audit = (outcome?: string): void => {
-        if (tokens.changed.length > 0) writeAudit(action, tokens.changed, row?.role, isJson, outcome);
+        if (tokens.changed.length > 0) writeAudit(action, tokens.changed, row?.role, json, outcome);
       };
       try {
         const result = await work(tokens);
