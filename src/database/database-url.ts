@@ -26,8 +26,8 @@ export interface DatabaseUrl {
 const PROTOCOL = /^postgres(ql)?:\/\//;
 /** The URL class refuses a URL with credentials but no host; pg takes it for a local server. */
 const NO_HOST = /^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?#:]|$)/;
-/** The URL class refuses it too. */
-const HOST_LIST = /^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#@]*,/;
+/** What may name several hosts, which the URL class refuses. A password may hold a comma. */
+const HOSTS = /^[a-z]+:\/\/(?:[^/?#]*@)?([^/?#@]*)/;
 const MAX_IDENTIFIER_BYTES = 63;
 const MAX_PORT = 65_535;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
@@ -92,7 +92,7 @@ export function logWarnings({ warnings }: DatabaseUrl): void {
 }
 
 function parseUrl(url: string): URL {
-  if (PROTOCOL.test(url) && HOST_LIST.test(url)) throw new Error(`names several hosts: ${ONE_SERVER}`);
+  if (PROTOCOL.test(url) && HOSTS.exec(url)?.[1]?.includes(',')) throw new Error(`names several hosts: ${ONE_SERVER}`);
   const complete = url.replace(NO_HOST, '$1localhost');
   if (PROTOCOL.test(url) && URL.canParse(complete)) {
     const parsed = new URL(complete);
