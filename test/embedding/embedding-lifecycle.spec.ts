@@ -3,24 +3,13 @@ import { type INestApplicationContext, Injectable, Module } from '@nestjs/common
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { Test } from '@nestjs/testing';
 import type { AddressInfo } from 'node:net';
-import {
-  ApiError,
-  AuthModule,
-  BearerAuthGuard,
-  PlantsModule,
-  PlantsService,
-  type Principal,
-  TokenVerifier,
-} from '../../src/index.js';
+import { ApiError, PlantsModule, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { TOKEN } from '../support/http/request.js';
 
 const ID = 9_007_199_254_740_993n;
 const PLANT = `{"id": ${ID}, "name": "Rose"}`;
-/** Nothing listens there. */
-const AWAY = { url: 'postgresql://gardener@127.0.0.1:1/plants' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** Code of a host's that creates plants by itself. */
@@ -29,10 +18,10 @@ class Nursery {
   constructor(readonly plants: PlantsService) {}
 }
 
-async function post(app: NestExpressApplication | NestFastifyApplication, headers = {}): Promise<[number, unknown]> {
+async function post(app: NestExpressApplication): Promise<[number, unknown]> {
   const { port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/plants`;
-  const response = await fetch(url, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: PLANT });
+  const response = await fetch(url, { method: 'POST', headers: JSON_TYPE, body: PLANT });
   return [response.status, await response.json()];
 }
 
@@ -138,54 +127,5 @@ describe('the life of a store in an application', () => {
     expect(await post(app)).toEqual([200, { name: 'Rose' }]);
     await Promise.all([app.close(), app.close()]);
     await app.close();
-  });
-});
-
-describe('a store whose parts a test of the host overrides', () => {
-  const BEARER = { Authorization: `Bearer ${TOKEN}` };
-  const made: unknown[] = [];
-  let app: NestExpressApplication | undefined;
-
-  @Injectable()
-  class MadeUpPlants {
-    create(plant: object): object {
-      made.push(plant);
-      return { name: 'made up' };
-    }
-  }
-
-  afterEach(async () => {
-    await app?.close();
-    app = undefined;
-    made.length = 0;
-  });
-
-  /** A host whose databases are away. */
-  function building(auth: Parameters<typeof AuthModule.forRoot>[0]): TestingModuleBuilder {
-    const imports = [AuthModule.forRoot(auth)];
-    @Module({ imports: [PlantsModule.forRoot({ database: AWAY, guards: [BearerAuthGuard], imports })] })
-    class HostModule {}
-    return Test.createTestingModule({ imports: [HostModule] });
-  }
-
-  async function listen(builder: TestingModuleBuilder): Promise<NestExpressApplication> {
-    const testing = await builder.compile();
-    app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false });
-    await app.listen(0, '127.0.0.1');
-    return app;
-  }
-
-  it('should not start without its database if nothing is overridden', async () => {
-    await expect(listen(building({ accessTokens: [TOKEN] }))).rejects.toThrow(/^cannot connect to database plants at/);
-  });
-
-  it('should take the tokens of a test in place of issued ones, without their database', async () => {
-    const principal: Principal = { name: 'test', scopes: ['plants:create'] };
-    const verify = (token: string): Principal | undefined => (token === TOKEN ? principal : undefined);
-    const builder = building({ issuedTokens: AWAY }).overrideProvider(PlantsService).useClass(MadeUpPlants);
-    const application = await listen(builder.overrideProvider(TokenVerifier).useValue({ verify }));
-    expect(await post(application, { Authorization: 'Bearer another' })).toMatchObject([400, { error: 40101 }]);
-    expect(await post(application, BEARER)).toEqual([200, { name: 'made up' }]);
-    expect(made).toEqual([{ id: ID, name: 'Rose' }]);
   });
 });

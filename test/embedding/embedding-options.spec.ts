@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type DynamicModule, Global, Injectable, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -52,18 +52,6 @@ describe('the options of a store in an application', () => {
     const response = await fetch(`${url}/plants`, { ...init, body: JSON.stringify(body) });
     return [response.status, await response.json()];
   }
-
-  it('should say that the application has another copy of Nest, and where', async () => {
-    @Module({ imports: [PlantsModule.forRoot({ ...options(), guards: 'none' })] })
-    class HostModule {}
-    jest.resetModules();
-    const other = await import('@nestjs/core');
-    expect(other.NestFactory).not.toBe(NestFactory);
-    const failure = await rejectionOf(other.NestFactory.create(HostModule, { logger: false, abortOnError: false }));
-    expect((failure as Error).message).toMatch(
-      /^Two copies of @nestjs\/core are installed: the application has \d\S* in \/.*@nestjs\/core, the store \d.*npm dedupe/,
-    );
-  });
 
   describe('with BearerAuthGuard', () => {
     const guarded = (imports?: PlantsModuleExtras['imports']): DynamicModule =>
