@@ -17,15 +17,15 @@ export class PlantsRepository {
   ) {}
 
   /**
-   * Stores a plant, durably by the time the promise resolves. Resolves with false if an earlier request with the same
-   * idempotency key has stored this very plant, and nothing was written.
+   * Stores a plant, durably by the time the promise resolves, unless an earlier request with the same idempotency key has
+   * stored this very plant.
    *
    * @throws PlantExistsError, IdempotencyKeyReusedError: the id is taken, and nothing was written
    * @throws StorageUnavailableError, StorageOverloadedError: nothing was written
    * @throws StorageTimeoutError: the outcome is unknown
    */
-  async create(plant: PlantRecord): Promise<boolean> {
-    return resolveConflict(plant, await this.write(plant));
+  async create(plant: PlantRecord): Promise<void> {
+    resolveConflict(plant, await this.write(plant));
   }
 
   /**
@@ -52,11 +52,11 @@ export class PlantsRepository {
   }
 }
 
-/** True if the create has stored its plant, false if an earlier one with the same key has. Throws if the id is taken. */
-function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): boolean {
-  if (stored) return true;
+/** Throws if the id is taken, but not if the create itself or an earlier one with the same key has stored the plant. */
+function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): void {
+  if (stored) return;
   if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
     throw new PlantExistsError(plant.id);
-  if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return false;
+  if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return;
   throw new IdempotencyKeyReusedError(plant.id, FIELD_NAMES);
 }

@@ -8,9 +8,9 @@ const PLANT = { id: 1n, name: 'Rose' };
 
 describe(PlantsService.name, () => {
   function serviceWith(stored: PlantRecord[]): PlantsService {
-    const create = (plant: PlantRecord): Promise<boolean> => {
+    const create = (plant: PlantRecord): Promise<void> => {
       stored.push(plant);
-      return Promise.resolve(true);
+      return Promise.resolve();
     };
     const repository = { create } as unknown as PlantsRepository;
     return new PlantsService(repository, {} as PlantsStart);

@@ -48,7 +48,7 @@ describe('/metrics', () => {
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
     });
     const lines = page?.body.split('\n') ?? [];
-    const sample = /^[a-z0-9_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$/;
+    const sample = /^[a-z0-9_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? (-?[0-9.e+-]+|\+Inf)$/;
     expect(lines.filter((line) => !/^(# (HELP|TYPE) .+)?$/.test(line) && !sample.test(line))).toEqual([]);
     expect(page?.body.endsWith('\n')).toBe(true);
     const types = lines.filter((line) => line.startsWith('# TYPE')).map((line) => line.split(' ')[2]);

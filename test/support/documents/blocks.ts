@@ -142,7 +142,6 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'COMPOSE_FILE', because: CONTAINERS },
     { words: 'docker stop', because: CONTAINERS },
     { words: 'ANY 1', because: 'it changes settings of the server; test/faults runs a synchronous standby' },
-    { words: 'a:5432,b:5432', because: PATTERN },
     { words: '[pgbouncer]', by: 'test/database/pgbouncer.slow.spec.ts' },
     { words: 'pgbouncer=true', because: PATTERN },
   ],
