@@ -5,6 +5,28 @@ CREATE TABLE "plants" (
     "tag" TEXT,
     "idempotency_key" TEXT,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "created_by" TEXT,
+    "write_id" BIGINT,
 
     CONSTRAINT "plants_pkey" PRIMARY KEY ("id")
 );
+
+-- CreateTable
+CREATE TABLE "access_tokens" (
+    "id" BIGSERIAL NOT NULL,
+    "name" TEXT NOT NULL,
+    "digest" BYTEA NOT NULL,
+    "scopes" TEXT[],
+    "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(6),
+    "last_used_at" TIMESTAMPTZ(6),
+    "revoked_at" TIMESTAMPTZ(6),
+
+    CONSTRAINT "access_tokens_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE UNIQUE INDEX "access_tokens_digest_key" ON "access_tokens"("digest");
+
+-- CreateIndex
+CREATE INDEX "access_tokens_name_idx" ON "access_tokens"("name");

@@ -107,8 +107,10 @@ export async function assertMigrated(
   await assertNoViews(query, location);
   const lacks = await findMissingRights(query, schema, { _prisma_migrations: ['SELECT'], ...rights });
   if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
-  const status = statusOf(await readHistory(query, schema), migrations);
+  const history = await readHistory(query, schema);
+  const status = statusOf(history, migrations);
   await refuseTablesWithoutHistory(query, location);
+  assertUnedited(history, migrations, location);
   assertHistoryUsable(status, location, migrations);
   if (status.failed.length > 0) throw unfinished(status.failed, location, 'which finishes it');
   if (status.pending.length > 0) {
@@ -201,17 +203,21 @@ function unfinished(names: readonly string[], { schema, place }: MigrationPlace,
   return advise('failed', ({ migrate }) => `${found}. Run ${migrate(schema)}, ${rest}`);
 }
 
-/** Throws if a migration of this build was applied with other SQL. */
-export function assertUnedited(history: readonly HistoryRow[], migrations: readonly Migration[], place: string): void {
+/** Throws if a migration of this build was applied with other SQL: by another program, or by a build that never was released. */
+export function assertUnedited(
+  history: readonly HistoryRow[],
+  migrations: readonly Migration[],
+  { place }: MigrationPlace,
+): void {
   const edited = migrations.filter(({ name, checksum, sql }) => {
     // Prisma's command line may have applied it from a checkout with the line ends of Windows.
     const other = createHash('sha256').update(sql.replaceAll('\n', '\r\n')).digest('hex');
     return history.some((row) => row.name === name && ![checksum, other].includes(row.checksum));
   });
   if (edited.length === 0) return;
-  const found = `${place} was migrated with other files than this build's`;
-  const advice = 'differ from what was applied. Restore them as they were; a change belongs in a migration of its own';
-  throw new MigrationError('edited', `${found}: ${listOf(edited.map(({ name }) => name))} ${advice}`);
+  const names = listOf(edited.map(({ name }) => name));
+  const found = `${place} has a history that this build does not know: it was migrated with another SQL of ${names}`;
+  throw advise('edited', ({ ownSchema }) => `${found}. Use the build that has migrated it. ${ownSchema}`);
 }
 
 function listOf(names: readonly string[]): string {

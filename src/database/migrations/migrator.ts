@@ -122,8 +122,8 @@ export class Migrator {
     await assertOwners(query, this, trustOwners);
     const history = await readHistory(query, schema);
     const status = statusOf(history, migrations);
+    assertUnedited(history, migrations, this);
     assertHistoryUsable(status, this, migrations);
-    assertUnedited(history, migrations, this.place);
     const next = migrations.find(({ name }) => !status.applied.includes(name));
     if (next === undefined) await this.grantRights(query);
     else await runMigration({ query, pid, database, deadline }, next, status.failed.includes(next.name));

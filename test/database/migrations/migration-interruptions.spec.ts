@@ -5,16 +5,15 @@ import { parseDatabaseUrl } from '../../../src/database/database-url.js';
 import { MigrationError, Migrator } from '../../../src/index.js';
 import { type BareDatabase, openBareDatabase } from '../../support/database/bare-database.js';
 import { MIGRATION_NAMES } from '../../support/database/migration-names.js';
+import { MigratorWith } from '../../support/database/migrator-with.js';
 import { diagnoseByPrisma, readMigrations } from '../../support/database/schema-engine.js';
 import { rejectionOf } from '../../support/rejection.js';
 import { until } from '../../support/until.js';
 
-const LAST = MIGRATION_NAMES.at(-1) ?? '';
-/** The last migration that changes the table of plants, and those after it. */
-const FROM_PLANTS = MIGRATION_NAMES.slice(MIGRATION_NAMES.indexOf('20261123000000_add_write_id'));
-const DROP_LAST = 'ALTER TABLE access_tokens DROP COLUMN requests_per_minute';
+const NEWER = '29990101000000_newer';
+const ADD_HEIGHT = { [NEWER]: 'ALTER TABLE plants ADD COLUMN height integer' };
 
-describe('a database whose last migration was interrupted', () => {
+describe('a migration that was interrupted', () => {
   let database: BareDatabase;
   let url: string;
   let client: pg.Client;
@@ -30,20 +29,6 @@ describe('a database whose last migration was interrupted', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  const forget = (): Promise<unknown> =>
-    client.query(
-      `ALTER TABLE plants DROP COLUMN write_id; ${DROP_LAST};
-       DELETE FROM _prisma_migrations WHERE migration_name >= '${FROM_PLANTS[0]}'`,
-    );
-  /** As Prisma's engine does. */
-  const begin = (): Promise<unknown> =>
-    client.query(`UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = '${LAST}'`);
-  const expectComplete = async (): Promise<void> => {
-    await migrator.assertCurrent();
-    expect(await migrator.migrate()).toEqual([]);
-    await client.query('SELECT write_id FROM plants; SELECT requests_per_minute FROM access_tokens');
-    expect(await diagnoseByPrisma(parseDatabaseUrl(url), await readMigrations())).toBeNull();
-  };
   const connected = async (): Promise<pg.Client> => {
     const other = new pg.Client({ connectionString: url, application_name: 'psql $(id)' });
     await other.connect();
@@ -51,47 +36,31 @@ describe('a database whose last migration was interrupted', () => {
   };
 
   it.each([
-    ['is there', ''],
-    ['is not there', DROP_LAST],
-  ])('should be reported at the start, and be finished by migrate, if its column %s', async (_, sql) => {
-    await begin();
-    await client.query(sql);
-    const { code, message } = (await rejectionOf(migrator.assertCurrent())) as MigrationError;
-    expect([code, message]).toEqual(['failed', expect.stringContaining('Run `plant-store migrate`')]);
-    expect(message).not.toContain('prisma');
-    expect(await migrator.migrate()).toEqual([LAST]);
-    await expectComplete();
-  });
-
-  it('should be finished if its statement still waits for the table', async () => {
-    await begin();
-    await client.query(DROP_LAST);
-    const [reader, orphan] = [await connected(), await connected()];
-    await reader.query('BEGIN; SELECT FROM access_tokens');
-    const waiting = orphan.query('ALTER TABLE access_tokens ADD COLUMN requests_per_minute INTEGER');
-    const waits = async (count: number): Promise<void> => {
-      const sql = `SELECT FROM pg_locks WHERE relation = 'access_tokens'::regclass AND NOT granted`;
-      await until(async () => (await client.query(sql)).rowCount === count);
-    };
-    await waits(1);
-    const migration = migrator.migrate();
-    await waits(2);
-    await reader.end();
-    await waiting;
-    expect(await migration).toEqual([LAST]);
-    await orphan.end();
-    await expectComplete();
-  });
+    ['are there', ''],
+    ['are not there', 'DROP TABLE plants, access_tokens'],
+  ])(
+    'should be reported at the start, and be finished by migrate, if Prisma has begun it and its tables %s',
+    async (_, sql) => {
+      // As Prisma's engine does.
+      await client.query(`UPDATE _prisma_migrations SET finished_at = NULL; ${sql}`);
+      const { code, message } = (await rejectionOf(migrator.assertCurrent())) as MigrationError;
+      expect([code, message]).toEqual(['failed', expect.stringContaining('Run `plant-store migrate`')]);
+      expect(message).not.toContain('prisma');
+      expect(await migrator.migrate()).toEqual(MIGRATION_NAMES);
+      await migrator.assertCurrent();
+      expect(await migrator.migrate()).toEqual([]);
+      expect(await diagnoseByPrisma(parseDatabaseUrl(url), await readMigrations())).toBeNull();
+    },
+  );
 
   it('should keep creates no longer than two seconds if others use the table, and name them', async () => {
-    await forget();
     const reader = await connected();
     await reader.query('BEGIN; SELECT FROM plants');
     const { rows } = await reader.query<{ pid: number; role: string }>(
       'SELECT pg_backend_pid() AS pid, current_user AS role',
     );
     const start = performance.now();
-    const migration = rejectionOf(new Migrator({ url, lockWait: 0 }).migrate());
+    const migration = rejectionOf(new MigratorWith({ url, lockWait: 0 }, ADD_HEIGHT).migrate());
     await until(async () => (await client.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount === 1);
     await client.query(`INSERT INTO plants (id, name) VALUES (1, 'Rose')`);
     expect(performance.now() - start).toBeLessThan(4000);
@@ -100,24 +69,36 @@ describe('a database whose last migration was interrupted', () => {
     expect(message).toMatch(
       `waits for a lock of process ${rows[0]?.pid} (role ${rows[0]?.role}, application psql \\u{24}`,
     );
-    expect(message).toMatch(/, for \d+ s\): given up\./);
-    expect(await migrator.status()).toMatchObject({ pending: FROM_PLANTS, failed: [] });
+    expect(message).toMatch(
+      /, for \d+ s\): given up\. End that, or wait longer: `plant-store migrate --lock-wait SECONDS`$/,
+    );
     await reader.end();
-    expect(await migrator.migrate()).toEqual(FROM_PLANTS);
-    await expectComplete();
+    expect(await new MigratorWith({ url }, ADD_HEIGHT).migrate()).toEqual([NEWER]);
   });
 
-  it('should be migrated further if the server ended the session', async () => {
-    await forget();
+  it('should let creates go on between its attempts, and finish when the reader has', async () => {
     const reader = await connected();
     await reader.query('BEGIN; SELECT FROM plants');
-    const migration = rejectionOf(migrator.migrate());
+    const migration = new MigratorWith({ url }, ADD_HEIGHT).migrate();
+    const waiting = `FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    for (let id = 1; id <= 2; id++) {
+      await until(async () => (await client.query(`SELECT ${waiting}`)).rowCount === 1);
+      await client.query(`INSERT INTO plants (id, name) VALUES (${id}, 'Rose')`);
+    }
+    await reader.query('COMMIT');
+    await reader.end();
+    expect(await migration).toEqual([NEWER]);
+  });
+
+  it('should be run by the next one if the server ended its session', async () => {
+    const reader = await connected();
+    await reader.query('BEGIN; SELECT FROM plants');
+    const migration = rejectionOf(new MigratorWith({ url }, ADD_HEIGHT).migrate());
     const waiting = `FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
     await until(async () => (await client.query(`SELECT pg_terminate_backend(pid) ${waiting}`)).rowCount === 1);
     expect(await migration).toMatchObject({ code: 'failed' });
     await reader.end();
-    expect(await migrator.migrate()).toEqual(FROM_PLANTS);
-    await expectComplete();
+    expect(await new MigratorWith({ url }, ADD_HEIGHT).migrate()).toEqual([NEWER]);
   });
 });
 

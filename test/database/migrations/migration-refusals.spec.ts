@@ -74,12 +74,37 @@ describe(MigrationError.name, () => {
     await mended.assertCurrent();
   });
 
-  it('should tell that an applied migration was edited', async () => {
-    const [name = ''] = names;
-    await new Migrator({ url }).migrate();
-    const error = await failureOf(new MigratorWith({ url }, { [name]: 'CREATE TABLE plants (id bigint)' }).migrate());
-    expect(error.code).toBe('edited');
-    expect(error.message).toMatch(name);
+  it('should refuse a database of an earlier build, with plants and tokens, and leave it as it is', async () => {
+    const earlier = {
+      '20261121000000_create_plants': 'CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)',
+      '20261122000000_add_access_tokens': 'CREATE TABLE access_tokens (id serial PRIMARY KEY, name text, digest bytea)',
+      '20261123000000_add_write_id': 'ALTER TABLE plants ADD COLUMN write_id bigint',
+      '20261124000000_add_rate_limit': 'ALTER TABLE access_tokens ADD COLUMN requests integer',
+    };
+    await new MigratorWith({ url }, earlier).migrate();
+    await client.query(
+      `INSERT INTO plants (id, name) VALUES (1, 'Rose'); INSERT INTO access_tokens (name) VALUES ('shop')`,
+    );
+    const everything = async (): Promise<unknown[]> => {
+      const sql = `SELECT (SELECT json_agg(p) FROM plants AS p) AS plants, (SELECT json_agg(t) FROM access_tokens AS t) AS tokens,
+        (SELECT json_agg(m ORDER BY migration_name) FROM _prisma_migrations AS m) AS history,
+        (SELECT json_agg(c ORDER BY oid) FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace) AS relations`;
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    };
+    const before = await everything();
+    const migrator = new Migrator({ url });
+    for (const error of [await failureOf(migrator.migrate()), await failureOf(migrator.assertCurrent())]) {
+      expect(error.code).toBe('edited');
+      expect(error.message).toMatch(
+        /^schema public of .* has a history that this build does not know: .* 20261121000000_create_plants\. Use the build that/,
+      );
+    }
+    for (const command of ['migrate', 'token create gardener'])
+      expect(await outcomeOfCommandLine(command, { DATABASE_URL: url })).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('has a history that this build does not know') as unknown,
+      });
+    expect(await everything()).toEqual(before);
   });
 
   it.each(['sh`touch x`', 'a"; $(touch x)\nrm -r .'])(
