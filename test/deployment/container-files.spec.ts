@@ -202,8 +202,8 @@ describe('docker-compose.scale.yml', () => {
       expect(service('haproxy')).toMatch(new RegExp(`^ {6}${variable}: `, 'm'));
       expect(configuration).toContain(`\${${variable}`);
     }
-    const answers = [...configuration.matchAll(/^ +errorfile \d+ (errors\/(\d+)\.http)$/gm)];
-    expect(answers).toHaveLength(7);
+    const answers = [...configuration.matchAll(/ errorfile (?:\d+ )?(errors\/(\d+)\.http)\b/g)];
+    expect(answers).toHaveLength(9);
     for (const [, file = '', number] of answers) {
       const [head = '', body = ''] = readFileSync(path(folder + file), 'utf8').split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 400 /);

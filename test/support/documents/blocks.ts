@@ -141,6 +141,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
   'docs/scaling.md': [
     { words: 'COMPOSE_FILE', because: CONTAINERS },
     { words: 'docker stop', because: CONTAINERS },
+    { words: 'TOKEN_LIMIT', because: 'test/deployment/haproxy-recipe.slow.spec.ts runs HAProxy with these variables' },
     { words: 'ANY 1', because: 'it changes settings of the server; test/faults runs a synchronous standby' },
     { words: '[pgbouncer]', by: 'test/database/pgbouncer.slow.spec.ts' },
     { words: 'pgbouncer=true', because: PATTERN },

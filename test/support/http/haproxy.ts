@@ -44,8 +44,13 @@ export class Haproxy implements AsyncDisposable {
     child.stderr?.on('data', add);
   }
 
-  static async start(port: number, instances: readonly ProxiedInstance[]): Promise<Haproxy> {
-    const env: Record<string, string> = { LISTEN: `127.0.0.1:${port}` };
+  /** @param variables of its configuration, in addition to the addresses */
+  static async start(
+    port: number,
+    instances: readonly ProxiedInstance[],
+    variables: Record<string, string> = {},
+  ): Promise<Haproxy> {
+    const env: Record<string, string> = { ...variables, LISTEN: `127.0.0.1:${port}` };
     for (const [i, instance] of instances.entries()) {
       const letter = 'ABC'.charAt(i);
       env[`PLANT_STORE_${letter}`] = `127.0.0.1:${instance.port}`;
