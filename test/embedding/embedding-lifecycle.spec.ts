@@ -94,22 +94,6 @@ describe('the life of a store in an application', () => {
     expect(await ids()).toEqual([String(ID)]);
   });
 
-  it('should be without a server in a testing module, too', async () => {
-    const context = started(await Test.createTestingModule({ imports: [hostModule()] }).compile());
-    await context.init();
-    expect(await context.get(Nursery).plants.create({ id: ID, name: 'Rose' })).toEqual({ name: 'Rose' });
-    expect(await ids()).toEqual([String(ID)]);
-  });
-
-  it('should answer in a testing module on Express', async () => {
-    const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
-    const app = started(testing.createNestApplication<NestExpressApplication>({ bodyParser: false, logger: false }));
-    await app.listen(0, '127.0.0.1');
-    expect(await post(app)).toEqual([200, { name: 'Rose' }]);
-    expect(await post(app)).toMatchObject([400, { error: 40901 }]);
-    expect(await ids()).toEqual([String(ID)]);
-  });
-
   it('should answer in a testing module on Fastify, without a socket', async () => {
     const testing = await Test.createTestingModule({ imports: [hostModule()] }).compile();
     const options = { rawBody: true, logger: false } as const;
