@@ -67,18 +67,6 @@ describe('The log of requests', () => {
       expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
     });
 
-    it('should say once that a token in use ends soon', async () => {
-      const { headers } = await issueToken(database, { name: 'soon', expires: '13 days' });
-      for (let count = 1; count <= 3; count++) await lineOf(postHead('', plant(), headers) + plant());
-      const isWarning = ({ level, message }: Entry): boolean => level === 'warn' && String(message).includes('soon at');
-      await until(() => service.log.some(isWarning));
-      const [{ message } = {}] = service.log.filter(isWarning);
-      expect(message).toMatch(
-        /^Access tokens in use end soon: soon at \S+Z\. Replace each: plant-store token rotate NAME$/,
-      );
-      expect(service.log.filter(isWarning)).toHaveLength(1);
-    });
-
     it.each([
       ['expired', '-1 second'],
       ['revoked', '1 hour'],

@@ -57,7 +57,7 @@ const HEALTHY: Series = {
   [requests(40003)]: growing(5),
   ...Object.fromEntries([50000, 50300, 50301, 50400].map((error) => [requests(error), always(0)])),
   [WRONG_TOKENS]: always(0),
-  [TOKEN_EXPIRES]: always(Infinity),
+  [TOKEN_EXPIRES]: always(90 * 86_400),
   [WAITING]: always(20),
   ...successes(100, 100),
 };
@@ -105,7 +105,7 @@ const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
   {
     alert: 'PlantStoreTokenExpires',
     // Also of a client that sends a request now and then.
-    fires: [{ [TOKEN_EXPIRES]: always(86_400) }, { [TOKEN_EXPIRES]: lately(Infinity, 20, 86_400) }],
+    fires: [{ [TOKEN_EXPIRES]: always(86_400) }, { [TOKEN_EXPIRES]: lately(90 * 86_400, 20, 86_400) }],
     silent: [{ [TOKEN_EXPIRES]: always(15 * 86_400) }],
   },
 ];
