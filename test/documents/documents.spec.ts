@@ -153,9 +153,9 @@ describe('documents', () => {
     expect(wordsOf(page)).toBeLessThanOrEqual(2500);
   });
 
-  it('should have at most 20,000 words in all pages', () => {
+  it('should have at most 16,000 words in all pages', () => {
     expect(pages.length).toBeGreaterThan(10);
-    expect(pages.map(wordsOf).reduce((sum, words) => sum + words)).toBeLessThanOrEqual(20_000);
+    expect(pages.map(wordsOf).reduce((sum, words) => sum + words)).toBeLessThanOrEqual(16_000);
   });
 
   it('should list every page in the index', () => {

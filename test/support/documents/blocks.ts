@@ -128,7 +128,6 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'pg_locks', by: COMMANDS },
     { words: 'pg_is_in_recovery', by: COMMANDS },
     { words: 'pg_replication_slots', by: COMMANDS },
-    { words: 'pg_drop_replication_slot', because: PATTERN },
     { words: 'pg_blocking_pids', by: COMMANDS },
     { words: 'connection_wait_seconds', by: COMMANDS },
     { words: 'commit_delay', by: COMMANDS },
