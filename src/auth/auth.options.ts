@@ -66,7 +66,7 @@ class IssuedTokens extends DatabaseAddress {
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
-/** The database of the tokens that `plant-store token create` issues. It has the store's tables. @interface */
+/** The database of the tokens that `plant-store token create` issues. It has the store's tables. */
 export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
@@ -88,7 +88,7 @@ class Jwt {
   typ?: 'at+jwt' | undefined;
 }
 
-/** The OpenID Connect issuer whose JWTs are access tokens. Their scopes come from `scope` or `scp`. @interface */
+/** The OpenID Connect issuer whose JWTs are access tokens. Their scopes come from `scope` or `scp`. */
 export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
@@ -107,7 +107,7 @@ export class AuthSettings {
   verifier?: TokenVerifier | undefined;
 }
 
-/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. @interface */
+/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
 export type AuthModuleOptions = Given<AuthSettings>;
 
 /** Throws an error that names every fault. */

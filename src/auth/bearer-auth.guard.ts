@@ -171,7 +171,7 @@ export class BearerAuthGuard extends PassportGuard {
     this.strategy = strategy as BearerStrategy;
   }
 
-  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. @internal */
+  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context) as PlatformRequest & { user?: unknown };
     const result = new BearerAttempt().decide(request, this.strategy.verifier);
@@ -218,7 +218,7 @@ export class BearerAuthGuard extends PassportGuard {
     }
   }
 
-  /** Nest's own version answers 401 to everything and sends no challenge. @internal */
+  /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error instanceof ApiError) throw error;
     if (error) throw new CredentialUndecidedError(error);

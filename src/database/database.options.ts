@@ -117,10 +117,10 @@ class PoolDatabase {
   url?: never;
 }
 
-/** Connections of the store's own. They are closed with the application. @interface */
+/** Connections of the store's own. They are closed with the application. */
 export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool'>;
 
-/** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. @interface */
+/** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. */
 export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size'>;
 
 /** The database of the plants: either `url` or `pool`. */

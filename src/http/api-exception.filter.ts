@@ -30,7 +30,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
   /** With `semantic` the status is that of the number; with `contract` it is always 400. */
   constructor(@Inject(ERROR_STATUS) private readonly errorStatus: ErrorStatus) {}
 
-  /** Called by Nest. @internal */
+  /** Called by Nest. */
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const received = http.getRequest<PlatformRequest>();

@@ -44,7 +44,7 @@ export class PlantsSettings {
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
-/** The options of a store that `forRootAsync` takes from a factory. @interface */
+/** The options of a store that `forRootAsync` takes from a factory. */
 export type PlantsModuleOptions = Given<PlantsSettings, 'database'>;
 
 /** The options, checked, with the defaults in place of what was not given. */

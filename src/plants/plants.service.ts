@@ -56,7 +56,7 @@ export class PlantsService implements OnModuleInit {
     private readonly start: PlantsStart,
   ) {}
 
-  /** Here and not in the module: a host's test that overrides this service needs no database. @internal */
+  /** Here and not in the module: a host's test that overrides this service needs no database. */
   onModuleInit(): Promise<void> {
     return this.start.run();
   }

@@ -20,7 +20,6 @@ const DOCUMENTS = [
   'SECURITY.md',
   'bench/README.md',
   'deploy/citus/README.md',
-  'examples/commonjs-host/README.md',
   'examples/monorepo/README.md',
   ...(await documentsIn('docs')),
   ...(await documentsIn('docs/adr')),
@@ -124,7 +123,7 @@ describe('documents', () => {
   });
 
   it('should show the smallest host as it is', async () => {
-    const host = await readFile(new URL('examples/commonjs-host/src/main.ts', ROOT), 'utf8');
+    const host = await readFile(new URL('test/packed/host/src/smallest-host.ts', ROOT), 'utf8');
     expect(texts.get('docs/embedding.md')).toContain(`\n\`\`\`ts\n${host}\`\`\`\n`);
   });
 

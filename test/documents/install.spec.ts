@@ -1,32 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { Environment } from '../../src/app/config.js';
-import { installationSql } from '../support/documents/installation-sql.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/install.md');
 
 describe('docs/install.md', () => {
-  it('should have a result for each pair of the matrix, with its versions, and no failure', () => {
-    const { node, postgres } = JSON.parse(read('test/matrix/versions.json')) as Record<string, Record<string, string>>;
-    const [, table = ''] = /<!-- matrix -->\n(.*?)<!-- end of matrix -->/s.exec(page) ?? [];
-    expect(table).toMatch(/^Run on \d{4}-\d\d-\d\d, on Linux x64:$/m);
-    const [header = [], , ...rows] = [...table.matchAll(/^\|(.*)\|$/gm)].map(([, row = '']) =>
-      row.split('|').map((cell) => cell.trim()),
-    );
-    expect(header.slice(1)).toEqual(Object.values(node ?? {}).map((version) => `Node.js ${version}`));
-    const servers = Object.values(postgres ?? {}).map((version) => `PostgreSQL ${version.replace(/\.0-.*$/, '')}`);
-    expect(rows.map(([name]) => name)).toEqual(servers);
-    for (const [, ...cells] of rows)
-      expect(cells).toEqual(Array(header.length - 1).fill(expect.stringMatching(/^\d+ passed$/)));
-  });
-
-  // test/matrix/pair.slow.spec.ts runs it.
-  it('should have SQL for two roles and their database', async () => {
-    const statements = await installationSql('secret');
-    expect(statements.map(({ database }) => database)).toEqual(['postgres', 'postgres', 'postgres', 'plants']);
-  });
-
   it('should install the version of the package, and the packages that the service asks for', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(new Set(page.match(/\b\d+\.\d+\.\d+(?=\.tgz)/g))).toEqual(new Set([version]));

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { brokenLinks } from '../support/documents/links.js';
-import { ENTRIES } from '../support/documents/package-manifest.js';
 import { filesIn, PackedHost } from '../support/host/packed-host.js';
 import { RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
 
@@ -46,21 +45,15 @@ describe('The package', () => {
     expect(pages.flatMap((page) => brokenLinks(host.packageFolder, page))).toEqual([]);
   });
 
-  it.each(ENTRIES.map(({ specifier }) => specifier))(
-    'should have each class of %s once, whichever way it is loaded',
-    (specifier) => {
-      const compare = `
-        const required = require('${specifier}');
-        import('${specifier}').then((imported) => {
-          const names = Object.keys(required);
-          console.log(names.length > 0 && names.every((name) => imported[name] === required[name]));
-        });`;
-      expect(host.node('--no-warnings', '--input-type=commonjs', '-e', compare)).toEqual({
-        status: 0,
-        output: 'true\n',
-      });
-    },
-  );
+  it('should have each class once, whichever way it is loaded', () => {
+    const compare = `
+      const required = require('plant-store');
+      import('plant-store').then((imported) => {
+        const names = Object.keys(required);
+        console.log(names.length > 0 && names.every((name) => imported[name] === required[name]));
+      });`;
+    expect(host.node('--no-warnings', '--input-type=commonjs', '-e', compare)).toEqual({ status: 0, output: 'true\n' });
+  });
 
   it('should satisfy publint', async () => {
     const tarball = new Uint8Array(await readFile(host.tarball)).buffer;
@@ -69,7 +62,7 @@ describe('The package', () => {
     expect(messages).toEqual([]);
   });
 
-  it('should have types for every entry that are right in every resolution', () => {
+  it('should have types that are right in every resolution', () => {
     const attw = fromRoot('node_modules/@arethetypeswrong/cli/dist/index.js');
 
     expect(host.node(attw, host.tarball, '--profile', 'strict')).toMatchObject({ status: 0 });

@@ -9,16 +9,9 @@ import globalTeardown from './global-teardown.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = fileURLToPath(new URL('host', import.meta.url));
-const BUNDLERS = join(ROOT, 'examples/bundlers');
-const MANAGERS = fileURLToPath(new URL('managers', import.meta.url));
-/** Other package managers than npm, which runs them. */
-const MANAGER_COMMANDS = {
-  'yarn-pnp': 'npx --yes --prefer-offline @yarnpkg/cli-dist@4.18.1',
-  pnpm: 'npx --yes --prefer-offline pnpm@10.34.9',
-};
 const LIMIT_MS = 300_000;
 
-/** Jest's globalSetup: the packed store in copies of the examples and in the hosts, as anybody would install it. */
+/** Jest's globalSetup: the packed store in a copy of the example and in the hosts, as anybody would install it. */
 export default async function globalSetup() {
   await setUpDatabase();
   try {
@@ -26,20 +19,11 @@ export default async function globalSetup() {
     process.env.PACKED_WORKSPACE = folder;
     await run(ROOT, 'npm pack --silent --ignore-scripts --pack-destination', folder);
     const waiting = [
-      ...['monorepo', 'commonjs-host'].map((example) => [join(folder, 'examples', example), copyExample]),
+      [join(folder, 'examples/monorepo'), copyExample],
       ...['nest-11', 'nest-12-cjs', 'nest-12-esm'].map((layout) => [join(folder, 'layouts', layout), copyHost]),
     ];
-    for (const manager of Object.keys(MANAGER_COMMANDS)) waiting.push([join(folder, 'managers', manager), copyManager]);
     // More at a time would take as long, and their writes make each other slow.
     await all([1, 2].map(() => installEach(waiting)));
-    // In a folder of this host: what it imports of Nest and the store is the host's.
-    const companions = join(folder, 'layouts/nest-12-esm/companions');
-    await cp(join(HOST, 'companions'), companions, { recursive: true });
-    const bundlers = join(folder, 'examples/commonjs-host/bundlers');
-    await cp(BUNDLERS, bundlers, { recursive: true, filter: isSource });
-    const install = 'npm ci --prefer-offline --no-audit --no-fund --loglevel error';
-    await all([companions, bundlers].map((added) => run(added, install)));
-    await run(companions, 'npm run --silent build');
   } catch (error) {
     // Jest runs no teardown if the setup fails.
     await globalTeardown();
@@ -51,10 +35,8 @@ async function installEach(waiting) {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const [folder, copy] = next;
     await copy(folder);
-    const manager = MANAGER_COMMANDS[basename(folder)];
-    const install = 'npm install --prefer-offline --no-audit --no-fund --loglevel error';
-    await run(folder, manager ? `${manager} install` : install);
-    await run(folder, manager ? `${manager} run build` : 'npm run --silent build');
+    await run(folder, 'npm install --prefer-offline --no-audit --no-fund --loglevel error');
+    await run(folder, 'npm run --silent build');
   }
 }
 
@@ -67,17 +49,11 @@ function isSource(path) {
   return !['node_modules', 'dist'].includes(basename(path));
 }
 
-/** The smallest host, with files of its own for this package manager. */
-async function copyManager(folder) {
-  await cp(join(ROOT, 'examples/commonjs-host'), folder, { recursive: true, filter: isSource });
-  await cp(join(MANAGERS, basename(folder)), folder, { recursive: true });
-}
-
 /** The files that `nest new` makes in each layout, those of this layout, and the source of the host. */
 async function copyHost(folder) {
   for (const part of ['layouts/all', `layouts/${basename(folder)}`])
     await cp(join(HOST, part), folder, { recursive: true });
-  await cp(join(HOST, 'src'), join(folder, 'src'), { recursive: true });
+  for (const part of ['src', 'esbuild.mjs']) await cp(join(HOST, part), join(folder, part), { recursive: true });
   const { type } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (type === 'module') return;
   // In CommonJS `nest new` writes its imports without them, and Jest finds no others.

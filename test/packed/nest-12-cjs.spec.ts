@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
+import { describeGuestContract } from '../contract/describe-guest-contract.js';
 import { describeLayout, documentedCode, linesOf } from './describe-layout.js';
+import { describeWithHost } from './describe-with-host.js';
 import { inLayout } from './workspace.js';
 
 describe('a host on Nest 12, in CommonJS, with Jest', () => {
@@ -14,4 +16,12 @@ describe('a host on Nest 12, in CommonJS, with Jest', () => {
   });
 
   describeLayout('nest-12-cjs', ['express']);
+
+  describe('the smallest host of the documentation', () => {
+    const program = inLayout('nest-12-cjs', 'dist/smallest-host.js');
+    // It migrates by itself, at the start.
+    describeWithHost({ program, basePath: '', migrate: () => Promise.resolve() }, (target) => {
+      describeGuestContract(target, 'exempt', 'express');
+    });
+  });
 });

@@ -22,5 +22,5 @@ export class MigratorSettings extends DatabaseAddress {
   size?: number | undefined;
 }
 
-/** The database to migrate, and how to wait. @interface */
+/** The database to migrate, and how to wait. */
 export type MigratorOptions = Given<MigratorSettings, 'url'>;

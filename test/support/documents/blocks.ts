@@ -32,7 +32,6 @@ export interface Account {
 const COMMANDS = 'test/documents/commands.slow.spec.ts';
 const PSQL = 'test/documents/psql.slow.spec.ts';
 const README_TEST = 'test/cli/readme.slow.spec.ts';
-const RECIPES = 'test/packed/companions.spec.ts';
 const CONTAINERS = 'it needs a container engine: scripts/try-containers.sh runs it, or what it does';
 const ENGINE = 'it needs a container engine and images of others';
 const MACHINE = 'it needs root, users of the machine and systemd';
@@ -48,7 +47,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'docker compose up', because: CONTAINERS },
     { words: 'CREATE ROLE', by: README_TEST },
     { words: 'NODE_ENV=production npm start', by: README_TEST },
-    { words: 'class AppModule', because: 'a part of examples/commonjs-host, which test/packed/examples.spec.ts runs' },
+    { words: 'class AppModule', because: 'a part of the smallest host of docs/embedding.md, which test/packed runs' },
   ],
   'docs/authentication.md': [{ words: 'token create shop', by: COMMANDS }],
   'docs/configuration.md': [{ words: 'docker run', because: CONTAINERS }],
@@ -57,20 +56,20 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
       words: 'transaction.order.create',
       because: 'test/embedding/host-transactions.spec.ts runs the same',
     },
-    { words: 'sql.param', by: RECIPES },
-    { words: 'trx.raw', by: RECIPES },
-    { words: 'CompiledQuery', by: RECIPES },
-    { words: 'sequelize.transaction', by: RECIPES },
-    { words: 'sql.begin', by: RECIPES },
+    { words: 'sql.begin', because: 'test/embedding/host-transactions.spec.ts runs the same with a client of pg' },
     { words: 'CREATE TABLE outbox', by: 'test/embedding/host-transactions.spec.ts' },
     { words: 'class Nursery', by: 'test/embedding/host-transactions.spec.ts' },
-    { words: 'class HealthController', by: RECIPES },
+    {
+      words: 'class HealthController',
+      because: 'src/plants/plants-health.spec.ts has what check() resolves and rejects with',
+    },
     { words: 'class GardenStoreModule', because: 'test/embedding runs such a wrapper' },
     {
       words: 'overrideProvider(PlantsService)',
       because: 'test/embedding/embedding-tests-of-hosts.spec.ts runs the same',
     },
     { words: 'const config: Config', by: 'test/packed/nest-12-cjs.spec.ts' },
+    { words: "from 'esbuild'", by: 'test/packed/bundles.spec.ts' },
     { words: '"scripts"', by: 'test/packed/nest-11.spec.ts' },
   ],
   'docs/embedding.md': [
@@ -92,7 +91,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'useradd', because: MACHINE },
     { words: 'install -o plant-store-admin', because: MACHINE },
     { words: 'systemctl enable --now', because: MACHINE },
-    { words: 'CREATE ROLE', by: 'test/matrix/pair.slow.spec.ts' },
+    { words: 'CREATE ROLE', because: 'test/database/migrations/migration-owner.spec.ts has such roles' },
     { words: 'TO plants.copy', by: PSQL },
     { words: 'kubectl', because: 'it needs a cluster; test/deployment/kubernetes.spec.ts checks the manifest' },
   ],

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ENTRIES } from '../documents/package-manifest.js';
 
 /** The ways in which TypeScript resolves an import in Node.js or a bundler. */
 export const RESOLUTIONS = {
@@ -12,11 +11,10 @@ export const RESOLUTIONS = {
 export type Resolution = keyof typeof RESOLUTIONS;
 
 /**
- * Writes a project that imports every entry of the package, as an ES module and as a CommonJS file, under the strictest settings.
+ * Writes a project that imports the package, as an ES module and as a CommonJS file, under the strictest settings.
  * Returns the name of its configuration.
  */
 export async function writeStrictConsumer(folder: string, settings: object): Promise<string> {
-  const everything = ENTRIES.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';\n`).join('');
   const compilerOptions = {
     target: 'es2023',
     // Nest's own declarations need those of Node.
@@ -28,7 +26,7 @@ export async function writeStrictConsumer(folder: string, settings: object): Pro
     ...settings,
   };
   const files = ['strict.mts', 'strict.cts'];
-  for (const file of files) await writeFile(join(folder, file), everything);
+  for (const file of files) await writeFile(join(folder, file), `export * from 'plant-store';\n`);
   await writeFile(join(folder, 'tsconfig.strict.json'), JSON.stringify({ compilerOptions, files }));
   return 'tsconfig.strict.json';
 }

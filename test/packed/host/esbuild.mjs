@@ -1,13 +1,13 @@
 import { build } from 'esbuild';
 
-const shared = {
+await build({
   entryPoints: ['dist/main.js'],
+  outfile: 'bundle/host.cjs',
   bundle: true,
   platform: 'node',
-  target: 'node20',
   // The log and OpenAPI documents have the names of classes.
   keepNames: true,
-  // What Nest, pg and the store load only if it is installed.
+  // What Nest, Fastify and pg load only if it is installed.
   external: [
     '@fastify/multipart',
     '@fastify/static',
@@ -17,18 +17,6 @@ const shared = {
     'class-transformer/storage',
     'pg-native',
   ],
-};
-await build({
-  ...shared,
-  outfile: 'bundle/cjs/host.cjs',
   define: { 'import.meta.url': 'bundleUrl' },
   banner: { js: `const bundleUrl = require('node:url').pathToFileURL(__filename).href;` },
-});
-await build({
-  ...shared,
-  outfile: 'bundle/esm/host.mjs',
-  format: 'esm',
-  banner: {
-    js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,
-  },
 });
