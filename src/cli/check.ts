@@ -6,7 +6,7 @@ import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { logWarnings } from '../database/database-url.js';
 import { sqlStateOf } from '../database/database.errors.js';
-import { inspectStore } from '../database/migrations/migrator.js';
+import { inspectStore } from '../database/migrations/store-inspection.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { adviseOnConnection, withDatabase } from './database.js';
 import { LOCAL_DIRECTORY } from './local-database.js';

@@ -1,8 +1,6 @@
-import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { checkOptions } from '../../util/options.js';
 import { rootReasonOf } from '../../util/text.js';
-import { loadCitus } from '../load-citus.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from '../database-url.js';
 import type { Database, Query } from '../database.js';
 import { type DatabaseOptions, hasUrl } from '../database.options.js';
@@ -24,10 +22,7 @@ import {
   statusOf,
 } from './migration-status.js';
 import { type MigratorOptions, MigratorSettings } from './migrator.options.js';
-
-/** Limit of the search for a pooler: a start does not wait for one that is busy. */
-const POOLER_TIMEOUT_MS = 1000;
-const POOLED = 'is reached through a pooler that gives each transaction another session';
+import { assertNodes, inspectStore, POOLED, runAll } from './store-inspection.js';
 
 /**
  * Makes the tables that this version needs, and tells whether a database has them, as `plant-store migrate` does.
@@ -173,60 +168,6 @@ export async function assertReadyForCreates(database: Database, options: Databas
   } catch (error) {
     throw refusal(error, location.place);
   }
-}
-
-/** What a store asks of its own database. Rejects with all that keeps creates from it, and warns of what may make them fail. */
-export async function inspectStore(
-  query: Query,
-  database: DatabaseUrl,
-  client: pg.Client,
-  rights = PLANTS_RIGHTS,
-  migrations?: readonly Migration[],
-): Promise<void> {
-  await runAll(
-    () => assertMigrated(query, database, rights, migrations),
-    () => inspectTables(query, database),
-    () => warnOfPooler(database, client),
-    () => assertNodes(query, database.schema),
-  );
-}
-
-/** Runs checks, also after one that has found a fault, and rejects with all faults. */
-async function runAll(...checks: (() => Promise<void>)[]): Promise<void> {
-  const faults: MigrationError[] = [];
-  for (const check of checks) {
-    try {
-      await check();
-    } catch (error) {
-      // On a connection that is broken the others find nothing.
-      if (!(error instanceof MigrationError)) throw error;
-      faults.push(error);
-    }
-  }
-  const [first] = faults;
-  if (first === undefined) return;
-  if (faults.length === 1) throw first;
-  const join = (textOf: (fault: MigrationError) => string): string => faults.map(textOf).join('\n');
-  throw new MigrationError(
-    first.code,
-    join(({ message }) => message),
-    { forOperators: join(({ message, forOperators = message }) => forOperators) },
-  );
-}
-
-async function warnOfPooler(database: DatabaseUrl, client: pg.Client): Promise<void> {
-  if (database.isPooled) return;
-  const limits = { signal: AbortSignal.timeout(POOLER_TIMEOUT_MS) };
-  // It helps, but the start does not depend on it.
-  if (!(await sharesSessions(database, client, limits).catch(() => false))) return;
-  const found = `Database ${database.description} ${POOLED}, and its URL does not say so: creates may fail`;
-  const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
-  new Logger(Migrator.name).warn(`${found}. ${advice}`);
-}
-
-/** If the tables are distributed, the other nodes matter too. */
-async function assertNodes(query: Query, schema: string): Promise<void> {
-  await (await loadCitus(query, schema))?.assertDurable();
 }
 
 async function nameOf({ query }: Database): Promise<string> {
