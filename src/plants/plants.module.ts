@@ -141,7 +141,7 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     return super.forRoot(Object(options) as typeof options);
   }
 
-  /** Before anything connects to the database. @internal */
+  /** Before anything connects to the database. */
   configure(): void {
     const { guards, path } = this.extras;
     if (path === false) return;

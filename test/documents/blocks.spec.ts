@@ -23,7 +23,7 @@ describe('the blocks of the README and of docs/', () => {
       }))
       .filter(({ accounts }) => accounts !== 1);
     expect(unaccounted).toEqual([]);
-    expect(blocks.length).toBeGreaterThan(80);
+    expect(blocks.length).toBeGreaterThan(60);
   });
 
   it.each(Object.keys(ACCOUNTS))('should be those that are accounted for: %s', (page) => {
