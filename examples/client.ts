@@ -33,9 +33,10 @@ const REPEATED = [40800, 50000, 50300, 50301, 50400];
 
 /** Creates a plant once, however often it has to be sent: all attempts have the same key. To go on after a crash, store the key first. */
 export async function createPlant(store: Store, plant: NewPlant, key: string = crypto.randomUUID()): Promise<Plant> {
+  const url = new URL(`${store.baseUrl}/plants`);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await send(store, plant, key);
+      return await send(url, store.token, plant, key);
     } catch (failure) {
       // What is not a refusal is a lost answer, or an answer of something in between.
       const isRepeated = !(failure instanceof RefusedError) || REPEATED.includes(failure.error);
@@ -47,12 +48,12 @@ export async function createPlant(store: Store, plant: NewPlant, key: string = c
   }
 }
 
-async function send({ baseUrl, token }: Store, { id, ...rest }: NewPlant, key: string): Promise<Plant> {
+async function send(url: URL, token: string, { id, ...rest }: NewPlant, key: string): Promise<Plant> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Idempotency-Key': key };
   // JSON.stringify takes no bigint: the digits of the id go in front of the other fields.
   const body = `{"id":${id},${JSON.stringify(rest).slice(1)}`;
   const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
-  const response = await fetch(`${baseUrl}/plants`, { method: 'POST', headers, body, signal });
+  const response = await fetch(url, { method: 'POST', headers, body, signal });
   const answer = (await response.json()) as Plant & { error: number; message: string };
   if (response.ok) return answer;
   throw new RefusedError(answer.error, answer.message, 1000 * Number(response.headers.get('Retry-After')));

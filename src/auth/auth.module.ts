@@ -44,7 +44,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
       inject: [AuthSettings, StaticTokenVerifier, IssuedTokenVerifier, JwtVerifier],
     },
   ],
-  exports: [BearerAuthGuard, BearerStrategy, IssuedTokenVerifier, StaticTokenVerifier],
+  exports: [BearerAuthGuard, BearerStrategy, IssuedTokenVerifier],
 })
 export class AuthModule extends ConfigurableModuleClass {
   /** The module with these options. The start fails with an error that names every fault, if they cannot work. */

@@ -20,7 +20,6 @@ import { BEARER_TOKEN, SCOPE } from './tokens/token.js';
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = new RegExp(`^bearer +${BEARER_TOKEN}$`, 'i');
-const BEARER_LENGTH = 'bearer'.length;
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 /** The numbers of a token that is not valid, or cannot be one. */
 const WRONG_TOKEN: readonly number[] = [40101, 40102];
@@ -235,7 +234,7 @@ function bearerCredential(request: IncomingMessage): string {
   const [value] = values;
   if (value === undefined) throw new MissingCredentialError();
   if (values.length > 1) throw new MalformedAuthorizationError('The Authorization header is repeated');
-  if (BEARER.test(value)) return value.lastIndexOf(' ') === BEARER_LENGTH ? value : value.replace(/ +/, ' ');
+  if (BEARER.test(value)) return value.lastIndexOf(' ') === 'bearer'.length ? value : value.replace(/ +/, ' ');
   if (OTHER_SCHEME.test(value)) throw new MissingCredentialError();
   throw new MalformedAuthorizationError('The Authorization header holds no well-formed bearer token');
 }

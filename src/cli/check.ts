@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { ConfigurationError } from '../app/config-error.js';
-import { loadEnvironment, readEnvironment } from '../app/config.js';
+import { readEnvironment } from '../app/config.js';
 import { assertInstalled, connectionLimit } from '../app/prerequisites.js';
 import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
@@ -9,7 +9,7 @@ import { sqlStateOf } from '../database/database.errors.js';
 import { inspectStore } from '../database/migrations/store-inspection.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { adviseOnConnection, withDatabase } from './database.js';
-import { LOCAL_DIRECTORY } from './local-database.js';
+import { inspectLocalToken, LOCAL_DIRECTORY } from './local-database.js';
 import { operatorReason } from './output.js';
 import { hintAtFirstToken, isTokenless } from './serve.js';
 
@@ -37,14 +37,15 @@ export async function check(): Promise<void> {
   // What is a line of the log at a start.
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });
 
-  await attempt(() => {
-    const { warning } = connectionLimit(loadEnvironment(process.env));
-    if (warning !== undefined) warn(warning);
-  });
+  // Not read again: a secret in a pipe can be read once.
+  if (environment.faults.length > 0) faults.push(new ConfigurationError(environment.faults));
+  const { warning } = connectionLimit(environment);
+  if (warning !== undefined) warn(warning);
   await attempt(() => {
     assertInstalled(environment);
   });
   const isKnown = !environment.faults.some((fault) => fault.startsWith('DATABASE_'));
+  if (url === undefined && isTokenless(environment) && !environment.production) await attempt(inspectLocalToken);
   if (url !== undefined && isKnown)
     await attempt(async () => {
       await inspectDatabase({ url, password });

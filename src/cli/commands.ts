@@ -66,8 +66,8 @@ const token: Command = {
   plant-store token rotate NAME [--overlap TIME] [--expires WHEN]
       makes another of the same name and scopes, and prints it; the old one stays valid for the overlap
 
-  NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static,
-                         jwt or other; one valid token has it at a time. create also takes it as --name NAME
+  NAME                   1 to 100 letters, digits and ._@/:+-, not beginning with -, not digits alone, and not static
+                         or jwt; one valid token has it at a time. create also takes it as --name NAME
   --expires WHEN         a time from now: 30s, 30m, 12h, 90d, 2w or 1y (365 days), 100y at most; a date such as 2030-12-31,
                          valid to its end; a date-time such as 2030-12-31T18:00Z, in UTC unless it says otherwise;
                          or never. Unless given, 90d with create, and with rotate as long as the life of the old one

@@ -11,10 +11,10 @@ import { assertMigrated, MigrationError } from '../database/migrations/migration
 import { useLocalDatabase } from './local-database.js';
 import { endBySignal, operatorReason } from './output.js';
 
-/** For each statement, unless an address says otherwise: the tables may be locked, or the server may have stopped answering. */
+/** For each statement: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-export interface DatabaseAddress extends Limits {
+export interface DatabaseAddress extends Pick<Limits, 'signal'> {
   readonly url: string;
   readonly password?: string | undefined;
   readonly schema?: string | undefined;
@@ -36,7 +36,7 @@ function connectionAdvice(sqlState = ''): string {
   return 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.';
 }
 
-export type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;
+type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;
 
 type Work<T> = (open: OpenDatabase) => Promise<T>;
 
@@ -62,7 +62,10 @@ export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): 
 
 /** Runs `work` on a connection to a database. @throws MigrationError if it can't be reached, or refuses a statement */
 export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): Promise<T> {
-  const { url, password, schema, signal, timeout = STATEMENT_TIMEOUT_MS } = address;
+  const { url, password, schema, signal } = address;
   const database = parseDatabaseUrl(url, password, schema);
-  return withConnection(database, (query, client) => work({ client, query, database }), { timeout, signal });
+  return withConnection(database, (query, client) => work({ client, query, database }), {
+    timeout: STATEMENT_TIMEOUT_MS,
+    signal,
+  });
 }

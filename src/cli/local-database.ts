@@ -9,6 +9,7 @@ import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
+const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
 /** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 
@@ -50,13 +51,23 @@ export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' |
 
 /** The access token in the local folder, made at the first start. @throws ConfigurationError if somebody else may have chosen it */
 export async function localToken(): Promise<string> {
-  const path = join(LOCAL_DIRECTORY, 'access-token');
   const { uid } = await ownLocalDirectory();
+  return explainToken(async () => (await readToken(LOCAL_TOKEN, uid)) || (await makeToken(LOCAL_TOKEN)));
+}
+
+/** Changes nothing. @throws ConfigurationError as `localToken` */
+export async function inspectLocalToken(): Promise<void> {
+  if (!existsSync(LOCAL_TOKEN)) return;
+  const { uid } = await stat(LOCAL_DIRECTORY);
+  await explainToken(() => readToken(LOCAL_TOKEN, uid));
+}
+
+async function explainToken(work: () => Promise<string>): Promise<string> {
   try {
-    return (await readToken(path, uid)) || (await makeToken(path));
+    return await work();
   } catch (cause) {
     const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
-    throw new ConfigurationError([`${path}: ${reasonOf(cause)}, ${advice}`], { cause });
+    throw new ConfigurationError([`${LOCAL_TOKEN}: ${reasonOf(cause)}, ${advice}`], { cause });
   }
 }
 

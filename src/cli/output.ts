@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
 
-/** A command has no result or a bad one, or could not print it. The message says what the command has done, or why. */
+/** A command could not print its result. The message says what it has done. */
 export class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }

@@ -19,8 +19,6 @@ export const PoolSize = WholeNumber(1, 1000);
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
 /** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
 export const GRACE_MS = 250;
-/** The values of synchronous_commit with which a commit is answered only when it is on disk. */
-export const DURABLE_COMMITS = ['on', 'remote_apply'];
 
 /** The URL of a PostgreSQL database, which must fit the password of this option. Messages repeat neither. */
 export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {

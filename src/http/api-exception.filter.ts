@@ -8,7 +8,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { ApiError } from '../errors/api-error.js';
+import { ApiError, RETRY_LATER } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import { UnknownPathError } from './http.errors.js';
@@ -37,7 +37,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const reply = http.getResponse<PlatformResponse>();
     const [request, response] = [nodeRequest(received), nodeResponse(reply)];
     revealMediaType(request);
-    const failure = toApiError(exception);
+    const hasRetryAfter = reply.hasHeader('Retry-After') || response.hasHeader('Retry-After');
+    const failure = toApiError(exception, hasRetryAfter);
     if (failure.isLogged) {
       const { message, error, cause } = failure;
       const { plantId } = notesOf(reply);
@@ -64,7 +65,7 @@ const UNFORESEEN =
   'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
 
 /** An unexpected failure is 50000, and its message does not contain the cause. */
-function toApiError(failure: unknown): ApiError {
+function toApiError(failure: unknown, hasRetryAfter: boolean): ApiError {
   if (failure instanceof ApiError) return failure;
   if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {
     return new ApiError(50000, UNFORESEEN, { cause: failure });
@@ -75,8 +76,11 @@ function toApiError(failure: unknown): ApiError {
   if (number === 40400) return new UnknownPathError();
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
   if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
-  // A host that limits its clients has written nothing.
-  if (status === TOO_MANY_REQUESTS) return new ApiError(50301, failure.message, { cause: failure, isLogged: false });
+  // A host that limits its clients has written nothing. It may have said how long to wait.
+  if (status === TOO_MANY_REQUESTS) {
+    const headers = hasRetryAfter ? {} : RETRY_LATER;
+    return new ApiError(50301, failure.message, { cause: failure, isLogged: false, headers });
+  }
   return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
 }
 

@@ -48,6 +48,13 @@ describe(readJsonObject.name, () => {
     expect(Object.keys(await object)).toEqual(['id', 'name']);
   });
 
+  it('should not call a body empty that somebody else has read', async () => {
+    const request = requestOf(PLANT.length);
+    const object = read(request);
+    request.push(null);
+    await expect(object).rejects.toThrow('Call exemptPlantsFromBodyParser(app)');
+  });
+
   describe('a body that the parser of the application has read', () => {
     async function readKept(rawBody: unknown, length = PLANT.length): ReturnType<typeof readJsonObject> {
       const request = Object.assign(requestOf(length), { body: { id: 1, name: 'Rose' }, rawBody });

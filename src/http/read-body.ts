@@ -52,6 +52,8 @@ export async function readJsonObject(
     return parseObject(bytes, names);
   }
   const parse = (bytes: Buffer): JsonObject => {
+    // An adapter may leave an empty stream in place of what it has read.
+    if (bytes.length === 0 && length > 0) throw new Error(ALREADY_READ);
     const object = parseObject(bytes, names);
     return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
   };

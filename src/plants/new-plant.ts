@@ -103,7 +103,7 @@ const PLAIN = /^-?\d{1,18}$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** Whether this is an int64, as a bigint. */
-export function isInt64(value: unknown): value is bigint {
+function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
 }
 

@@ -44,7 +44,9 @@ class PlantsExceptionFilter extends ApiExceptionFilter {
 
 /** A controller at the path of one store: decorators keep what they say of a method at its function. */
 export function plantsControllerAt(path: string, extras: PlantsExtras): Type<object> {
-  const { version, guards = 'none', errorStatus, securityScheme } = extras;
+  const { version, guards, errorStatus, securityScheme } = extras;
+  // The check of the options refuses that; a route must never be open by default.
+  if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })
   @UseGuards(...(typeof guards === 'string' ? [] : guards))

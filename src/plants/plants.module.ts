@@ -45,7 +45,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 interface PlantsModuleBase {
   new (): object;
   forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
-  /** The store with the options that a factory returns. Those of {@link PlantsModuleExtras} are given next to the factory. */
+  /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
   forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleExtras): DynamicModule;
 }
 const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;

@@ -130,7 +130,7 @@ const EXTRAS = optionNames(PlantsExtras);
 /** The options of a store. Throws an error that names every fault. */
 export function settingsOf(options: unknown): PlantsModuleSettings {
   // Nest takes the extras from the options of forRoot, so any that is left comes from a factory.
-  const elsewhere = `, or outside of a factory ${EXTRAS.join(', ')}`;
+  const elsewhere = `; next to the factory: ${EXTRAS.join(', ')}`;
   return checkOptions(PlantsSettings, options, PLANTS_MODULE, elsewhere) as PlantsModuleSettings;
 }
 

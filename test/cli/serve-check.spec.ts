@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
@@ -159,6 +159,14 @@ describe('plant-store serve --check', () => {
       78,
     ]);
     expect(await readdir(folder)).toEqual([]);
+
+    // As the start does: somebody else may know what a link leads to.
+    await mkdir(join(folder, '.data'));
+    await symlink('/etc/hostname', join(folder, '.data/access-token'));
+    const linked = await PlantStoreProcess.run('serve --check', {}, { cwd: folder });
+    expect([await linked.ended, linked.stdout]).toEqual([78, '']);
+    expect(linked.stderr).toMatch(/access-token: .*remove it, and the next start makes a new one/);
+    expect(await readdir(join(folder, '.data'))).toEqual(['access-token']);
     await rm(folder, { recursive: true });
   });
 });

@@ -34,6 +34,7 @@ const REFUSALS: Record<string, () => Error> = {
   negotiate: () => new UnauthorizedException('Show the ticket of this host.'),
   forbidden: () => new ForbiddenException('Gardeners only.'),
   rate: () => new HttpException('One plant a minute.', 429),
+  busy: () => new HttpException('Too many plants.', 429),
   conflict: () => new HttpException({ reasons: ['closed'], message: 'The garden is closed.' }, 423),
   down: () => new ServiceUnavailableException('The password of the token service is hunter2.'),
   broken: () => new TypeError('a fault of the guard'),
@@ -141,11 +142,13 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
       ['forbidden', 40300, 'Gardeners only.'],
       ['false', 40300, 'Forbidden resource'],
       ['rate', 50301, 'One plant a minute.'],
+      ['busy', 50301, 'Too many plants.'],
       ['conflict', 40010, 'The garden is closed.'],
     ])('should refuse in the form of the contract what is %s, before the body', async (refusal, error, message) => {
       expect(await send(refusal)).toMatchObject({ status: 400, body: { error, message } });
       expect(await send(refusal, 'not JSON')).toMatchObject({ status: 400, body: { error, message } });
       expect((await send('rate')).headers.get('Retry-After')).toBe('60');
+      expect((await send('busy')).headers.get('Retry-After')).toBe('1');
       expect(logged).toEqual([]);
       expect(await database.query('SELECT id FROM plants')).toEqual([]);
     });

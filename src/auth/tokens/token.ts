@@ -17,8 +17,8 @@ export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** No white space, quotes or control characters: names are in logs, metrics and scripts. A dash would begin an option. */
 const NAME = /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/;
 const DIGITS = /^[0-9]+$/;
-/** Names that other credentials and the metrics use. */
-const RESERVED_NAMES = ['static', 'jwt', 'other'];
+/** Names that other credentials use. */
+const RESERVED_NAMES = ['static', 'jwt'];
 
 /**
  * Issued tokens and JWTs, also those that were cut short: what a user may put on a command line or into a path by mistake. No text makes
@@ -70,7 +70,7 @@ export function tokenNameFault(name: string): string | undefined {
   if (DIGITS.test(name)) return 'must not be made of digits alone, as the ids of access tokens are';
   const lower = name.toLowerCase();
   if (RESERVED_NAMES.includes(lower) || lower.startsWith('jwt:'))
-    return `must not be ${RESERVED_NAMES.join(', ')}, nor begin with jwt: these mean something else`;
+    return `must not be ${RESERVED_NAMES.join(' or ')}, nor begin with jwt: these mean something else`;
   return undefined;
 }
 

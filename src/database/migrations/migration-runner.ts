@@ -43,7 +43,7 @@ const FIND_HOLDERS = `SELECT DISTINCT h.pid, COALESCE(a.usename::text, '?') AS r
 type Holder = Readonly<{ pid: number; role: string; application: string; age: string }>;
 
 /** Where a migration runs: in a transaction, on a connection with the schema in its `search_path`. */
-export interface MigrationSession {
+interface MigrationSession {
   readonly query: Query;
   /** Its process of the server. */
   readonly pid: number;
