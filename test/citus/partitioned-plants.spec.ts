@@ -33,7 +33,7 @@ describe('A table of plants that is partitioned by hash of id', () => {
     );
     expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(30);
     for (const answer of answers.slice(30)) expectRefusal(answer, 40901, 'contract');
-    expect(store.statistics).toMatchObject({ created: 30, statements: 1 });
+    expect(store.statistics).toMatchObject({ created: 30, statementPlants: { count: 1 } });
     expect(await partitions()).toHaveLength(4);
   });
 

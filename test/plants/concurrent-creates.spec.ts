@@ -38,7 +38,7 @@ describe('Creates that come together', () => {
       ids(1, 50).map((id) => [200, `{"name":"Rose ${id}"}`]),
     );
     expect(await commits()).toBe(1);
-    expect(store.statistics).toMatchObject({ created: 50, statements: 1, waiting: 0, inFlight: 0 });
+    expect(store.statistics).toMatchObject({ created: 50, statementPlants: { count: 1 }, waiting: 0, inFlight: 0 });
   });
 
   it('should be stored exactly as sent, with any content', async () => {
@@ -121,7 +121,7 @@ describe('Creates that come together', () => {
     const responses = await createTogether(store.port, [...creates, ...ids(21, 20).map((id) => ({ body: plant(id) }))]);
 
     expect(responses.map((response) => response?.status)).toEqual(ids(1, 40).map(() => 200));
-    expect(store.statistics).toMatchObject({ created: 40, statements: before + 1 });
+    expect(store.statistics).toMatchObject({ created: 40, statementPlants: { count: before + 1 } });
     expect(await stored()).toHaveLength(40);
   });
 
