@@ -62,6 +62,7 @@ describeWithHaproxy('HAProxy in front of the service', () => {
     await start({ TOKEN_LIMIT: String(LIMIT) });
     for (let sent = 0; sent < LIMIT; sent++) expect(await create()).toMatchObject({ status: 200 });
     expectLimited(await create());
+    for (const Authorization of [`bearer ${TOKEN}`, `Bearer  ${TOKEN}`]) expectLimited(await create({ Authorization }));
     const { token } = await issueToken(store.database);
     expect(await create(bearer(token))).toMatchObject({ status: 200 });
     expectLimited(await create());
