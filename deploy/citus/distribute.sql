@@ -28,6 +28,7 @@ DECLARE
   shards int := current_setting('plant_store.shards')::int;
   found_column text;
   found_shards int;
+  other regclass;
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
     RAISE EXCEPTION 'there is no Citus in this database' USING HINT = 'CREATE EXTENSION citus on each node.';
@@ -47,6 +48,13 @@ BEGIN
   ELSIF found_shards <> shards THEN
     RAISE EXCEPTION 'plants has % shards already, not %', found_shards, shards
       USING HINT = format('SELECT alter_distributed_table(%L, shard_count := %s), while creates wait.', plants, shards);
+  END IF;
+  SELECT logicalrelid INTO other FROM pg_dist_partition
+    WHERE logicalrelid IN (to_regclass(tables || '.access_tokens'), to_regclass(tables || '._prisma_migrations'))
+      AND NOT (partmethod = 'n' AND repmodel = 't');
+  IF other IS NOT NULL THEN
+    RAISE EXCEPTION '% is distributed, should be a reference table', other
+      USING HINT = format('SELECT undistribute_table(%L), and run this again.', other);
   END IF;
 END $$;
 

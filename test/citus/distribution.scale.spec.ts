@@ -112,6 +112,9 @@ public.plants is distributed over 4 shards already
     await coordinator.query('DROP SCHEMA my_half CASCADE');
 
     expect(await run('migrate --schema other')).toMatchObject({ code: 0 });
+    await coordinator.query(`SELECT create_distributed_table('other._prisma_migrations', 'id')`);
+    const wrong = 'other._prisma_migrations is distributed, should be a reference table';
+    expect(await distribute('schema=other')).toEqual(refusal(wrong));
     await coordinator.query(`SELECT create_reference_table('other.plants')`);
     expect(await distribute('schema=other')).toEqual(refusal('plants is distributed by no column, should be by id'));
     await coordinator.query('DROP SCHEMA other CASCADE');
