@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { Logger } from '@nestjs/common';
 import type { Database, Query } from '../database/database.js';
+import { MigrationError } from '../database/migrations/migration-status.js';
 import type { Lanes } from '../plants/lanes.js';
 import type { PlantStatements } from '../plants/plant-sql.js';
 import { reasonOf } from '../util/text.js';
@@ -65,6 +66,6 @@ export class Citus {
       new Logger(Citus.name).warn(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
       return [];
     });
-    if (first) throw new Error(first.found);
+    if (first) throw new MigrationError('refused', first.found);
   }
 }

@@ -178,6 +178,7 @@ public.plants is distributed over 4 shards already
     const fix = 'Run on the coordinator: ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on';
     const fault = `synchronous_commit is off on node 127.0.0.1:${workers[1]?.port}: plants could be lost. ${fix}`;
     for (const node of cluster.nodes) await expect(startOn(node)).rejects.toThrow(fault);
+    expect(await run('serve --check')).toMatchObject({ code: 78, stderr: expect.stringContaining(fault) });
     await coordinator.query('ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on');
     await (await startOn(coordinator)).stop();
   });
