@@ -56,40 +56,6 @@ describe(ManagementServer.name, () => {
     await server.onApplicationShutdown();
   });
 
-  it('should tell that the service is live and ready', async () => {
-    await expect(tell('/livez')).resolves.toEqual(ok);
-    await expect(tell('/readyz')).resolves.toEqual(ok);
-    await expect(tell('/readyz?verbose')).resolves.toEqual(ok);
-  });
-
-  it('should stay live while it is unavailable, say why, and recover', async () => {
-    health.obstacle = new Error('the database does not answer');
-    await expect(tell('/readyz')).resolves.toEqual([
-      503,
-      { status: 'unavailable', reason: 'the database does not answer' },
-    ]);
-    await expect(tell('/livez')).resolves.toEqual(ok);
-
-    health.obstacle = undefined;
-    await expect(tell('/readyz')).resolves.toEqual(ok);
-  });
-
-  it('should answer the metrics as Prometheus reads them, and a HEAD without them', async () => {
-    statistics.created = 7;
-    const response = await ask('/metrics');
-    const content = await response.text();
-
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(content)));
-    expect(content).toMatch(/^plant_store_plants_created_total 7$/m);
-
-    const head = await ask('/metrics', 'HEAD');
-    expect(head.status).toBe(200);
-    expect(head.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    await expect(head.text()).resolves.toBe('');
-  });
-
   it('should log why there are no metrics, tell that, and go on', async () => {
     const logged: unknown[] = [];
     Logger.overrideLogger({

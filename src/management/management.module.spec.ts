@@ -1,14 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type INestApplication, Module, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { AuthModule } from '../auth/auth.module.js';
 import { Database } from '../database/database.js';
 import { PlantsHealth } from '../plants/plants-health.js';
 import { PlantsStatistics } from '../plants/plants-statistics.js';
 import { ClientStatistics } from './client-statistics.js';
-import { ManagementListenError, ManagementServer } from './management-server.js';
+import { ManagementServer } from './management-server.js';
 import { ManagementModule } from './management.module.js';
 
 @Module({
@@ -75,38 +73,5 @@ describe(ManagementModule.name, () => {
       ['shutdown ends', ok, unavailable('the service is shutting down')],
     ]);
     expect(boundPort()).toBe(0);
-  });
-
-  it('should not serve its paths on the public listener', async () => {
-    await (await create()).listen(0, '127.0.0.1');
-
-    const response = await fetch(`${(await app?.getUrl()) ?? ''}/livez`);
-
-    expect(response.status).toBe(404);
-  });
-
-  it('should not keep the process alive by itself', async () => {
-    const servers = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
-    const before = servers();
-
-    await (await create()).init();
-
-    expect(boundPort()).toBeGreaterThan(0);
-    expect(servers()).toBe(before);
-  });
-
-  it('should not start on a port that is taken, and say which listener failed', async () => {
-    const holder = createServer().listen(0, '127.0.0.1');
-    await once(holder, 'listening');
-    const { port } = holder.address() as AddressInfo;
-    try {
-      const starting = (await create({ port })).listen(0, '127.0.0.1');
-
-      await expect(starting).rejects.toThrow(ManagementListenError);
-      await expect(starting).rejects.toMatchObject({ cause: { code: 'EADDRINUSE', port } });
-    } finally {
-      holder.close();
-      await once(holder, 'close');
-    }
   });
 });

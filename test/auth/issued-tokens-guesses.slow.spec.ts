@@ -74,25 +74,6 @@ describe('Guessed access tokens', () => {
     expect(lookups.count).toBeGreaterThan(0);
     expect(lookups.count).toBeLessThan(GUESSES / 20);
   });
-
-  it('should cost nothing if they are malformed', async () => {
-    const { token } = await issueToken(store.database);
-    const connections = store.proxy.connections;
-    const malformed = [
-      token.slice(0, -1),
-      `${token}0`,
-      token.slice(0, -1) + (token.endsWith('0') ? '1' : '0'),
-      token.toUpperCase(),
-      `plant_${'0'.repeat(38)}`,
-      `plant_${'a'.repeat(12_000)}`,
-      'plant_',
-    ];
-    for (const each of malformed) expect(await verdict(each)).toBe(40101);
-    expect(await verdict(`plant_'; DROP TABLE access_tokens; --`)).toBe(40102);
-    expect(await verdict(`plant_${'a'.repeat(100_000)}`)).toBe(43100);
-    expect(store.proxy.connections).toBe(connections);
-    expect(await verdict(token)).toBe(40003);
-  });
 });
 
 describe('Thousands of made-up access tokens from one address', () => {

@@ -1,65 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { drawChart } from '../../bench/chart.js';
-import { type Measurement, ratioOf, type Round } from '../../bench/figures.js';
+import { ratioOf } from '../../bench/figures.js';
 import { readBenchOptions } from '../../bench/options.js';
-import { renderReport } from '../../bench/report.js';
-
-const round = (createsPerSecond: number, more: Partial<Round> = {}): Round => ({
-  createsPerSecond,
-  p50: 1,
-  p99: 2,
-  ...more,
-});
-const measurement = (target: string, rounds: Round[], faults: string[] = []): Measurement => ({
-  target,
-  title: `<${target}>`,
-  node: target === 'pgbench' ? undefined : '24.1.0',
-  connections: 64,
-  rounds,
-  faults,
-});
-const report = {
-  machine: 'A machine.',
-  starts: [{ target: 'plant-store', title: 'plant store', milliseconds: 700 }],
-  measurements: [
-    measurement('plant-store', [round(900), round(3000, { p99: 1 }), round(1200)]),
-    measurement('fastify-postgres', [round(600, { p99: 5 })], ['a connection was closed without an answer']),
-    measurement('echo', [round(4000)]),
-    measurement('pgbench', [], ['it did not start']),
-  ],
-};
-const rows = renderReport(report)
-  .split('\n')
-  .map((line) => line.replace(/ +/g, ' '));
-
-describe(renderReport.name, () => {
-  it('should tell medians, and what they run on', () => {
-    expect(rows).toContain('| <plant-store> | 24.1.0 | 1,200 | 1.00 | 2.00 | – | – | – | – |');
-    expect(rows).toContain('| <pgbench> | – | – | – | – | – | – | – | – |');
-  });
-
-  it('should tell how many times as much the store does, round by round', () => {
-    expect(rows).toContain('| 64 connections: <plant-store> ÷ | creates/s | p50 | CPU |');
-    expect(rows).toContain('| <fastify-postgres> | 1.50 | 1.00 | – |');
-    expect(rows).toContain('| <pgbench> | – | – | – |');
-  });
-
-  it('should tell the key figures that were measured, and no others', () => {
-    expect(rows.slice(rows.indexOf('| figure | aim | measured |'))).toEqual([
-      '| figure | aim | measured |',
-      expect.stringMatching(/^\| -/),
-      '| creates/s at 64 ÷ Fastify + postgres.js | ≥ 1.5 | 1.50 |',
-      '| creates/s at 64 ÷ echo | ≥ 0.6 | 0.225 |',
-      '| p99 at 64 ÷ Fastify + postgres.js | ≤ 0.8 | 0.400 |',
-      '| start to ready, ms | ≤ 1,300 | 700 |',
-    ]);
-  });
-
-  it('should tell why something was not measured', () => {
-    expect(rows).toContain('- <fastify-postgres>, not measured to the end: a connection was closed without an answer');
-    expect(rows).toContain('- <pgbench>, not measured: it did not start');
-  });
-});
 
 describe(ratioOf.name, () => {
   const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
@@ -80,16 +21,6 @@ describe(ratioOf.name, () => {
     expect(ratioOf(numbers.slice(0, 7), ones)).toEqual({ median: 4, low: undefined, high: undefined });
     expect(ratioOf([1, undefined], [1, 1])).toBeUndefined();
     expect(ratioOf([], [])).toBeUndefined();
-  });
-});
-
-describe(drawChart.name, () => {
-  it('should draw two bars for each target that was measured', () => {
-    const chart = drawChart(report);
-
-    expect(chart.match(/<rect /g)).toHaveLength(6);
-    expect(chart).toContain('>&lt;plant-store></text>');
-    expect(chart).not.toContain('pgbench');
   });
 });
 

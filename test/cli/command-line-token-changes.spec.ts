@@ -171,32 +171,3 @@ describe('plant-store token revoke', () => {
     commands.expectNothingTold();
   });
 });
-
-describe('Changes of plant-store token', () => {
-  let database: TestDatabase;
-  let commands: TokenCommands;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    commands = new TokenCommands(database);
-  });
-  afterAll(() => database.drop());
-
-  it('should leave none valid if it is revoked at the same time', async () => {
-    await commands.issue('torn');
-    const [rotated, revoked] = await Promise.all([commands.run('rotate', 'torn'), commands.run('revoke', 'torn')]);
-    expect([0, 1]).toContain(rotated.code);
-    expect(revoked.code).toBe(0);
-    expect(await commands.states('torn')).not.toContain('valid');
-  });
-
-  it('should leave exactly one that lasts if several rotate at once', async () => {
-    await commands.issue('busy');
-    await Promise.all([1, 2, 3].map(() => commands.make('rotate', 'busy', '--overlap', '0')));
-    expect(await commands.states('busy')).toEqual(['revoked', 'revoked', 'revoked', 'valid']);
-  });
-
-  it('should have shown no digest, and each token only once', () => {
-    commands.expectNothingTold();
-  });
-});

@@ -8,8 +8,8 @@ export interface StoredPlant {
 }
 
 /** All that the tests of the contract ask a database: a target without one has to answer these two. */
-export const FIND_PLANTS = 'SELECT id, name, tag, idempotency_key FROM plants ORDER BY id';
-export const REMOVE_PLANTS = 'DELETE FROM plants';
+const FIND_PLANTS = 'SELECT id, name, tag, idempotency_key FROM plants ORDER BY id';
+const REMOVE_PLANTS = 'DELETE FROM plants';
 
 /** Every plant that the database holds, by id. */
 export function storedPlants({ database }: ContractTarget): Promise<StoredPlant[]> {

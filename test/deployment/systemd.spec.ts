@@ -74,25 +74,6 @@ describe('plant-store.service', () => {
     expect(valuesOf('EnvironmentFile')).toEqual(['/etc/plant-store/plant-store.env']);
   });
 
-  it.each([
-    ['User', 'plant-store'],
-    ['NoNewPrivileges', 'yes'],
-    ['CapabilityBoundingSet', ''],
-    ['ProtectSystem', 'strict'],
-    ['ProtectHome', 'yes'],
-    ['PrivateTmp', 'yes'],
-    ['PrivateDevices', 'yes'],
-    ['RestrictNamespaces', 'yes'],
-    ['SystemCallArchitectures', 'native'],
-    ['RestrictAddressFamilies', 'AF_INET AF_INET6 AF_UNIX AF_NETLINK'],
-  ])('should have as few rights as possible: %s=%s', (key, value) => {
-    expect(valuesOf(key)).toEqual([value]);
-  });
-
-  it('should let V8 compile', () => {
-    expect(valuesOf('MemoryDenyWriteExecute')).toEqual([]);
-  });
-
   it('should be what systemd accepts, if it is installed here', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-unit-'));
     const path = join(folder, 'plant-store.service');

@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cyclesOf, folderGraph, importGraph } from '../support/documents/import-graph.js';
 
@@ -30,15 +28,6 @@ describe('src', () => {
     const isCitus = (file: string): boolean => file.startsWith('citus/');
     const importing = [...graph].filter(([file, imported]) => !isCitus(file) && imported.some(isCitus));
     expect(importing.map(([file]) => file)).toEqual([LOADS_CITUS]);
-  });
-
-  it('should find its own files in one place only', async () => {
-    const using: string[] = [];
-    for (const file of (await ownGraph()).keys()) {
-      if (/import\.meta|__dirname|__filename|module\.filename/.test(await readFile(join(SOURCES, file), 'utf8')))
-        using.push(file);
-    }
-    expect(using).toEqual(['util/package-files.cts']);
   });
 });
 

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { errors } from 'jose';
 import type { RequestListener } from 'node:http';
 import { freePort } from '../../../test/support/http/free-port.js';
 import { publicJwk, shortKey, signingKey } from '../../../test/support/tokens/forged-jwt.js';
 import { json } from '../../../test/support/tokens/key-server.js';
-import { KeysOwner, NEVER } from '../../../test/support/tokens/keys-owner.js';
+import { KeysOwner } from '../../../test/support/tokens/keys-owner.js';
 import { until } from '../../../test/support/until.js';
-import { IssuerKeys, IssuerKeysError } from './issuer-keys.js';
+import { IssuerKeys } from './issuer-keys.js';
 
 describe(IssuerKeys.name, () => {
   let issuer: KeysOwner;
@@ -26,38 +25,6 @@ describe(IssuerKeys.name, () => {
       ),
     }) as unknown as Error;
 
-  it('should fetch nothing until keys are needed, and then once for all who wait', async () => {
-    const keys = issuer.keysOf();
-    expect(keys.current).toBeUndefined();
-    expect(issuer.requests).toEqual([]);
-
-    await Promise.all([keys.open(), keys.open(), keys.open()]);
-
-    expect(keys.current).toContain(issuer.key.x);
-    expect(issuer.requests).toEqual(['/keys']);
-  });
-
-  it('should fetch keys anew for an unknown one, and remain the same until they are others', async () => {
-    const keys = issuer.keysOf();
-    await keys.open();
-    const first = keys.current;
-
-    await expect(findUnknown(keys)).rejects.toThrow(errors.JWKSNoMatchingKey);
-    expect(keys.current).toBe(first);
-    expect(issuer.requests).toHaveLength(2);
-
-    issuer.answer = json({ keys: [issuer.other] });
-    expect(await (await keys.open())({ alg: 'ES256', kid: 'other' })).toMatchObject({ type: 'public' });
-    expect(keys.current).toContain(issuer.other.x);
-    expect(keys.current).not.toContain(issuer.key.x);
-  });
-
-  it('should ask once in a while, however often a key is missing', async () => {
-    const keys = issuer.keysOf({ cooldownMs: NEVER });
-    for (let i = 0; i < 100; i++) await expect(findUnknown(keys)).rejects.toThrow(errors.JWKSNoMatchingKey);
-    expect(issuer.requests).toHaveLength(1);
-  });
-
   it('should fetch keys anew when they are old, and again sooner if that fails', async () => {
     const keys = issuer.keysOf({ refreshMs: 10, retryMs: 15 });
     await keys.open();
@@ -71,69 +38,7 @@ describe(IssuerKeys.name, () => {
     await until(() => keys.current !== first);
   });
 
-  it('should not use keys for ever that cannot be renewed', async () => {
-    const keys = issuer.keysOf({ maxAgeMs: 1 });
-    await keys.open();
-    issuer.answer = json({}, 503);
-    await until(() =>
-      keys.open().then(
-        () => false,
-        () => true,
-      ),
-    );
-    expect(issuer.logged).toEqual([expect.stringContaining('503')]);
-  });
-
-  it('should have nothing in flight once it is closed, and begin nothing', async () => {
-    issuer.answer = undefined;
-    const keys = issuer.keysOf({ timeoutMs: NEVER });
-    const waiting = keys.open();
-    await until(() => issuer.requests.length === 1);
-
-    keys.close();
-
-    await expect(waiting).rejects.toThrow(IssuerKeysError);
-    await expect(keys.open()).rejects.toThrow(IssuerKeysError);
-    expect(issuer.requests).toHaveLength(1);
-    expect(issuer.logged).toEqual([]);
-  });
-
   describe('at an issuer in trouble', () => {
-    it('should ask once in a while, however often that fails', async () => {
-      issuer.answer = json({}, 500);
-      const keys = issuer.keysOf({ cooldownMs: NEVER });
-
-      for (let i = 0; i < 100; i++) await expect(keys.open()).rejects.toThrow(IssuerKeysError);
-
-      expect(issuer.requests).toHaveLength(1);
-    });
-
-    it('should ask again once the while is over', async () => {
-      issuer.answer = json({}, 500);
-      const keys = issuer.keysOf({ cooldownMs: 20 });
-      await expect(keys.open()).rejects.toThrow(IssuerKeysError);
-      issuer.answer = json({ keys: [issuer.key] });
-
-      await until(() => keys.open().then(Boolean, () => false));
-
-      expect(issuer.requests).toHaveLength(2);
-    });
-
-    it('should keep its keys while the issuer is away, and fail only for others', async () => {
-      const keys = issuer.keysOf();
-      await keys.open();
-      const first = keys.current;
-      issuer.answer = (request) => request.socket.destroy();
-
-      await expect(findUnknown(keys)).rejects.toThrow(IssuerKeysError);
-      expect(keys.current).toBe(first);
-      expect(await (await keys.open())({ alg: 'ES256', kid: 'first' })).toBeDefined();
-
-      issuer.answer = json({ keys: [issuer.key] });
-      await expect(findUnknown(keys)).rejects.toThrow(errors.JWKSNoMatchingKey);
-      expect(keys.current).toBe(first);
-    });
-
     it('should say once that keys cannot be fetched, and once that they can again', async () => {
       const keys = issuer.keysOf();
       issuer.answer = json({}, 503);
@@ -196,20 +101,6 @@ describe(IssuerKeys.name, () => {
     ])('should take one with %s for a fetch that failed', async (_, keysOf) => {
       issuer.answer = json({ keys: await keysOf() });
       await expect(issuer.keysOf().open()).rejects.toEqual(failure(none));
-    });
-
-    it('should keep its keys, and say so once', async () => {
-      const keys = issuer.keysOf();
-      await keys.open();
-      const first = keys.current;
-      for (const answer of [[], [await signingKey('private')], []]) {
-        issuer.answer = json({ keys: answer });
-        await expect(findUnknown(keys)).rejects.toEqual(failure(none));
-        expect(keys.current).toBe(first);
-      }
-      expect(issuer.logged).toEqual([
-        `The keys of the JWT issuer ${issuer.url} cannot be fetched: ${issuer.url}/keys answers with no public key that JWTs can be verified with; until they can, the ones known go on being used`,
-      ]);
     });
 
     it('should have the good ones in addition to those', async () => {
@@ -294,11 +185,6 @@ describe(IssuerKeys.name, () => {
       } finally {
         fetch.mockRestore();
       }
-    });
-
-    it('should refuse what is not JSON', async () => {
-      issuer.answer = (_request, response) => response.end('<html>');
-      await expect(open(issuer.url)).rejects.toEqual(failure(/answers with something else than JSON$/));
     });
   });
 });

@@ -23,20 +23,6 @@ describe(IssuedTokenVerifier.name, () => {
     expect(timed.verifier.verify(timed.token)).toBe(principal);
   });
 
-  it('should not query the database for a token that cannot have been issued', async () => {
-    for (const text of [
-      '',
-      'a-static-token-0123456789',
-      `${timed.token}0`,
-      `${timed.token.slice(0, -1)}-`,
-      `plant_${'0'.repeat(38)}`,
-    ]) {
-      expect(timed.verifier.verify(text)).toBeUndefined();
-    }
-    await timed.wait(MINUTE_MS);
-    expect(timed.store.statements).toEqual([]);
-  });
-
   it('should confirm all tokens of the last minute in one statement every half a second, and none after that', async () => {
     const other = makeToken();
     timed.store.add(other);
@@ -79,16 +65,6 @@ describe(IssuedTokenVerifier.name, () => {
   });
 
   describe('with a token that changes', () => {
-    it('should refuse it within two seconds after it was revoked', async () => {
-      await timed.verdict(timed.token);
-      await timed.wait(1000);
-      timed.store.rows.clear();
-      await timed.wait(501);
-      for (let i = 0; i < 100; i++) {
-        expect(await timed.verdict(timed.token, 30)).toBeUndefined();
-      }
-    });
-
     it('should refuse it within two seconds, however many guesses come', async () => {
       await timed.verdict(timed.token);
       timed.store.rows.clear();
@@ -124,21 +100,6 @@ describe(IssuedTokenVerifier.name, () => {
       await timed.wait(500);
       expect(asked.verdict).toBeUndefined();
     });
-
-    it('should make a new principal if its scopes are others', async () => {
-      const principal = await timed.verdict(timed.token);
-      timed.store.add(timed.token, { id: 1, scopes: [] });
-      await timed.wait(600);
-      expect(timed.verifier.verify(timed.token)).toEqual({ ...GARDENER, scopes: [] });
-      expect(principal).toEqual(GARDENER);
-    });
-
-    it('should accept a new one that was tried before it was there', async () => {
-      const late = makeToken();
-      expect(await timed.verdict(late)).toBeUndefined();
-      timed.store.add(late);
-      expect(await timed.verdict(late)).toEqual(GARDENER);
-    });
   });
 
   describe('with a token that expires', () => {
@@ -151,13 +112,6 @@ describe(IssuedTokenVerifier.name, () => {
       expect(timed.verifier.verify(timed.token)).toEqual(GARDENER);
       await timed.wait(2);
       expect(timed.verifier.verify(timed.token)).toBeUndefined();
-    });
-
-    it('should accept it again when it has more time', async () => {
-      timed.store.add(timed.token, { id: 1, remaining: -1 });
-      expect(await timed.verdict(timed.token)).toBeUndefined();
-      timed.store.add(timed.token, { id: 1 });
-      expect(await timed.verdict(timed.token)).toEqual(GARDENER);
     });
   });
 

@@ -3,10 +3,10 @@ import pg from 'pg';
 import { TableLock } from '../../../test/support/database/table-lock.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database/test-database.js';
 import { TcpProxy } from '../../../test/support/http/tcp-proxy.js';
-import { endTokenSessions, tokenSessions } from '../../../test/support/service/store-instances.js';
+import { tokenSessions } from '../../../test/support/service/store-instances.js';
 import { stall } from '../../../test/support/stall.js';
 import { Stopwatch } from '../../../test/support/stopwatch.js';
-import { issueToken, type StoredToken } from '../../../test/support/tokens/issued-token.js';
+import { issueToken } from '../../../test/support/tokens/issued-token.js';
 import { until } from '../../../test/support/until.js';
 import { TokenReader } from './token-reader.js';
 import { makeToken, tokenDigest } from './token.js';
@@ -29,42 +29,6 @@ describe(TokenReader.name, () => {
     await database.drop();
   });
 
-  const find = async ({ token }: StoredToken): Promise<unknown> => (await store.find([tokenDigest(token)]))[0];
-
-  it('should find what is asked for, and nothing else', async () => {
-    const rose = await issueToken(database, { name: 'rose', scopes: ['plants:create', 'plants:read'] });
-    const lily = await issueToken(database, { name: 'lily', scopes: [] });
-    const revoked = await issueToken(database);
-    await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [revoked.id]);
-
-    expect(await store.find([rose.token, makeToken()].map(tokenDigest))).toEqual([
-      {
-        id: rose.id,
-        digest: tokenDigest(rose.token),
-        name: 'rose',
-        scopes: ['plants:create', 'plants:read'],
-        remaining: null,
-        isRevoked: false,
-      },
-    ]);
-    expect(await find(revoked)).toMatchObject({ isRevoked: true });
-    expect(await store.find([])).toEqual([]);
-    expect(await find(lily)).toMatchObject({ name: 'lily', scopes: [] });
-  });
-
-  it('should tell how long a token has, by the clock of the database', async () => {
-    const { remaining } = (await find(await issueToken(database, { expires: '1 hour' }))) as { remaining: number };
-    expect(remaining).toBeGreaterThan(HOUR_MS - 60_000);
-    expect(remaining).toBeLessThan(HOUR_MS);
-    expect(await find(await issueToken(database, { expires: 'infinity' }))).toMatchObject({ remaining: Infinity });
-    const ages = await find(await issueToken(database, { expires: '200000 years' }));
-    expect(ages).toMatchObject({ remaining: expect.closeTo(200_000 * 365.2425 * 24 * HOUR_MS, -13) });
-    const token = await issueToken(database, { expires: '-4000 years' });
-    expect(((await find(token)) as { remaining: number }).remaining).toBeLessThan(0);
-    await database.query(`UPDATE access_tokens SET expires_at = '-infinity'`);
-    expect(await find(token)).toMatchObject({ remaining: -Infinity });
-  });
-
   it('should find its table whatever the schema is called', async () => {
     const schema = `Green "house's`;
     await database.query(`ALTER SCHEMA public RENAME TO ${pg.escapeIdentifier(schema)}`);
@@ -77,31 +41,6 @@ describe(TokenReader.name, () => {
   describe('its connection', () => {
     const lookUp = (): Promise<unknown> => store.find([tokenDigest(makeToken())]);
 
-    it('should be one, and be gone at the end', async () => {
-      expect(proxy.connections).toBe(0);
-      for (let i = 0; i < 3; i++) await lookUp();
-      expect(await tokenSessions(database)).toHaveLength(1);
-      expect(store.isConnected).toBe(true);
-      await store.end();
-      expect(await tokenSessions(database)).toEqual([]);
-      await expect(lookUp()).rejects.toThrow();
-    });
-
-    it.each<[string, () => Promise<void> | void]>([
-      ['was ended', () => endTokenSessions(database)],
-      [
-        'has fallen silent',
-        (): void => {
-          proxy.freezeOpen();
-        },
-      ],
-    ])('should be replaced, and the statement be sent again, if it %s', async (_, fail) => {
-      await lookUp();
-      await fail();
-      expect(await lookUp()).toEqual([]);
-      proxy.restore();
-    });
-
     it('should be replaced if the process was busy while the answer came', async () => {
       await lookUp();
       const answer = lookUp();
@@ -109,13 +48,6 @@ describe(TokenReader.name, () => {
       await new Promise(setImmediate);
       stall(1500);
       expect(await answer).toEqual([]);
-    });
-
-    it('should work again after a statement that is rejected', async () => {
-      await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
-      await expect(lookUp()).rejects.toThrow('does not exist');
-      await database.query('ALTER TABLE lost_tokens RENAME TO access_tokens');
-      expect(await lookUp()).toEqual([]);
     });
 
     it('should give up a statement that waits for a lock, also on the server', async () => {
@@ -144,17 +76,6 @@ describe(TokenReader.name, () => {
       const sql = 'SELECT extract(epoch FROM now() - last_used_at)::float8 AS ago FROM access_tokens';
       return (await database.query<{ ago: number | null }>(sql))[0]?.ago;
     };
-
-    it('should write down when a token was used, and of no other', async () => {
-      const { id } = await issueToken(database);
-      await store.recordUses([{ id: id + 1, age: 0 }]);
-      expect(await lastUse()).toBeNull();
-      await store.recordUses([
-        { id, age: 3_600_000.4 },
-        { id: id + 1, age: 0 },
-      ]);
-      expect(await lastUse()).toBeCloseTo(3600, -2);
-    });
 
     it.each([
       ['within the minute after', '30 seconds', 0, 30],

@@ -29,7 +29,7 @@ export function describeWithHaproxy(name: string, suite: () => void): void {
 }
 
 /** An instance, as HAProxy has to know it. */
-export interface ProxiedInstance {
+interface ProxiedInstance {
   readonly port: number;
   readonly managementPort: number;
 }

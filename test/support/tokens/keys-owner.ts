@@ -4,8 +4,6 @@ import { IssuerKeys, KEYS_TIMING } from '../../../src/auth/jwt/issuer-keys.js';
 import { publicJwk, signingKey } from './forged-jwt.js';
 import { json, KeyServer } from './key-server.js';
 
-/** Longer than any test takes. */
-export const NEVER = 600_000;
 /** Nothing happens by itself, and nothing has to be waited for. */
 const TIMING = { ...KEYS_TIMING, cooldownMs: 0 };
 
