@@ -141,7 +141,7 @@ describe('migrate.mjs', () => {
     const url = new URL(database.url);
     url.searchParams.set('application_name', 'owner');
     const { code, output } = await migrate(url.href);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+, .*\n$/)]);
+    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+\n$/)]);
   });
 
   it('should migrate a volume of one role as that one, and say that there is a better way', async () => {
@@ -152,7 +152,7 @@ describe('migrate.mjs', () => {
 
   it('should migrate another database if only one URL is given', async () => {
     const { code, output } = await migrate(database.url);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+, .*\n$/)]);
+    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+\n$/)]);
   });
 
   it('should leave it to the command to say what is wrong', async () => {
