@@ -53,7 +53,11 @@ describe('plant-store token, called for help, or wrongly', () => {
       'plant-store token create',
     ],
     [['token', 'create', '--name', '12'], 'a name must not be made of digits alone', 'plant-store token create'],
-    [['token', 'create', '--name', 'jwt'], 'a name must not be static, jwt, other', 'plant-store token create'],
+    [
+      ['token', 'create', '--name', 'jwt'],
+      'a name must not be static or jwt, nor begin with jwt:',
+      'plant-store token create',
+    ],
     [['token', 'create', '--name', "x'; DROP TABLE plants; --"], 'a name must have', 'plant-store token create'],
     [['token', 'create', '--name', 'x'.repeat(100_000)], `--name is "${'x'.repeat(59)}…"`, 'plant-store token create'],
     [['token', 'create', '--name', 'a', '--expires', '0d'], '--expires is "0d", should be', 'plant-store token create'],
