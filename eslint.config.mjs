@@ -11,11 +11,8 @@ const LAYERS = {
   database: ['util', 'citus/citus'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
-  // Of the guard, its principal and its scope; its failures, for the OpenAPI document.
-  plants: [
-    ...['util', 'errors', 'http', 'database'],
-    ...['auth/token-verifier', 'auth/bearer-auth.guard', 'auth/auth.errors'],
-  ],
+  // Of the guard, its principal and its scope.
+  plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
   citus: ['util', 'database', 'plants'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],

@@ -3,15 +3,15 @@ import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { Strategy, type VerifyFunctionWithRequest } from 'passport-http-bearer';
-import { ApiError } from '../errors/api-error.js';
-import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import {
-  CredentialUndecidedError,
-  InsufficientScopeError,
-  InvalidTokenError,
-  MalformedAuthorizationError,
-  MissingCredentialError,
-} from './auth.errors.js';
+  ApiError,
+  credentialUndecided,
+  insufficientScope,
+  invalidToken,
+  malformedAuthorization,
+  missingCredential,
+} from '../errors/api-error.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { AUTH_MODULE } from './auth.options.js';
 import { describeFound, OptionsError } from '../util/options.js';
 import { type Principal, setPrincipal, TokenVerifier } from './token-verifier.js';
@@ -191,7 +191,7 @@ export class BearerAuthGuard extends PassportGuard {
     setPrincipal(request, user);
     const required = this.scopesOf(context);
     const lacking = required.filter((scope) => !user.scopes.includes(scope));
-    if (lacking.length > 0) throw new InsufficientScopeError(required, lacking);
+    if (lacking.length > 0) throw insufficientScope(required, lacking);
     return true;
   }
 
@@ -220,8 +220,8 @@ export class BearerAuthGuard extends PassportGuard {
   /** Nest's own version answers 401 to everything and sends no challenge. */
   handleRequest(error: Error | null, principal: Principal | false): Principal {
     if (error instanceof ApiError) throw error;
-    if (error) throw new CredentialUndecidedError(error);
-    if (!principal) throw new InvalidTokenError();
+    if (error) throw credentialUndecided(error);
+    if (!principal) throw invalidToken();
     // JavaScript may return anything, and a route without a scope would let it in.
     if (typeof principal.name !== 'string' || !Array.isArray(principal.scopes)) throw new TypeError(NO_PRINCIPAL);
     return principal;
@@ -232,9 +232,9 @@ export class BearerAuthGuard extends PassportGuard {
 function bearerCredential(request: IncomingMessage): string {
   const values = headerValues(request, 'authorization');
   const [value] = values;
-  if (value === undefined) throw new MissingCredentialError();
-  if (values.length > 1) throw new MalformedAuthorizationError('The Authorization header is repeated');
+  if (value === undefined) throw missingCredential();
+  if (values.length > 1) throw malformedAuthorization('The Authorization header is repeated');
   if (BEARER.test(value)) return value.lastIndexOf(' ') === 'bearer'.length ? value : value.replace(/ +/, ' ');
-  if (OTHER_SCHEME.test(value)) throw new MissingCredentialError();
-  throw new MalformedAuthorizationError('The Authorization header holds no well-formed bearer token');
+  if (OTHER_SCHEME.test(value)) throw missingCredential();
+  throw malformedAuthorization('The Authorization header holds no well-formed bearer token');
 }

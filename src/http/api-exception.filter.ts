@@ -8,10 +8,9 @@ import {
   Logger,
 } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { ApiError, RETRY_LATER } from '../errors/api-error.js';
+import { answerNotAwaited, ApiError, clientLimited, unforeseenFailure, unknownPath } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
 import { revealMediaType } from './body-parser-exemption.js';
-import { UnknownPathError } from './http.errors.js';
 import { sendError } from './answer.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
 import { notesOf, requestIdOf } from './request-notes.js';
@@ -58,29 +57,17 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-const GIVEN_UP =
-  'The application did not wait for the answer any longer, and whether the plant was created is unknown. ' +
-  'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
-const UNFORESEEN =
-  'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
-
 /** An unexpected failure is 50000, and its message does not contain the cause. */
 function toApiError(failure: unknown, hasRetryAfter: boolean): ApiError {
   if (failure instanceof ApiError) return failure;
-  if (!(failure instanceof HttpException) || failure.getStatus() >= 500) {
-    return new ApiError(50000, UNFORESEEN, { cause: failure });
-  }
+  if (!(failure instanceof HttpException) || failure.getStatus() >= 500) return unforeseenFailure(failure);
   // A refusal by Nest, Express or a guard of a host: the number that begins with its status, if there is one.
   const status = failure.getStatus();
   const number = status * 100;
-  if (number === 40400) return new UnknownPathError();
+  if (number === 40400) return unknownPath();
   // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
-  if (number === 40800) return new ApiError(50400, GIVEN_UP, { cause: failure });
-  // A host that limits its clients has written nothing. It may have said how long to wait.
-  if (status === TOO_MANY_REQUESTS) {
-    const headers = hasRetryAfter ? {} : RETRY_LATER;
-    return new ApiError(50301, failure.message, { cause: failure, isLogged: false, headers });
-  }
+  if (number === 40800) return answerNotAwaited(failure);
+  if (status === TOO_MANY_REQUESTS) return clientLimited(failure, hasRetryAfter);
   return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
 }
 

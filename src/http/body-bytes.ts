@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
+import { type ApiError, bodyTooLarge, malformedRequest, tooManyBodies } from '../errors/api-error.js';
 import { acceptBody, onRequestAbort } from './connection-close.js';
-import { BodyTooLargeError, MalformedRequestError, TooManyBodiesError } from './http.errors.js';
 
 /**
  * Reads a request's body from its raw stream, and gives up as soon as it has more than `limit` bytes. Returns what `parse` makes of
  * it; the bytes do not outlive that.
  *
- * @throws TooManyBodiesError if the bodies of all requests in flight would be too large together
+ * @throws tooManyBodies if the bodies of all requests in flight would be too large together
  */
 export async function readBytes<Result>(
   request: IncomingMessage,
@@ -15,7 +15,7 @@ export async function readBytes<Result>(
   limit: number,
   parse: (bytes: Buffer) => Result,
 ): Promise<Result> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw new BodyTooLargeError(limit);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit);
   acceptBody(request, response);
   const received = new ReceivedBytes(new BodyMemory(request, response), limit);
   try {
@@ -50,8 +50,8 @@ function collect(request: IncomingMessage, received: ReceivedBytes): Promise<voi
   });
 }
 
-function closedEarly(cause?: Error): MalformedRequestError {
-  return new MalformedRequestError('The connection was closed before the whole body had arrived.', { cause });
+function closedEarly(cause?: Error): ApiError {
+  return malformedRequest('The connection was closed before the whole body had arrived.', cause);
 }
 
 /**
@@ -71,7 +71,7 @@ class ReceivedBytes {
 
   add(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (length > this.limit) throw new BodyTooLargeError(this.limit);
+    if (length > this.limit) throw bodyTooLarge(this.limit);
     if (length > this.buffer.length) {
       const capacity = Math.min(this.limit, Math.max(length, 2 * this.buffer.length));
       this.memory.hold(capacity);
@@ -116,11 +116,11 @@ export class BodyMemory {
     private readonly response: ServerResponse,
   ) {}
 
-  /** @throws TooManyBodiesError if all bodies would be too large together, unless this is the only one */
+  /** @throws tooManyBodies if all bodies would be too large together, unless this is the only one */
   hold(bytes: number): void {
     if (bytes < MIN_COUNTED_BYTES || bytes <= this.bytes) return;
     const others = BodyMemory.allBytes - this.bytes;
-    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw new TooManyBodiesError();
+    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw tooManyBodies();
     if (this.bytes === 0) {
       // An answer that never came to its connection, as others were before it, does not close.
       this.response.once('close', this.release);

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
+import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
 import { quote } from '../util/text.js';
 import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { revealMediaType } from './body-parser-exemption.js';
 import { JsonNumber, type JsonObject, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
-import { BodyTooLargeError, MissingBodyError, UnreadableBodyError, UnsupportedMediaError } from './http.errors.js';
 import {
   headerValues,
   http2Stream,
@@ -36,7 +36,7 @@ export async function readJsonObject(
   const { headers } = request;
   if (headers['content-type'] !== JSON_TYPE) revealMediaType(request);
   if (!announcesBody(request) && headers['content-type'] === undefined) {
-    throw new MissingBodyError('The request has no body');
+    throw missingBody('The request has no body');
   }
   checkMediaType(request);
   checkEncoding(headers['content-encoding']);
@@ -77,30 +77,30 @@ const MAX_MEDIA_TYPE_LENGTH = 256;
 /** Checks that a request body is declared as UTF-8 JSON. */
 function checkMediaType(request: IncomingMessage): void {
   if (headerValues(request, 'content-type').length > 1) {
-    throw new UnsupportedMediaError('The Content-Type header is repeated. It must be sent once, as application/json.');
+    throw unsupportedMedia('The Content-Type header is repeated. It must be sent once, as application/json.');
   }
   const type = request.headers['content-type'];
   if (type === JSON_TYPE) return;
   if (type === undefined) {
-    throw new UnsupportedMediaError('The Content-Type header is missing. It must be application/json.');
+    throw unsupportedMedia('The Content-Type header is missing. It must be application/json.');
   }
   if (type.length > MAX_MEDIA_TYPE_LENGTH) {
     const found = `The Content-Type header has ${type.length} characters`;
-    throw new UnsupportedMediaError(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
+    throw unsupportedMedia(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
   }
   const parsed = parseMediaType(type);
   if (parsed?.essence !== 'application/json') {
-    throw new UnsupportedMediaError(`The media type ${quote(type)} is not supported. It must be application/json.`);
+    throw unsupportedMedia(`The media type ${quote(type)} is not supported. It must be application/json.`);
   }
   const charset = parsed.params.get('charset') ?? 'utf-8';
   if (!['utf-8', 'utf8'].includes(charset.toLowerCase())) {
-    throw new UnsupportedMediaError(`The charset ${quote(charset)} is not supported. It must be utf-8.`);
+    throw unsupportedMedia(`The charset ${quote(charset)} is not supported. It must be utf-8.`);
   }
 }
 
 function checkEncoding(encoding = 'identity'): void {
   if (encoding.trim().toLowerCase() === 'identity') return;
-  throw new UnsupportedMediaError(
+  throw unsupportedMedia(
     `The content encoding ${quote(encoding)} is not supported; send it uncompressed, without the Content-Encoding header.`,
   );
 }
@@ -120,20 +120,20 @@ const ALREADY_READ =
 function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {
   if (!announcesBody(request)) return Buffer.alloc(0);
   if (!Buffer.isBuffer(rawBody)) throw new Error(ALREADY_READ);
-  if (rawBody.length > limit) throw new BodyTooLargeError(limit);
+  if (rawBody.length > limit) throw bodyTooLarge(limit);
   return rawBody;
 }
 
 function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
-  if (bytes.length === 0) throw new MissingBodyError('The body is empty');
-  if (!isUtf8(bytes)) throw new UnreadableBodyError('The body is not valid UTF-8. JSON is always sent as UTF-8.');
+  if (bytes.length === 0) throw missingBody('The body is empty');
+  if (!isUtf8(bytes)) throw unreadableBody('The body is not valid UTF-8. JSON is always sent as UTF-8.');
   const text = bytes.toString('utf8');
   if (text.startsWith('\uFEFF')) {
-    throw new UnreadableBodyError('The body begins with a byte order mark. JSON is sent without one.');
+    throw unreadableBody('The body begins with a byte order mark. JSON is sent without one.');
   }
   const value = parseText(text, names);
   if (value instanceof JsonNumber || value instanceof JsonStructure || typeof value !== 'object' || value === null) {
-    throw new MissingBodyError('The body is JSON, but not an object');
+    throw missingBody('The body is JSON, but not an object');
   }
   return value;
 }
@@ -147,7 +147,7 @@ function parseText(text: string, names: readonly string[]): ReturnType<typeof pa
     let line = 1;
     for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
     const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
-    throw new UnreadableBodyError(`The body is not JSON: ${cause.message}, at ${place}.`, { cause });
+    throw unreadableBody(`The body is not JSON: ${cause.message}, at ${place}.`, cause);
   }
 }
 

@@ -2,10 +2,10 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { invalidIdempotencyKey, invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
-import { InvalidIdempotencyKeyError, InvalidPlantError } from './plants.errors.js';
 
 /** A field of a plant other than its id: a text, in a column of the same name (in snake_case). */
 interface TextField {
@@ -73,20 +73,20 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 /**
  * The plant of a request's body. Fields that no plant has are ignored.
  *
- * @throws InvalidPlantError that names every wrong field
+ * @throws ApiError 40003 that names every wrong field
  */
 export function parseNewPlant(body: JsonObject): NewPlant {
   const sent = body.id;
   const id = sent instanceof JsonNumber ? parseInt64(sent.source) : undefined;
   const plant = copyTexts(body, { id });
   if (isPlant(plant)) return plant;
-  throw new InvalidPlantError(plantFaults(id, body));
+  throw invalidPlant(plantFaults(id, body));
 }
 
-/** @throws InvalidPlantError if code of the application gave no plant; JavaScript has no types, so all is checked */
+/** @throws ApiError 40003 if code of the application gave no plant; JavaScript has no types, so all is checked */
 export function assertPlant(given: unknown): asserts given is NewPlant {
   const fields = Object(given) as Fields;
-  if (!isPlant(fields)) throw new InvalidPlantError(plantFaults(fields.id, fields));
+  if (!isPlant(fields)) throw invalidPlant(plantFaults(fields.id, fields));
 }
 
 /** The plant that a create is answered with; a field that was not given is absent. */
@@ -142,21 +142,21 @@ const MAX_KEY_LENGTH = 255;
 /**
  * The `Idempotency-Key` of a request, or undefined if it has none.
  *
- * @throws InvalidIdempotencyKeyError
+ * @throws ApiError 40004
  */
 export function idempotencyKey(request: PlatformRequest): string | undefined {
   const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
-  if (others.length > 0) throw new InvalidIdempotencyKeyError('is repeated');
+  if (others.length > 0) throw invalidIdempotencyKey('is repeated');
   if (key !== undefined) assertIdempotencyKey(key);
   return key;
 }
 
-/** @throws InvalidIdempotencyKeyError if this cannot be stored with a plant */
+/** @throws ApiError 40004 if this cannot be stored with a plant */
 export function assertIdempotencyKey(key: string): void {
-  if (key === '') throw new InvalidIdempotencyKeyError('is empty');
-  if (key.length > MAX_KEY_LENGTH) throw new InvalidIdempotencyKeyError(`has ${key.length} characters`);
+  if (key === '') throw invalidIdempotencyKey('is empty');
+  if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
   if (!isStorableText(key)) {
-    throw new InvalidIdempotencyKeyError('contains U+0000 or half a character, which PostgreSQL cannot store');
+    throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
   }
 }
 

@@ -15,9 +15,9 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { CHALLENGE } from '../auth/auth.errors.js';
 import { RequireScopes } from '../auth/bearer-auth.guard.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
+import { CHALLENGE } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody } from '../http/body-parser-exemption.js';
 import { sendJson } from '../http/answer.js';

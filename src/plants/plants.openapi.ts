@@ -1,18 +1,20 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { InsufficientScopeError, InvalidTokenError, MissingCredentialError } from '../auth/auth.errors.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
-import { ErrorBody } from '../errors/api-error.js';
+import {
+  ErrorBody,
+  idempotencyKeyReused,
+  insufficientScope,
+  invalidPlant,
+  invalidToken,
+  missingCredential,
+  plantExists,
+  storageUnavailable,
+} from '../errors/api-error.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
 import { REQUEST_ID_HEADER } from '../http/request-notes.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
-import {
-  IdempotencyKeyReusedError,
-  InvalidPlantError,
-  PlantExistsError,
-  StorageUnavailableError,
-} from './plants.errors.js';
 
 /** Describes `POST /plants` of one store in the OpenAPI document. */
 export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
@@ -21,13 +23,13 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
       type: ErrorBody,
       description: 'Unexpected error on creation',
       examples: [
-        new MissingCredentialError(),
-        new InvalidTokenError(),
-        new InsufficientScopeError([CREATE_PLANTS]),
-        new InvalidPlantError(['name is missing; it must be a string']),
-        new PlantExistsError(1n),
-        new IdempotencyKeyReusedError(1n, FIELD_NAMES),
-        new StorageUnavailableError(undefined),
+        missingCredential(),
+        invalidToken(),
+        insufficientScope([CREATE_PLANTS]),
+        invalidPlant(['name is missing; it must be a string']),
+        plantExists(1n),
+        idempotencyKeyReused(1n, FIELD_NAMES),
+        storageUnavailable(undefined),
       ],
     },
     errorStatus,

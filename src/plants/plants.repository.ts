@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Query } from '../database/database.js';
+import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
 import { BatchWriter } from './batch-writer.js';
 import { CreateFailures } from './create-failures.js';
 import { FIELD_NAMES } from './new-plant.js';
 import type { CreateResult } from './write-queue.js';
 import { type PlantRecord, PlantStatements } from './plant-sql.js';
-import { IdempotencyKeyReusedError, PlantExistsError } from './plants.errors.js';
 import { storageError } from './storage-failure.js';
 
 @Injectable()
@@ -20,9 +20,9 @@ export class PlantsRepository {
    * Stores a plant, durably by the time the promise resolves, unless an earlier request with the same idempotency key has
    * stored this very plant.
    *
-   * @throws PlantExistsError, IdempotencyKeyReusedError: the id is taken, and nothing was written
-   * @throws StorageUnavailableError, StorageOverloadedError: nothing was written
-   * @throws StorageTimeoutError: the outcome is unknown
+   * @throws ApiError 40901 or 40902: the id is taken, and nothing was written
+   * @throws ApiError 50300 or 50301: nothing was written
+   * @throws ApiError 50400: the outcome is unknown
    */
   async create(plant: PlantRecord): Promise<void> {
     resolveConflict(plant, await this.write(plant));
@@ -56,7 +56,7 @@ export class PlantsRepository {
 function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): void {
   if (stored) return;
   if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
-    throw new PlantExistsError(plant.id);
+    throw plantExists(plant.id);
   if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return;
-  throw new IdempotencyKeyReusedError(plant.id, FIELD_NAMES);
+  throw idempotencyKeyReused(plant.id, FIELD_NAMES);
 }

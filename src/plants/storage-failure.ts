@@ -1,15 +1,14 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
-import { ApiError } from '../errors/api-error.js';
 import {
-  ExistingPlantLookupError,
-  PlantSkippedError,
-  StorageOverloadedError,
-  StorageTimeoutError,
-  StorageUnavailableError,
-  WriteQueueFullError,
-} from './plants.errors.js';
+  type ApiError,
+  plantRejected,
+  storageOverloaded,
+  storageTimeout,
+  storageUnavailable,
+} from '../errors/api-error.js';
+import { ExistingPlantLookupError, PlantSkippedError, WriteQueueFullError } from './plants.errors.js';
 
 /**
  * SQLSTATEs that leave open whether the statement was carried out: a connection lost on the way, by a pooler between us and
@@ -26,15 +25,15 @@ const NO_PLANTS_FAULT = /^25006$|^57P|^42/;
 
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
-  if (error instanceof DatabaseUnreachableError) return new StorageUnavailableError(error);
-  if (isOverload(error)) return new StorageOverloadedError(error);
+  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
+  if (isOverload(error)) return storageOverloaded(error);
   // Its own write was refused, so nothing was written.
   if (error instanceof ExistingPlantLookupError) {
-    return isOverload(error.cause) ? new StorageOverloadedError(error) : new StorageUnavailableError(error);
+    return isOverload(error.cause) ? storageOverloaded(error) : storageUnavailable(error);
   }
-  if (isUndecided(error)) return new StorageTimeoutError(error);
-  if (TRANSIENT.test(rejection(error) ?? '')) return new StorageUnavailableError(error);
-  return new ApiError(50000, 'The storage rejected the plant in a way the service did not foresee.', { cause: error });
+  if (isUndecided(error)) return storageTimeout(error);
+  if (TRANSIENT.test(rejection(error) ?? '')) return storageUnavailable(error);
+  return plantRejected(error);
 }
 
 /** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */

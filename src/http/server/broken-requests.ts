@@ -1,13 +1,13 @@
 import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError } from '../../errors/api-error.js';
-import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import {
-  ConnectNotOfferedError,
-  HeadersTooLargeError,
-  MalformedRequestError,
-  RequestTimeoutError,
-} from '../http.errors.js';
+  ApiError,
+  connectNotOffered,
+  headersTooLarge,
+  malformedRequest,
+  requestTimeout as requestTimeoutError,
+} from '../../errors/api-error.js';
+import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { sendError } from '../answer.js';
 import { abortRequest, isLingering, lingerOnClose, whenSent } from '../connection-close.js';
 import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
@@ -36,7 +36,7 @@ export function refuseBrokenRequests(
     const socket = duplex as Socket;
     // Node hands the connection over without its own listener, and an error without a listener ends the process.
     socket.on('error', () => socket.destroy());
-    answerLast(socket, new ConnectNotOfferedError());
+    answerLast(socket, connectNotOffered());
   });
 
   const fail = (cause: NodeJS.ErrnoException, socket: Socket): void => {
@@ -85,12 +85,12 @@ function describe(cause: NodeJS.ErrnoException & { reason?: unknown }, requestTi
   if (cause instanceof ApiError) return cause;
   switch (cause.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new RequestTimeoutError(requestTimeout);
+      return requestTimeoutError(requestTimeout);
     case 'HPE_HEADER_OVERFLOW':
-      return new HeadersTooLargeError(maxHeaderSize);
+      return headersTooLarge(maxHeaderSize);
     default: {
       const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
-      return new MalformedRequestError(`This is not an HTTP request that can be read: ${reason}.`, { cause });
+      return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
     }
   }
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RequestTimeoutError } from '../http.errors.js';
+import { requestTimeout } from '../../errors/api-error.js';
 import type { AcceptFirst } from './accept-first.js';
 import { isLingering, lingerOnClose } from '../connection-close.js';
 import { endWithLast, lastResponse } from './pipelining.js';
@@ -110,7 +110,7 @@ export class GracefulClose {
     for (const socket of this.connections) {
       const response = lastResponse(socket);
       const waits = response?.req.complete === true && !response.writableFinished;
-      if (!waits) this.server.emit('clientError', new RequestTimeoutError(), socket);
+      if (!waits) this.server.emit('clientError', requestTimeout(), socket);
     }
   }
 }

@@ -7,8 +7,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { malformedRequest } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { MalformedRequestError } from '../http.errors.js';
 import { sendError } from '../answer.js';
 import { headerValues } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
@@ -53,7 +53,7 @@ export function createHttpServer(
   const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
     // What follows on the connection may be a part of this request, and not the next one that it looks like.
     lingerOnClose(request.socket);
-    sendError(response, new MalformedRequestError(message), errorStatus);
+    sendError(response, malformedRequest(message), errorStatus);
   };
   const answer: RequestListener = (request, response) => {
     const fault = faultOf(request);

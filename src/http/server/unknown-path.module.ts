@@ -1,6 +1,6 @@
 import { All, Controller, type DynamicModule, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { MethodNotAllowedError, UnknownPathError } from '../http.errors.js';
+import { methodNotAllowed, unknownPath } from '../../errors/api-error.js';
 
 /** Refuses what nothing else answers: as routes, so that the guard runs before them too. */
 @Module({})
@@ -12,12 +12,12 @@ export class UnknownPathModule {
     class UnknownPathController {
       @All(plantsPath)
       refuseMethod(): never {
-        throw new MethodNotAllowedError();
+        throw methodNotAllowed();
       }
 
       @All(['/', '*path'])
       refusePath(): never {
-        throw new UnknownPathError();
+        throw unknownPath();
       }
     }
     return { module: UnknownPathModule, controllers: [UnknownPathController] };
