@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import fc from 'fast-check';
 import type { ServerResponse } from 'node:http';
 import { PRINCIPAL } from '../http/platform.js';
-import { notesOf } from '../http/request-notes.js';
+import { requestContext } from '../http/request-context.js';
 import { logWriter } from '../util/log-writer.js';
 import { AccessLog } from './access-log.js';
 import { ServiceLogger } from './service-logger.js';
@@ -66,7 +66,7 @@ describe(AccessLog.name, () => {
         const socket = { remoteAddress: '192.0.2.7' };
         const request = { method, url, headers, socket, [PRINCIPAL]: { name: principal } };
         const response = { req: request } as unknown as ServerResponse;
-        Object.assign(notesOf(response), notes);
+        Object.assign(requestContext(response), notes);
         written = '';
         log?.answered(response, durationMs);
         logWriter.flush();

@@ -3,7 +3,7 @@ import { refusedTokenOf } from '../auth/token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { ERROR_CATALOGUE, type ErrorNumber, isServiceFailure } from '../errors/error-catalogue.js';
 import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
-import { notesOf, requestIdOf, type RequestObserver } from '../http/request-notes.js';
+import { requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
 import { logWriter } from '../util/log-writer.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './config.js';
@@ -40,7 +40,7 @@ export class AccessLog implements RequestObserver {
 
   answered(response: ServerResponse, durationMs: number): void {
     const { logRequests } = this.options;
-    const { error } = notesOf(response);
+    const { error } = requestContext(response);
     if (error === 0 && logRequests === 'failures') return;
     const message = messageOf(error);
     const fields = this.fieldsOf(response, durationMs);
@@ -69,7 +69,7 @@ export class AccessLog implements RequestObserver {
   private fieldsOf(response: ServerResponse, durationMs: number): string {
     const request: IncomingMessage & PlatformRequest = response.req;
     const { method, headers, socket } = request;
-    const { error, plantId } = notesOf(response);
+    const { error, plantId } = requestContext(response);
     // As it was sent: anybody may write it, and only the proxy in front knows what is true.
     const forwardedFor = headers['x-forwarded-for']?.toString();
     // Of integers: a fraction takes several times as long to print.

@@ -157,6 +157,12 @@ export function bodyTooLarge(limit: number): ApiError {
   return new ApiError(41300, `The body is larger than ${limit} bytes, the most that this service reads.`);
 }
 
+/** A body in tiny chunks takes far longer to read than to send. */
+export function tooManyChunks(limit: number): ApiError {
+  const message = `The body comes in more than ${limit} chunks. Send it in fewer, larger ones.`;
+  return new ApiError(41300, message, { headers: CLOSE });
+}
+
 export function unsupportedMedia(message: string): ApiError {
   return new ApiError(41500, message);
 }

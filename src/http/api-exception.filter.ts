@@ -10,14 +10,11 @@ import {
 import { inspect } from 'node:util';
 import { answerNotAwaited, ApiError, clientLimited, unforeseenFailure, unknownPath } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
-import { revealMediaType } from './body-parser-exemption.js';
-import { sendError } from './answer.js';
+import { restoreContentType } from './body-parser-exemption.js';
 import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
-import { notesOf, requestIdOf } from './request-notes.js';
-import { discardBody } from './connection-close.js';
+import { requestContext, requestIdOf } from './request-context.js';
+import { sendError } from './send-json.js';
 
-/** The status of a host that limits its clients. */
-const TOO_MANY_REQUESTS = 429;
 /** Nest 11 would make an entry of its own of the fields. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
@@ -31,63 +28,61 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   /** Called by Nest. */
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const received = http.getRequest<PlatformRequest>();
-    const reply = http.getResponse<PlatformResponse>();
-    const [request, response] = [nodeRequest(received), nodeResponse(reply)];
-    revealMediaType(request);
-    const hasRetryAfter = reply.hasHeader('Retry-After') || response.hasHeader('Retry-After');
-    const failure = toApiError(exception, hasRetryAfter);
-    if (failure.isLogged) {
-      const { message, error, cause } = failure;
-      const { plantId } = notesOf(reply);
-      // The names that the line of the request has too.
-      const known = { token: received[PRINCIPAL]?.name, plantId: plantId?.toString() };
-      const others = Object.entries(known).filter(([, value]) => value !== undefined);
-      const fields = { error, requestId: requestIdOf(reply), ...Object.fromEntries(others) };
-      if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));
-      else this.logger.error(`${message} ${inspect(fields, { breakLength: Infinity })}`, describe(cause));
-    }
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    discardBody(request, response);
-    sendError(reply, failure, this.errorStatus);
+    const request = host.switchToHttp().getRequest<PlatformRequest>();
+    const response = host.switchToHttp().getResponse<PlatformResponse>();
+    restoreContentType(nodeRequest(request));
+    const failure = toApiError(exception, response);
+    if (failure.isLogged) this.log(failure, request, response);
+    // Half an answer cannot become another one.
+    if (nodeResponse(response).headersSent) nodeResponse(response).destroy();
+    else sendError(response, failure, this.errorStatus);
+  }
+
+  private log({ error, message, cause }: ApiError, request: PlatformRequest, response: PlatformResponse): void {
+    // Under the names that the access log has too.
+    const known = { token: request[PRINCIPAL]?.name, plantId: requestContext(response).plantId?.toString() };
+    const others = Object.entries(known).filter(([, value]) => value !== undefined);
+    const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
+    if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));
+    else this.logger.error(`${message} ${inspect(fields, { breakLength: Infinity })}`, describe(cause));
   }
 }
 
-/** An unexpected failure is 50000, and its message does not contain the cause. */
-function toApiError(failure: unknown, hasRetryAfter: boolean): ApiError {
+/** The failure as the client gets it. What was not foreseen keeps its message for the log. */
+function toApiError(failure: unknown, response: PlatformResponse): ApiError {
   if (failure instanceof ApiError) return failure;
-  if (!(failure instanceof HttpException) || failure.getStatus() >= 500) return unforeseenFailure(failure);
-  // A refusal by Nest, Express or a guard of a host: the number that begins with its status, if there is one.
+  if (!(failure instanceof HttpException)) return unforeseenFailure(failure);
+  // A refusal by Nest, Express or a guard of a host.
   const status = failure.getStatus();
-  const number = status * 100;
-  if (number === 40400) return unknownPath();
-  // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
-  if (number === 40800) return answerNotAwaited(failure);
-  if (status === TOO_MANY_REQUESTS) return clientLimited(failure, hasRetryAfter);
-  return new ApiError(number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010, failure.message, { cause: failure });
+  if (status >= 500) return unforeseenFailure(failure);
+  switch (status) {
+    case 404:
+      return unknownPath();
+    // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
+    case 408:
+      return answerNotAwaited(failure);
+    case 429:
+      return clientLimited(failure, hasRetryAfter(response));
+    default: {
+      const number = status * 100;
+      const error = number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010;
+      return new ApiError(error, failure.message, { cause: failure });
+    }
+  }
 }
 
-/** A failure with its stack, and those of all that caused it. */
+function hasRetryAfter(response: PlatformResponse): boolean {
+  return response.hasHeader('Retry-After') || nodeResponse(response).hasHeader('Retry-After');
+}
+
+/** The stacks of a failure and of all that caused it; an error may cause itself, and a host may throw anything. */
 function describe(failure: unknown): string | undefined {
   const causes = new Set<unknown>();
-  // An error may cause itself.
   for (let cause = failure; cause !== undefined && !causes.has(cause); cause = (Object(cause) as Error).cause) {
     causes.add(cause);
   }
-  const texts = Array.from(causes, (cause) => (cause instanceof Error ? (cause.stack ?? cause.message) : print(cause)));
+  const texts = Array.from(causes, (cause) =>
+    cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause),
+  );
   return texts.length > 0 ? texts.join('\ncaused by ') : undefined;
-}
-
-/** A host may throw anything, also what JSON has no form for. */
-function print(thrown: unknown): string {
-  try {
-    const json: unknown = JSON.stringify(thrown);
-    return typeof json === 'string' ? json : inspect(thrown);
-  } catch {
-    return inspect(thrown);
-  }
 }

@@ -14,74 +14,47 @@ import type { IncomingMessage } from 'node:http';
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
-  switch (adapter.getType()) {
-    case 'express':
-      exemptOnExpress(adapter.getInstance() as Express);
-      break;
-    case 'fastify':
-      exemptOnFastify(adapter.getInstance() as FastifyInstance);
-      break;
-    default:
-      throw new Error(
-        `exemptPlantsFromBodyParser() knows Express and Fastify, not "${adapter.getType()}": create the application with \`bodyParser: false\` instead.`,
-      );
+  const platform = adapter.getType();
+  if (platform === 'express') exemptOnExpress(adapter.getInstance() as Express);
+  else if (platform === 'fastify') exemptOnFastify(adapter.getInstance() as FastifyInstance);
+  else {
+    const found = `exemptPlantsFromBodyParser() knows Express and Fastify, not "${platform}"`;
+    throw new Error(`${found}: create the application with \`bodyParser: false\` instead.`);
   }
 }
 
-/** A media type that no parser takes, except one that takes every media type, and that no client can know. */
-const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
-const hidden = new WeakMap<IncomingMessage, string | undefined>();
-
-/** Keeps every parser off a request's body, as parsers go by the media type. */
-function hideMediaType(request: IncomingMessage): void {
-  if (hidden.has(request)) return;
-  hidden.set(request, request.headers['content-type']);
-  request.headers['content-type'] = UNPARSED;
-}
-
-/** Gives a request its media type back, if it was hidden. */
-export function revealMediaType(request: IncomingMessage): void {
-  if (!hidden.has(request)) return;
-  const type = hidden.get(request);
-  if (type === undefined) delete request.headers['content-type'];
-  else request.headers['content-type'] = type;
-  hidden.delete(request);
-}
+const TOO_LATE =
+  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
 
 /** The key of `@RouteConfig()` of `@nestjs/platform-fastify`: by its name, so that a host on Express does not need that package. */
 const ROUTE_CONFIG = '__fastify_route_config__';
+
 /** Marks a route that reads its body from the raw stream, if the application's own parser leaves it alone. */
 export function ReadsOwnBody(): CustomDecorator {
   return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true });
 }
 
-/** Whether the route with this metadata is so marked. */
 function readsOwnBody(config: unknown): boolean {
   return (Object(config) as { readsOwnBody?: boolean }).readsOwnBody === true;
 }
-
-/** Nest copies a route's metadata to the function that it gives to the router. */
-function isMarkedHandler(handler: object): boolean {
-  return readsOwnBody(Reflect.getMetadata(ROUTE_CONFIG, handler));
-}
-
-const TOO_LATE =
-  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
 
 /** A layer of Express' router, with what its types leave out. */
 type Layer = Express['router']['stack'][number] & { match(path: string): boolean };
 
 /** Express finds the route only after its parsers, so the routes are asked here, before them. */
 function exemptOnExpress(express: Express): void {
-  const layers = (): Layer[] => express.router.stack as Layer[];
-  const isParserOrRoute = ({ name, route }: Layer): boolean =>
-    route !== undefined || /^(?:json|urlencoded|raw|text)Parser$/.test(name);
-  if (layers().some(isParserOrRoute)) throw new Error(TOO_LATE);
-  let marked: Layer[] | undefined;
+  const layers = express.router.stack as Layer[];
+  if (layers.some(({ name, route }) => route ?? /^(?:json|urlencoded|raw|text)Parser$/.test(name))) {
+    throw new Error(TOO_LATE);
+  }
+  // Nest copies the metadata of a route to the function that it gives to the router.
+  const isMarked = ({ route }: Layer): boolean =>
+    route?.stack.some(({ handle }) => readsOwnBody(Reflect.getMetadata(ROUTE_CONFIG, handle))) ?? false;
+  let routes: Layer[] | undefined;
   express.use((request, _response, next) => {
     // The first request comes after all routes.
-    marked ??= layers().filter(({ route }) => route?.stack.some(({ handle }) => isMarkedHandler(handle)));
-    if (request.method === 'POST' && marked.some((layer) => layer.match(request.path))) hideMediaType(request);
+    routes ??= layers.filter(isMarked);
+    if (request.method === 'POST' && routes.some((route) => route.match(request.path))) hideContentType(request);
     next();
   });
 }
@@ -90,7 +63,7 @@ function exemptOnFastify(fastify: FastifyInstance): void {
   if (fastify.hasContentTypeParser(UNPARSED)) return;
   try {
     fastify.addHook('onRequest', (request, _reply, done) => {
-      if (readsOwnBody(request.routeOptions.config)) hideMediaType(request.raw);
+      if (readsOwnBody(request.routeOptions.config)) hideContentType(request.raw);
       done();
     });
   } catch (cause) {
@@ -99,4 +72,22 @@ function exemptOnFastify(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(UNPARSED, (_request, _body, done) => {
     done(null);
   });
+}
+
+/** Parsers go by the media type. No parser takes this one, unless it takes every one, and no client can know it. */
+const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
+const contentTypes = new WeakMap<IncomingMessage, string | undefined>();
+
+function hideContentType(request: IncomingMessage): void {
+  if (request.headers['content-type'] === UNPARSED) return;
+  contentTypes.set(request, request.headers['content-type']);
+  request.headers['content-type'] = UNPARSED;
+}
+
+/** Gives a request the media type that its client sent. */
+export function restoreContentType(request: IncomingMessage): void {
+  if (request.headers['content-type'] !== UNPARSED) return;
+  const type = contentTypes.get(request);
+  if (type === undefined) delete request.headers['content-type'];
+  else request.headers['content-type'] = type;
 }

@@ -10,7 +10,7 @@ import {
 import { STATUS_CODES } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
-import { REQUEST_ID_HEADER } from './request-notes.js';
+import { REQUEST_ID_HEADER } from './request-context.js';
 
 interface OpenApiOptions {
   /** Path before `/plants`; it is in the document's server, not in its paths. */

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ERROR_CATALOGUE } from '../errors/error-catalogue.js';
 import { ERRORS_PAGE } from './openapi.js';
-import { discardBody } from './connection-close.js';
+import { discardBody } from './body-bytes.js';
 import { plantStorePlugin } from './swagger-ui-plugin.js';
 
 const PAGE = '/docs';
@@ -63,7 +63,7 @@ export function serveSwaggerUi(app: INestApplication, document: OpenAPIObject): 
   const adapter = app.getHttpAdapter();
   app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: () => void) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-    discardBody(request, response);
+    discardBody(request);
     const [, slash] = WITH_QUERY.exec(request.originalUrl) ?? [];
     if (slash === undefined) next();
     else adapter.redirect(response, HttpStatus.FOUND, slash ? './' : `.${PAGE}`);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
-import { notesOf, type RequestObserver } from '../http/request-notes.js';
+import { requestContext, type RequestObserver } from '../http/request-context.js';
 import { Histogram } from '../plants/plants-statistics.js';
 
 /** What the clients of the public listener asked for and got, since the process started. */
@@ -19,7 +19,7 @@ export class ClientStatistics implements RequestObserver {
   }
 
   answered(response: ServerResponse, durationMs: number): void {
-    const { error } = notesOf(response);
+    const { error } = requestContext(response);
     const { success, refused, failed } = this.durations;
     const durations = error === 0 ? success : isServiceFailure(error) ? failed : refused;
     durations.observe(durationMs / 1000);

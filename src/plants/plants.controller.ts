@@ -20,10 +20,10 @@ import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { CHALLENGE } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody } from '../http/body-parser-exemption.js';
-import { sendJson } from '../http/answer.js';
+import { sendJson } from '../http/send-json.js';
 import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
-import { notesOf } from '../http/request-notes.js';
-import { readJsonObject } from '../http/read-body.js';
+import { requestContext } from '../http/request-context.js';
+import { readJsonBody } from '../http/read-json-body.js';
 import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PLANTS_MODULE_SETTINGS, type PlantsExtras, type PlantsModuleSettings } from './plants.options.js';
@@ -66,10 +66,10 @@ export function plantsControllerAt(path: string, extras: PlantsExtras): Type<obj
     @HttpCode(HttpStatus.OK)
     @ApiCreatePlant(errorStatus)
     async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
-      const body = await readJsonObject(request, response, this.settings.bodyLimit, PLANT_FIELDS);
+      const body = await readJsonBody(request, response, this.settings.bodyLimit, PLANT_FIELDS);
       const key = idempotencyKey(request);
       const newPlant = parseNewPlant(body);
-      notesOf(response).plantId = newPlant.id;
+      requestContext(response).plantId = newPlant.id;
       const creator = this.settings.createdBy(request);
       sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
     }

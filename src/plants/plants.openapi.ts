@@ -13,7 +13,7 @@ import {
 } from '../errors/api-error.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
-import { REQUEST_ID_HEADER } from '../http/request-notes.js';
+import { REQUEST_ID_HEADER } from '../http/request-context.js';
 import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
 
 /** Describes `POST /plants` of one store in the OpenAPI document. */

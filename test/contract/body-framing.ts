@@ -10,6 +10,8 @@ import { removePlants, storedPlants } from './stored-plants.js';
 const PLANT = '{"id": 1, "name": "Röse🌹"}';
 const BYTES = Buffer.from(PLANT);
 const SIZE = BYTES.length.toString(16);
+/** With a limit of 1 MiB. */
+const MOST_CHUNKS = 10_000 + 1024;
 const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
 /** What a request hidden behind another one would do. */
 const SMUGGLED = '{"id": 666, "name": "Nightshade"}';
@@ -67,6 +69,21 @@ export function describeBodyFraming(target: () => ContractTarget): void {
       const headers = { ...CHUNKED, 'Transfer-Encoding': 'Chunked' };
       const response = await target().raw(postHead(target().basePath, '', headers), `${SIZE}\r\n${PLANT}\r\n0\r\n\r\n`);
       expectCreated(response, { name: 'Röse🌹' });
+    });
+
+    it('should be read in 10,000 chunks, and one more for each KiB of the limit', async () => {
+      const name = 'x'.repeat(MOST_CHUNKS - '{"id":1,"name":""}'.length);
+      const chunks = `{"id":1,"name":"${name}"}`.replace(/./g, '1\r\n$&\r\n');
+      expectCreated(await target().raw(postHead(target().basePath, '', CHUNKED), `${chunks}0\r\n\r\n`), { name });
+    });
+
+    it('should be refused in more chunks, and its connection closed at once', async () => {
+      using connection = await RawConnection.open(target().port);
+      connection.send(postHead(target().basePath, '', CHUNKED), '1\r\n \r\n'.repeat(MOST_CHUNKS + 1));
+      const response = await connection.response();
+      expect(await expectNothingWritten(target(), response, 41300)).toContain(`${MOST_CHUNKS} chunks`);
+      expect(response?.headers.connection).toBe('close');
+      expect(await connection.response()).toBeUndefined();
     });
 
     it.each(BROKEN_CHUNKS)('should be refused for %s', async (_, bytes) => {

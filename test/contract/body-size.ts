@@ -65,17 +65,11 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
       await connection.closed();
     });
 
-    it.each([
-      ['Content-Length', { 'Content-Length': String(20 * MEBIBYTE) }],
-      ['chunked coding', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' }],
-    ])('should be refused in spite of 20 MiB on their way with %s', async (_, headers) => {
+    it('should be refused, and its connection closed, if it does not end', async () => {
       using connection = await RawConnection.open(target().port);
-      connection.send(postHead(target().basePath, '', headers));
+      connection.send(postHead(target().basePath, '', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' }));
       const mebibyte = Buffer.alloc(MEBIBYTE, ' ');
-      for (let sent = 0; sent < 20; sent++) {
-        if (headers['Content-Length'] === undefined) connection.send('100000\r\n', mebibyte, '\r\n');
-        else connection.send(mebibyte);
-      }
+      for (let sent = 0; sent < 20; sent++) connection.send('100000\r\n', mebibyte, '\r\n');
       await expectNothingWritten(target(), await connection.response(), 41300);
       await connection.closed();
     });

@@ -8,8 +8,9 @@ import {
   requestTimeout as requestTimeoutError,
 } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { sendError } from '../answer.js';
-import { abortRequest, isLingering, lingerOnClose, whenSent } from '../connection-close.js';
+import { abortRequest } from '../body-bytes.js';
+import { sendError } from '../send-json.js';
+import { isLingering, lingerOnClose, whenSent } from './connection-close.js';
 import { arrivingNumber, lastResponse, readingMs } from './pipelining.js';
 
 /** Answers requests for which Node makes no response: those that its parser rejects or that arrive too slowly, and CONNECT. */

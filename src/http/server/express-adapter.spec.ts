@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { notesOf, type RequestObserver } from '../request-notes.js';
+import { requestContext, type RequestObserver } from '../request-context.js';
 import { PlantStoreAdapter } from './express-adapter.js';
 
 @Controller()
@@ -62,7 +62,7 @@ describe(PlantStoreAdapter.name, () => {
     const response = await fetch(`${url}/any`, { method: 'POST' });
     expect([response.status, await response.text()]).toEqual([201, 'made']);
     expect(answered).toHaveBeenCalledTimes(1);
-    const notes = answered.mock.calls.map(([answer]) => notesOf(answer));
+    const notes = answered.mock.calls.map(([answer]) => requestContext(answer));
     expect(notes).toEqual([expect.objectContaining({ error: 0, requestId: response.headers.get('x-request-id') })]);
   });
 

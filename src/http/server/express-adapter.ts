@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { REQUEST_ID_HEADER, requestIdOf, type RequestObserver } from '../request-notes.js';
+import { REQUEST_ID_HEADER, requestIdOf, type RequestObserver } from '../request-context.js';
 import { AcceptFirst } from './accept-first.js';
 import { type CloseTimes, GracefulClose } from './graceful-close.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';

@@ -4,7 +4,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
 import type { AcceptFirst } from './accept-first.js';
-import { isLingering, lingerOnClose } from '../connection-close.js';
+import { isLingering, lingerOnClose } from './connection-close.js';
 import { endWithLast, lastResponse } from './pipelining.js';
 
 export interface CloseTimes {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { onRequestAbort } from '../connection-close.js';
+import { onRequestAbort } from '../body-bytes.js';
 import { createHttpServer } from './http-server.js';
 
 /** Longer than a slow machine takes between accepting a connection and reading what came on it. */

@@ -9,10 +9,11 @@ import {
 import type { Socket } from 'node:net';
 import { malformedRequest } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { sendError } from '../answer.js';
+import { deferContinue } from '../body-bytes.js';
+import { sendError } from '../send-json.js';
 import { headerValues } from '../platform.js';
 import { refuseBrokenRequests } from './broken-requests.js';
-import { deferContinue, isLingering, lingerOnClose } from '../connection-close.js';
+import { isLingering, lingerOnClose } from './connection-close.js';
 import { inTurn, lastResponse, watchConnections } from './pipelining.js';
 
 export interface HttpServerOptions {

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isLingering } from '../connection-close.js';
+import { isLingering } from './connection-close.js';
 import { countSmallChunks, expectsSmallChunks, takeTurn, watchChunks } from './small-chunks.js';
 
 interface Connection {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { discardBody } from '../connection-close.js';
+import { discardBody } from '../body-bytes.js';
 import { createHttpServer } from './http-server.js';
 import { watchChunks } from './small-chunks.js';
 
@@ -17,7 +17,7 @@ describe(watchChunks.name, () => {
 
   beforeEach(async () => {
     const listener: RequestListener = (request, response) => {
-      if (request.url === '/refused') discardBody(request, response);
+      if (request.url === '/refused') discardBody(request);
       else if (request.url === '/taken') {
         request.resume().on('end', () => response.end());
         return;

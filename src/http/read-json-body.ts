@@ -5,7 +5,7 @@ import { deserialize, serialize } from 'node:v8';
 import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
 import { quote } from '../util/text.js';
 import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
-import { revealMediaType } from './body-parser-exemption.js';
+import { restoreContentType } from './body-parser-exemption.js';
 import { JsonNumber, type JsonObject, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import {
   headerValues,
@@ -16,8 +16,6 @@ import {
   type PlatformResponse,
 } from './platform.js';
 
-const JSON_TYPE = 'application/json';
-
 /**
  * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. If the application's
  * own parser came first, it takes the raw body that Nest kept.
@@ -26,43 +24,28 @@ const JSON_TYPE = 'application/json';
  * @param names the members that are returned; of others, only the syntax is checked
  * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301, and Error if the body was read and not kept
  */
-export async function readJsonObject(
-  received: PlatformRequest,
-  reply: PlatformResponse,
+export async function readJsonBody(
+  request: PlatformRequest,
+  response: PlatformResponse,
   limit: number,
   names: readonly string[],
 ): Promise<JsonObject> {
-  const request = nodeRequest(received);
-  const { headers } = request;
-  if (headers['content-type'] !== JSON_TYPE) revealMediaType(request);
-  if (!announcesBody(request) && headers['content-type'] === undefined) {
+  const message = nodeRequest(request);
+  restoreContentType(message);
+  if (!announcesBody(message) && message.headers['content-type'] === undefined) {
     throw missingBody('The request has no body');
   }
-  checkMediaType(request);
-  checkEncoding(headers['content-encoding']);
-  if (request.readableDidRead || request.readableEnded) {
-    return parseObject(keptBytes(request, received.rawBody, limit), names);
+  checkMediaType(message);
+  checkEncoding(message.headers['content-encoding']);
+  if (message.readableDidRead || message.readableEnded) {
+    return parseObject(keptBytes(message, request.rawBody, limit), names);
   }
-  const length = Number(headers['content-length']);
-  // Most bodies are small and arrive with their headers.
-  if (length < MIN_COUNTED_BYTES && length <= limit && hasArrived(request, length)) {
-    const bytes = request.read() as Buffer;
-    // Else the stream would not end.
-    request.resume();
-    return parseObject(bytes, names);
-  }
-  const parse = (bytes: Buffer): JsonObject => {
-    // An adapter may leave an empty stream in place of what it has read.
-    if (bytes.length === 0 && length > 0) throw new Error(ALREADY_READ);
-    const object = parseObject(bytes, names);
-    return bytes.length < MIN_COUNTED_BYTES ? object : copyStrings(object);
-  };
-  return readBytes(request, nodeResponse(reply), limit, parse);
-}
-
-/** Whether a body of this length is all there, from a client that did not wait for a permission to send it. */
-function hasArrived({ readableLength, destroyed, headers }: IncomingMessage, length: number): boolean {
-  return length > 0 && readableLength === length && !destroyed && headers.expect === undefined;
+  const bytes = await readBytes(message, nodeResponse(response), limit);
+  // An adapter may leave an empty stream in place of what it has read.
+  if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(ALREADY_READ);
+  const object = parseObject(bytes, names);
+  if (bytes.length >= MIN_COUNTED_BYTES) copyStrings(object);
+  return object;
 }
 
 function announcesBody(request: IncomingMessage): boolean {
@@ -71,11 +54,13 @@ function announcesBody(request: IncomingMessage): boolean {
   return coding !== undefined || http2Stream(request)?.endAfterHeaders === false;
 }
 
+const JSON_TYPE = 'application/json';
 /** The time that Node takes to parse a media type grows with the square of its length. */
 const MAX_MEDIA_TYPE_LENGTH = 256;
 
 /** Checks that a request body is declared as UTF-8 JSON. */
 function checkMediaType(request: IncomingMessage): void {
+  // `request.headers` has only the first of them.
   if (headerValues(request, 'content-type').length > 1) {
     throw unsupportedMedia('The Content-Type header is repeated. It must be sent once, as application/json.');
   }
@@ -89,7 +74,7 @@ function checkMediaType(request: IncomingMessage): void {
     throw unsupportedMedia(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
   }
   const parsed = parseMediaType(type);
-  if (parsed?.essence !== 'application/json') {
+  if (parsed?.essence !== JSON_TYPE) {
     throw unsupportedMedia(`The media type ${quote(type)} is not supported. It must be application/json.`);
   }
   const charset = parsed.params.get('charset') ?? 'utf-8';
@@ -98,19 +83,19 @@ function checkMediaType(request: IncomingMessage): void {
   }
 }
 
-function checkEncoding(encoding = 'identity'): void {
-  if (encoding.trim().toLowerCase() === 'identity') return;
-  throw unsupportedMedia(
-    `The content encoding ${quote(encoding)} is not supported; send it uncompressed, without the Content-Encoding header.`,
-  );
-}
-
 function parseMediaType(type: string): MIMEType | undefined {
   try {
     return new MIMEType(type);
   } catch {
     return undefined;
   }
+}
+
+function checkEncoding(encoding = 'identity'): void {
+  if (encoding.trim().toLowerCase() === 'identity') return;
+  throw unsupportedMedia(
+    `The content encoding ${quote(encoding)} is not supported; send it uncompressed, without the Content-Encoding header.`,
+  );
 }
 
 const ALREADY_READ =
@@ -151,11 +136,10 @@ function parseText(text: string, names: readonly string[]): ReturnType<typeof pa
   }
 }
 
-/** The same object with copies of its strings: V8 makes a part of a string keep the whole string in memory. */
-export function copyStrings(object: JsonObject): JsonObject {
+/** Puts copies in the place of the strings: V8 makes a part of a string keep the whole string in memory. */
+function copyStrings(object: JsonObject): void {
   for (const [key, value] of Object.entries(object)) {
     // Unlike an encoding, this keeps lone surrogates, which are reported later.
     if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
   }
-  return object;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 
 /** What is known of a request, for those who observe it. */
-interface RequestNotes {
+interface RequestContext {
   requestId: string | undefined;
   /** Number of the catalogue that it was answered with; 0 for any answer that is no failure. */
   error: number;
@@ -12,11 +12,11 @@ interface RequestNotes {
 }
 
 /** A symbol, since the other keys of a response are the platform's. */
-const NOTES = Symbol('plant-store:notes');
+const CONTEXT = Symbol('plant-store:request-context');
 
-export function notesOf(reply: PlatformResponse): RequestNotes {
-  const response = nodeResponse(reply) as { [NOTES]?: RequestNotes | undefined };
-  return (response[NOTES] ??= { requestId: undefined, error: 0, plantId: undefined });
+export function requestContext(reply: PlatformResponse): RequestContext {
+  const response = nodeResponse(reply) as { [CONTEXT]?: RequestContext | undefined };
+  return (response[CONTEXT] ??= { requestId: undefined, error: 0, plantId: undefined });
 }
 
 /** What the public listener calls for each request: metrics and the access log. It is given at the start. What it throws is logged, and no more. */
@@ -34,7 +34,7 @@ const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 
 /** The id of a request: the one that the application has set, or the client's own `X-Request-Id` if it is a plain word, or a new one. */
 export function requestIdOf(reply: PlatformResponse): string {
-  return (notesOf(reply).requestId ??= hostsId(reply) ?? clientsId(nodeResponse(reply).req) ?? randomUUID());
+  return (requestContext(reply).requestId ??= hostsId(reply) ?? clientsId(nodeResponse(reply).req) ?? randomUUID());
 }
 
 function hostsId(reply: PlatformResponse): string | undefined {

@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { readJsonObject } from './read-body.js';
+import { readJsonBody } from './read-json-body.js';
 
 const LIMIT = 1024 * 1024;
 const PLANT = '{"id":1,"name":"Rose"}';
@@ -17,7 +17,7 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-describe(readJsonObject.name, () => {
+describe(readJsonBody.name, () => {
   function requestOf(length: number): IncomingMessage {
     const request = new IncomingMessage(new Socket());
     request.headers['content-type'] = 'application/json';
@@ -25,16 +25,8 @@ describe(readJsonObject.name, () => {
     return request;
   }
 
-  const read = (request: IncomingMessage): ReturnType<typeof readJsonObject> =>
-    readJsonObject(request, new ServerResponse(request), LIMIT, ['id', 'name']);
-
-  it.each([1, 2, 3, 7, PLANT.length])('should put together chunks of %d bytes', async (size) => {
-    const request = requestOf(PLANT.length);
-    const object = read(request);
-    for (let at = 0; at < PLANT.length; at += size) request.push(PLANT.slice(at, at + size));
-    request.push(null);
-    expect(Object.keys(await object)).toEqual(['id', 'name']);
-  });
+  const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
+    readJsonBody(request, new ServerResponse(request), LIMIT, ['id', 'name']);
 
   it('should not keep an object for every byte of a body that comes byte by byte', async () => {
     const request = requestOf(LIMIT);
@@ -48,6 +40,30 @@ describe(readJsonObject.name, () => {
     expect(Object.keys(await object)).toEqual(['id', 'name']);
   });
 
+  it('should not keep a large body for a short name in it', async () => {
+    const body = PLANT.padEnd(LIMIT);
+    const before = heapInUse();
+    const kept = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const request = requestOf(LIMIT);
+        request.push(body);
+        request.push(null);
+        return (await read(request)).name;
+      }),
+    );
+    expect(heapInUse() - before).toBeLessThan(4 * LIMIT);
+    expect(new Set(kept)).toEqual(new Set(['Rose']));
+  });
+
+  it('should return the texts of a large body as they are', async () => {
+    const name = `${'🌹é'.repeat(10_000)}\ud800`;
+    const body = JSON.stringify({ id: 1, name });
+    const request = requestOf(Buffer.byteLength(body));
+    request.push(body);
+    request.push(null);
+    expect((await read(request)).name).toBe(name);
+  });
+
   it('should not call a body empty that somebody else has read', async () => {
     const request = requestOf(PLANT.length);
     const object = read(request);
@@ -56,7 +72,7 @@ describe(readJsonObject.name, () => {
   });
 
   describe('a body that the parser of the application has read', () => {
-    async function readKept(rawBody: unknown, length = PLANT.length): ReturnType<typeof readJsonObject> {
+    async function readKept(rawBody: unknown, length = PLANT.length): ReturnType<typeof readJsonBody> {
       const request = Object.assign(requestOf(length), { body: { id: 1, name: 'Rose' }, rawBody });
       request.push(null);
       const ended = once(request, 'end');

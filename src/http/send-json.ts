@@ -1,8 +1,9 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
-import type { PlatformResponse } from './platform.js';
-import { notesOf, REQUEST_ID_HEADER, requestIdOf } from './request-notes.js';
+import { discardBody } from './body-bytes.js';
+import { http2Stream, nodeResponse, type PlatformResponse } from './platform.js';
+import { REQUEST_ID_HEADER, requestContext, requestIdOf } from './request-context.js';
 
 /** An answer must not be cached, and must be read as JSON only. */
 const ANSWER_HEADERS = {
@@ -30,13 +31,30 @@ export function sendJson(
     ...headers,
   };
   // Bytes for Fastify, which may serialize a string. A string for Node, which sends it in one write with the headers.
+  const isArriving = discardBody(nodeResponse(response).req);
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
-  else response.writeHead(status, fields).end(body);
+  else {
+    response.writeHead(status, fields);
+    // Node says so too, in HTTP/1.0 for example.
+    const endsConnection = headers.Connection !== undefined || !response.shouldKeepAlive;
+    if (isArriving && endsConnection && !http2Stream(response.req)) endBehindRequest(response, body);
+    else response.end(body);
+  }
+}
+
+/**
+ * The system resets a connection that is closed with unread bytes in it, and a client that still sends would never see the
+ * answer. So only our half is closed until the request has arrived.
+ */
+function endBehindRequest(response: ServerResponse, body: string): void {
+  response.write(body);
+  response.socket?.end();
+  response.req.once('end', () => response.end());
 }
 
 /** Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message, headers } = failure;
-  notesOf(response).error = error;
+  requestContext(response).error = error;
   sendJson(response, statusOf(error, errorStatus), { error, message }, headers);
 }
