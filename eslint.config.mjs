@@ -7,13 +7,11 @@ const LAYERS = {
   util: [],
   errors: [],
   http: ['util', 'errors'],
-  // The one import upwards: loaded only where Citus is installed.
-  database: ['util', 'citus/citus'],
+  database: ['util'],
   'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
-  citus: ['util', 'database', 'plants'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
   cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],

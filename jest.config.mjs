@@ -42,10 +42,17 @@ export default {
     {
       ...project,
       displayName: 'fast',
+      globals: { SIMULATION_SEEDS: process.env.SIMULATION_SEEDS ?? 5000 },
       testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.(?:slow|scale)\\.spec\\.ts$'],
     },
     // The suites that start many processes, install packages or wait long: for `npm run check`.
-    { ...project, displayName: 'slow', testMatch: ['**/*.slow.spec.ts'] },
+    // The simulations run there for longer.
+    {
+      ...project,
+      displayName: 'slow',
+      testMatch: ['**/*.slow.spec.ts', '**/*.simulation.spec.ts'],
+      globals: { SIMULATION_SEEDS: process.env.SIMULATION_SEEDS ?? 20_000 },
+    },
     {
       // The suites of the packed store: installing it takes a while, and may need the package registry.
       ...project,

@@ -11,7 +11,7 @@ export { ApiExceptionFilter } from './http/api-exception.filter.js';
 export { ApiError } from './errors/api-error.js';
 export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
 export { NewPlant, Plant } from './plants/new-plant.js';
-export { PlantsHealth } from './plants/plants-health.js';
+export { PlantsHealth } from './plants/plants.health.js';
 export type { PlantsModuleOptions } from './plants/plants.options.js';
 export { PlantsModule } from './plants/plants.module.js';
 export { type CreatePlantOptions, PlantsService } from './plants/plants.service.js';

@@ -3,7 +3,7 @@ import { HttpUrl } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-tokens.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, PoolSize, PostgresUrl } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { BodyLimit, PlantsExtras, PlantsSettings, QueueLimit } from '../plants/plants.options.js';
+import { BodyLimit, PlantsRouteOptions, PlantsOptions, QueueLimit } from '../plants/plants.options.js';
 import { faultsByName, Matching, Milliseconds, Rule, Should, WholeNumber } from '../util/options.js';
 import { MAX_TIMER_MS } from '../util/timing.js';
 import { ConfigurationError } from './config-error.js';
@@ -22,7 +22,7 @@ import {
 } from './config-values.js';
 
 /** What is the same for a host: the defaults of the modules. */
-const PLANTS = new PlantsSettings();
+const PLANTS = new PlantsOptions();
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -124,7 +124,7 @@ export class Environment {
     'Status of failures: "contract" answers 400 to all of them, "semantic" the status that plain HTTP would use.',
   )
   @Word({ contract: 'contract', semantic: 'semantic' } satisfies Record<ErrorStatus, ErrorStatus>)
-  errorStatus = new PlantsExtras().errorStatus;
+  errorStatus = new PlantsRouteOptions().errorStatus;
   @Variable('Port of the management listener (/livez, /readyz, /metrics); 0 takes any free one.')
   @PortNumber
   @Rule<Environment>((port, environment) =>

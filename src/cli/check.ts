@@ -7,6 +7,7 @@ import { withoutTokens } from '../auth/tokens/token.js';
 import { logWarnings } from '../database/database-url.js';
 import { sqlStateOf } from '../database/database.errors.js';
 import { inspectStore } from '../database/migrations/store-inspection.js';
+import { assertDurableShards } from '../plants/sharded-writer.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { adviseOnConnection, withDatabase } from './database.js';
 import { inspectLocalToken, LOCAL_DIRECTORY } from './local-database.js';
@@ -62,6 +63,7 @@ async function inspectDatabase(address: { url: string; password: string | undefi
   await withDatabase(address, async ({ query, client, database }) => {
     logWarnings(database);
     await inspectStore(query, database, client);
+    await assertDurableShards(query, database.schema);
     await inspectTokenTable(query, database.schema);
   }).catch((error: unknown) => {
     throw adviseOnConnection(error);

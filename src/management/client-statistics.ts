@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type RequestObserver } from '../http/request-context.js';
-import { Histogram } from '../plants/plants-statistics.js';
+import { Histogram } from '../plants/plants.metrics.js';
 
 /** What the clients of the public listener asked for and got, since the process started. */
 export class ClientStatistics implements RequestObserver {

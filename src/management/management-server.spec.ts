@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
+import { Histogram, PlantsMetrics } from '../plants/plants.metrics.js';
 import { ClientStatistics } from './client-statistics.js';
 import { ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
@@ -18,7 +18,7 @@ class SettableHealth {
 }
 
 describe(ManagementServer.name, () => {
-  let statistics: PlantsStatistics;
+  let statistics: PlantsMetrics;
   let health: SettableHealth;
   let server: ManagementServer;
   let port: number;
@@ -34,12 +34,13 @@ describe(ManagementServer.name, () => {
 
   beforeEach(async () => {
     health = new SettableHealth();
-    statistics = new PlantsStatistics();
+    statistics = new PlantsMetrics();
     const publicListener = new HttpAdapterHost();
     publicListener.listening = true;
     const readiness = new Readiness(health, publicListener);
     const sources = {
       plants: statistics,
+      budget: { waiting: 0 },
       pool: undefined,
       waits: Histogram.ofSeconds(),
       credentials: { wrongTokens: 0 },

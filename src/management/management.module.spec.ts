@@ -3,8 +3,9 @@ import { type INestApplication, Module, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { AuthModule } from '../auth/auth.module.js';
 import { Database } from '../database/database.js';
-import { PlantsHealth } from '../plants/plants-health.js';
-import { PlantsStatistics } from '../plants/plants-statistics.js';
+import { PlantsHealth } from '../plants/plants.health.js';
+import { PlantsMetrics } from '../plants/plants.metrics.js';
+import { WriteBudget } from '../plants/write-queue.js';
 import { ClientStatistics } from './client-statistics.js';
 import { ManagementServer } from './management-server.js';
 import { ManagementModule } from './management.module.js';
@@ -12,10 +13,11 @@ import { ManagementModule } from './management.module.js';
 @Module({
   providers: [
     { provide: PlantsHealth, useValue: { check: () => Promise.resolve() } },
-    PlantsStatistics,
+    PlantsMetrics,
+    { provide: WriteBudget, useValue: {} },
     { provide: Database, useValue: {} },
   ],
-  exports: [PlantsHealth, PlantsStatistics, Database],
+  exports: [PlantsHealth, PlantsMetrics, WriteBudget, Database],
 })
 class StoreModule {}
 

@@ -2,7 +2,8 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { BearerStrategy } from '../auth/bearer-auth.guard.js';
 import { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import { Database, type PoolStatistics } from '../database/database.js';
-import { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
+import { Histogram, PlantsMetrics } from '../plants/plants.metrics.js';
+import { WriteBudget } from '../plants/write-queue.js';
 import type { ClientStatistics } from './client-statistics.js';
 import { type ListenerAddress, ManagementServer } from './management-server.js';
 import { Readiness } from './readiness.js';
@@ -45,16 +46,17 @@ export class ManagementModule {
           provide: ManagementServer,
           useFactory: (
             readiness: Readiness,
-            plants: PlantsStatistics,
+            plants: PlantsMetrics,
+            budget: WriteBudget,
             { pool }: Database,
             credentials: BearerStrategy,
             issuedTokens: IssuedTokenVerifier,
           ) => {
             const waits = connectionWaits(pool);
-            const sources = { plants, pool, waits, credentials, issuedTokens, readiness, clients };
+            const sources = { plants, budget, pool, waits, credentials, issuedTokens, readiness, clients };
             return new ManagementServer(address, sources);
           },
-          inject: [Readiness, PlantsStatistics, Database, BearerStrategy, IssuedTokenVerifier],
+          inject: [Readiness, PlantsMetrics, WriteBudget, Database, BearerStrategy, IssuedTokenVerifier],
         },
       ],
       // Nest starts global modules first and shuts them down last, so that liveness is answered from start to end.

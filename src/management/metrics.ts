@@ -3,7 +3,8 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BearerStrategy } from '../auth/bearer-auth.guard.js';
 import type { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
 import type { PoolStatistics } from '../database/database.js';
-import type { Histogram, PlantsStatistics } from '../plants/plants-statistics.js';
+import type { Histogram, PlantsMetrics } from '../plants/plants.metrics.js';
+import type { WriteBudget } from '../plants/write-queue.js';
 import type { ClientStatistics } from './client-statistics.js';
 import type { Readiness } from './readiness.js';
 
@@ -11,7 +12,8 @@ const EVENT_LOOP_PRECISION_MS = 10;
 
 /** What the metrics are read from. */
 export interface MetricsSources {
-  readonly plants: PlantsStatistics;
+  readonly plants: PlantsMetrics;
+  readonly budget: Pick<WriteBudget, 'waiting'>;
   readonly pool: PoolStatistics | undefined;
   /** For a connection. */
   readonly waits: Histogram;
@@ -36,7 +38,7 @@ type Values = number | Sample[];
  * needed before.
  */
 export async function observe(sources: MetricsSources): Promise<Registry> {
-  const { plants, pool, waits, credentials, issuedTokens, readiness, clients } = sources;
+  const { plants, budget, pool, waits, credentials, issuedTokens, readiness, clients } = sources;
   const registry = new Registry();
   const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
     const get = async (): Promise<object> => {
@@ -74,7 +76,7 @@ export async function observe(sources: MetricsSources): Promise<Registry> {
     () => issuedTokens.soonestEnd,
   );
   counter('plant_store_plants_created_total', 'Plants that were created.', () => plants.created);
-  gauge('plant_store_creates_waiting', 'Creates that wait for a statement.', () => plants.waiting);
+  gauge('plant_store_creates_waiting', 'Creates that wait for a statement.', () => budget.waiting);
   gauge('plant_store_creates_in_flight', 'Creates whose statement is in flight.', () => plants.inFlight);
   histogram('plant_store_statement_plants', 'Plants in a statement.', plants.statementPlants);
   histogram('plant_store_statement_duration_seconds', 'Time of a statement.', plants.statementSeconds);

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { PlantsHealth } from '../plants/plants-health.js';
+import { PlantsHealth } from '../plants/plants.health.js';
 import { reasonOf, rootReasonOf } from '../util/text.js';
 
 /** Whether requests may be sent to this process. */

@@ -1,217 +1,221 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
-import { Database } from '../database/database.js';
-import { GRACE_MS } from '../database/database.options.js';
-import { CreateFailures } from './create-failures.js';
-import { InsertConcurrency, type Lane, Lanes } from './lanes.js';
-import type { PlantRecord, StoredPlant } from './plant-sql.js';
-import { PlantsStatistics } from './plants-statistics.js';
-import { ExistingPlantLookupError } from './plants.errors.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsModuleSettings } from './plants.options.js';
-import { hasWaited, isPlantRejected, isUndecided, mayPass } from './storage-failure.js';
-import { type CreateResult, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
+import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
+import type { PlantsMetrics } from './plants.metrics.js';
+import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
+import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue.js';
 
-/** After so many single inserts in a row, the next create is expected to arrive alone. */
-const MIN_SINGLE_INSERTS = 100;
-/** So many plants of a rejected statement are sent again together, and each by itself only if they are rejected too. */
-const PART_PLANTS = 20;
-/** Before a statement is sent again: the database may be back by then. */
-const REPEAT_MS = 50;
+/** Characters of the plants in one statement; a longer plant has a statement to itself. */
+const MAX_BATCH_CHARACTERS = 2 ** 20;
+/** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
+const SLOW_STATEMENT_MS = 100;
+/** A create in flight waits for so long behind its deadline: the answer of the server's own time limit comes before. */
+const LATE_ANSWER_MS = 400;
+
+/** Writes the plants of requests. */
+export interface PlantWriter {
+  /** Resolves when the plant is committed: with undefined, or with the plant that has the id already. */
+  create(record: PlantRecord): Promise<StoredPlant | undefined>;
+}
+
+interface Statement {
+  readonly creates: readonly PendingCreate[];
+  readonly sentAt: number;
+  /** It has one plant of a statement that was rejected. */
+  readonly isSingle: boolean;
+  isSlow: boolean;
+}
 
 /**
- * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once;
- * those that arrive while statements are in flight form the next one. Each statement has plants of one lane.
+ * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once; those that
+ * arrive while statements are in flight form the next one. Each create gets its own result.
  */
-@Injectable()
-export class BatchWriter {
-  private readonly queue: WriteQueue;
-  private readonly concurrency: InsertConcurrency;
-  private isScheduled = false;
-  /** Statements in a row that had one plant. */
-  private singleInserts = 0;
-  /** Stored with the next plant. Small enough to count from there within 64 bits; random, so that no other process has the same. */
-  private nextWriteId = randomBytes(8).readBigInt64BE() >> 1n;
+export class BatchWriter implements PlantWriter {
+  /** In the order of their arrival, and so of their deadlines. */
+  private readonly waiting: PendingCreate[] = [];
+  /** Plants of rejected statements: the one that was at fault is to fail alone. */
+  private readonly singles: PendingCreate[] = [];
+  /** Sent again together. */
+  private readonly repeats: (readonly PendingCreate[])[] = [];
+  /** Are repeated after the next sweep. */
+  private readonly paused: (readonly PendingCreate[])[] = [];
+  private readonly inFlight = new Set<Statement>();
+  private fast = 0;
+  private slow = 0;
 
   constructor(
-    private readonly database: Database,
-    private readonly statistics: PlantsStatistics,
-    @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
-    private readonly lanes: Lanes,
-    private readonly failures: CreateFailures,
-  ) {
-    this.queue = new WriteQueue(statistics);
-    this.concurrency = new InsertConcurrency(database.connections, this.schedule);
-    lanes.onChange = this.schedule;
+    private readonly target: InsertTarget,
+    private readonly budget: WriteBudget,
+    private readonly timeout: number,
+    private readonly metrics: PlantsMetrics,
+  ) {}
+
+  /** @throws WriteQueueFullError */
+  create(record: PlantRecord): Promise<StoredPlant | undefined> {
+    const create = new PendingCreate(record, this.timeout);
+    this.budget.admit(create, this.free);
+    this.waiting.push(create);
+    this.budget.schedule(this);
+    return create.result;
   }
 
-  /** Resolves when the statement with the plant is committed, or its id is found taken; rejects if the statement fails. */
-  create(plant: PlantRecord): Promise<CreateResult> {
-    const lane = this.lanes.find(plant.id);
-    if (lane.refusal) throw lane.refusal;
-    const pending = new PendingCreate(plant);
-    // A create that a statement can take now does not wait.
-    this.queue.add(lane, pending, this.settings.writeQueueLimit + this.concurrency.free(lane) * MAX_BATCH_PLANTS);
-    pending.timer = setTimeout(() => {
-      this.timeUp(lane, pending);
-    }, this.database.timeout);
-    this.schedule();
-    return pending.result;
+  get isIdle(): boolean {
+    const { waiting, singles, repeats, paused, inFlight } = this;
+    return waiting.length + singles.length + repeats.length + paused.length + inFlight.size === 0;
   }
 
-  private readonly schedule = (): void => {
-    if (this.isScheduled || this.queue.isEmpty) return;
-    this.isScheduled = true;
-    // All requests that have arrived together are to come to the queue first. A client that has long been alone would only
-    // lose this time.
-    if (this.concurrency.isIdle && this.singleInserts >= MIN_SINGLE_INSERTS) process.nextTick(this.send);
-    else setImmediate(this.send);
-  };
+  sendNext(now: number): boolean {
+    const { singles, repeats, waiting, free } = this;
+    if (free > 0 && repeats.length > 0) this.send(repeats.shift() ?? [], now);
+    else if (singles.length > 0 && this.budget.hasFreeSingle) this.send(singles.splice(0, 1), now, true);
+    else if (free > 0 && waiting.length > 0) this.send(this.takeWaiting(), now);
+    else return false;
+    return true;
+  }
 
-  private readonly send = (): void => {
-    this.isScheduled = false;
-    for (const lane of this.queue.lanes) {
-      const { refusal } = lane;
-      if (!refusal && this.concurrency.free(lane) === 0) continue;
-      const batch = this.queue.takeBatch(lane, !refusal && this.concurrency.partsWait);
-      if (batch.length === 0) continue;
-      if (refusal) {
-        for (const pending of batch) pending.fail(refusal);
-        continue;
+  sweep(now: number): void {
+    const { waiting, singles, repeats, paused, inFlight } = this;
+    repeats.push(...paused.splice(0));
+    for (const create of [...singles, ...repeats.flat()]) this.endIfLate(create, now);
+    const inTime = waiting.findIndex(({ deadline }) => deadline > now);
+    const late = waiting.splice(0, inTime < 0 ? waiting.length : inTime);
+    this.budget.dismiss(late);
+    for (const create of late) this.endIfLate(create, now);
+    for (const statement of inFlight) {
+      if (!statement.isSingle && !statement.isSlow && now - statement.sentAt > SLOW_STATEMENT_MS) {
+        statement.isSlow = true;
+        this.fast -= 1;
+        this.slow += 1;
       }
-      this.singleInserts = batch.length === 1 ? this.singleInserts + 1 : 0;
-      void this.write(lane, batch, this.concurrency.begin(lane, batch[0]?.part !== undefined));
+      for (const create of statement.creates)
+        if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
+          create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
     }
-  };
-
-  private async write(lane: Lane, batch: readonly PendingCreate[], onAnswer?: () => void): Promise<void> {
-    const writeId = this.nextWriteId;
-    this.nextWriteId += BigInt(batch.length);
-    let taken: PendingCreate[];
-    try {
-      taken = await this.insert(lane, batch, writeId, onAnswer);
-    } catch (error) {
-      const isServerLost = lane.noteFailure(error);
-      if (isServerLost || isUndecided(error))
-        for (const [i, pending] of batch.entries()) (pending.doubts ??= new Map()).set(writeId + BigInt(i), error);
-      if (batch.length > 1 && !isServerLost && isPlantRejected(error)) {
-        for (const pending of batch) if (pending.state === 'late') pending.fail(this.notSent());
-        // The rejected one is to fail alone, after a few statements.
-        this.queue.split(lane, batch, batch.length > PART_PLANTS && !hasWaited(error) ? PART_PLANTS : 1);
-        this.schedule();
-        return;
-      }
-      for (const pending of batch) if (!pending.doubts) pending.fail(error);
-      // PostgreSQL waits for a transaction that holds an id: each is then inserted, or its id is taken, perhaps by itself.
-      return this.repeat(lane, batch, error, (again) => this.write(lane, again));
-    }
-    if (taken.length > 0) await this.resolveConflicts(lane, taken);
   }
 
-  /** Returns the creates with taken ids; the others are stored, and have their result. */
-  private async insert(
-    lane: Lane,
-    batch: readonly PendingCreate[],
-    writeId: bigint,
-    onAnswer?: () => void,
-  ): Promise<PendingCreate[]> {
-    const { statistics } = this;
-    statistics.statementPlants.observe(batch.length);
-    statistics.inFlight += batch.length;
-    const sentAt = performance.now();
-    let stored: string[];
-    let failure: unknown;
+  /** Statements that may be sent now, besides those of singles. */
+  private get free(): number {
+    const { fast, slow, budget, target } = this;
+    return Math.max(0, Math.min(target.pace - fast, 2 * target.pace - fast - slow, budget.free));
+  }
+
+  private takeWaiting(): readonly PendingCreate[] {
+    const { waiting } = this;
+    let count = 0;
+    let characters = 0;
+    for (const { size } of waiting) {
+      if (count === MAX_BATCH_PLANTS || (count > 0 && characters + size > MAX_BATCH_CHARACTERS)) break;
+      count += 1;
+      characters += size;
+    }
+    const taken = waiting.splice(0, count);
+    this.budget.dismiss(taken);
+    return taken;
+  }
+
+  /** After its deadline nothing is sent for a create. */
+  private send(creates: readonly PendingCreate[], now: number, isSingle = false): void {
+    const inTime = creates.filter((create) => !this.endIfLate(create, now));
+    if (inTime.length > 0) void this.write({ creates: inTime, sentAt: now, isSingle, isSlow: false });
+  }
+
+  private async write(statement: Statement): Promise<void> {
+    this.begin(statement);
     try {
-      stored = await lane.insert(
-        batch.map(({ plant }) => plant),
-        writeId,
-      );
+      const taken = await this.insert(statement);
+      if (taken.length > 0) await this.settleTaken(taken);
     } catch (error) {
-      failure = error;
-      throw error;
+      this.takeBack(statement, error as Error);
     } finally {
-      statistics.statementSeconds.observeSince(sentAt);
-      statistics.inFlight -= batch.length;
-      if (onAnswer) lane.afterStatement(failure, onAnswer);
+      this.end(statement);
     }
-    statistics.created += stored.length;
-    const ids = new Set(stored);
-    return batch.filter((pending) => {
-      if (!ids.delete(String(pending.plant.id))) return true;
-      pending.succeed({ stored: true });
-      return false;
-    });
   }
 
-  /**
-   * An id may have been taken by an earlier attempt of the same request, as its key shows; or by this very create, in a first
-   * statement that failed; or it is free, and a trigger left the plant out. These need the stored plant.
-   */
-  private async resolveConflicts(lane: Lane, taken: readonly PendingCreate[]): Promise<void> {
-    const unclear = [];
-    for (const pending of taken) {
-      if (pending.plant.idempotencyKey !== null || pending.doubts || this.failures.triggers.length > 0)
-        unclear.push(pending);
-      else pending.succeed({ stored: false });
-    }
-    if (unclear.length === 0) return;
-    for (const pending of unclear) if (pending.state === 'active') pending.state = 'taken';
-    let plants: Map<bigint, StoredPlant>;
+  /** Returns the creates whose ids are taken; the others are stored. */
+  private async insert({ creates, sentAt }: Statement): Promise<PendingCreate[]> {
+    const { metrics, target } = this;
+    metrics.statementPlants.observe(creates.length);
+    metrics.inFlight += creates.length;
     try {
-      plants = await lane.findExisting(unclear.map(({ plant }) => plant));
-    } catch (cause) {
-      lane.noteFailure(cause);
-      const error = new ExistingPlantLookupError('the look-up failed', { cause });
-      return this.repeat(lane, unclear, error, (again) => this.resolveConflicts(lane, again));
+      const stored = new Set(await target.insert(creates.map(({ record }) => record)));
+      metrics.created += stored.size;
+      return creates.filter((create) => {
+        const isStored = stored.has(String(create.record.writeId));
+        if (isStored) create.succeed();
+        return !isStored;
+      });
+    } finally {
+      metrics.statementSeconds.observeSince(sentAt);
+      metrics.inFlight -= creates.length;
     }
-    let missing: Error | undefined;
-    for (const pending of unclear) {
-      const existingPlant = plants.get(pending.plant.id);
-      if (!existingPlant) {
-        pending.fail((missing ??= await this.failures.explainMissing()));
-      } else if (existingPlant.writeId !== null && pending.doubts?.has(existingPlant.writeId)) {
-        this.statistics.created += 1;
-        pending.succeed({ stored: true });
+  }
+
+  /** An id was taken by another create, or by this one in an earlier statement; or the plant was left out, by a trigger for example. */
+  private async settleTaken(taken: readonly PendingCreate[]): Promise<void> {
+    const now = performance.now();
+    const open = taken.filter((create) => !this.endIfLate(create, now));
+    if (open.length === 0) return;
+    const plants = await this.target.findExisting(open.map(({ record }) => record));
+    const again: PendingCreate[] = [];
+    for (const create of open) {
+      const { id, writeId } = create.record;
+      const existing = plants.get(id);
+      if (existing && existing.writeId !== writeId) {
+        create.succeed(existing);
+      } else if (existing) {
+        if (!create.isSettled) this.metrics.created += 1;
+        create.succeed();
+      } else if (create.isLeftOut) {
+        create.fail(new PlantLeftOutError());
       } else {
-        pending.succeed({ stored: false, existingPlant });
+        create.isLeftOut = true;
+        again.push(create);
       }
     }
+    if (again.length > 0) this.repeats.push(again);
   }
 
-  /** Does the work again after a pause, for creates that wait and have time left; not if the failure is permanent. */
-  private async repeat(
-    lane: Lane,
-    batch: readonly PendingCreate[],
-    error: unknown,
-    work: (batch: readonly PendingCreate[]) => Promise<void>,
-  ): Promise<void> {
-    const isPassing = mayPass(error) && batch.some(({ state }) => state !== 'settled');
-    // To a server that hangs, each statement would hold a connection.
-    if (isPassing)
-      do await new Promise((done) => setTimeout(done, REPEAT_MS));
-      while (lane.refusal && batch.some(({ hasTime }) => hasTime));
-    const isRepeated = ({ hasTime }: PendingCreate): boolean => isPassing && hasTime;
-    for (const pending of batch) if (pending.state !== 'settled' && !isRepeated(pending)) pending.fail(error);
-    const again = batch.filter(isRepeated);
-    if (again.length > 0) await work(again);
-  }
-
-  private timeUp(lane: Lane, pending: PendingCreate): void {
-    const { timeout } = this.database;
-    if (this.queue.remove(lane, pending)) {
-      pending.fail(this.notSent());
+  private takeBack({ creates }: Statement, error: Error): void {
+    const open = creates.filter(({ isSettled }) => !isSettled);
+    if (this.target.mayBeStored(error)) {
+      for (const create of open) create.unconfirmed ??= error;
+    } else if (isPlantRejected(error)) {
+      if (creates.length > 1) this.singles.push(...open);
+      else for (const create of open) create.fail(error);
       return;
     }
-    const message = `the database did not answer within ${timeout} ms`;
-    const isTaken = pending.state === 'taken';
-    pending.state = 'late';
-    // If the database answers at its own time limit, that answer comes first.
-    pending.timer = setTimeout(() => {
-      pending.fail(isTaken ? new ExistingPlantLookupError(message) : new DatabaseTimeoutError(message));
-    }, 2 * GRACE_MS);
+    // The others would fail in the same way again, and nothing of them is written.
+    for (const create of open) if (!create.unconfirmed) create.fail(error);
+    const again = open.filter(({ isSettled }) => !isSettled);
+    if (again.length > 0) this.paused.push(again);
   }
 
-  private notSent(): ConnectionPoolExhaustedError {
-    return new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.database.timeout} ms`);
+  private begin(statement: Statement): void {
+    this.inFlight.add(statement);
+    if (!statement.isSingle) this.fast += 1;
+    this.budget.begin(statement.creates.length, statement.isSingle);
   }
+
+  private end(statement: Statement): void {
+    this.inFlight.delete(statement);
+    if (statement.isSlow) this.slow -= 1;
+    else if (!statement.isSingle) this.fast -= 1;
+    this.budget.end(statement.isSingle);
+    if (!this.isIdle) this.budget.schedule(this);
+  }
+
+  /** Whether a create that is to be sent has its result; it gets one if its time is up. */
+  private endIfLate(create: PendingCreate, now: number): boolean {
+    if (!create.isSettled && create.deadline <= now)
+      create.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.timeout} ms`));
+    return create.isSettled;
+  }
+}
+
+/** Random, so that no other process has the same. Small enough to count from there within 64 bits. */
+let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
+
+/** A number for each create. */
+export function nextWriteId(): bigint {
+  return (lastWriteId += 1n);
 }

@@ -3,7 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import fc from 'fast-check';
 import { JsonNumber, type JsonObject, parseExactJson } from '../http/exact-json.js';
-import { assertPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64, parseNewPlant, plantOf } from './new-plant.js';
+import { assertPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64, parseNewPlant } from './new-plant.js';
 
 const EDGES = ['0', '-0', '5.0', '50e-1', '5.5', '1e999999999', String(2n ** 63n), String(2n ** 63n - 1n)];
 const texts = fc.oneof(
@@ -116,13 +116,6 @@ describe(NewPlant.name, () => {
       });
       expect(faults.length > 0 ? `This is not a plant: ${faults.join('. ')}.` : undefined).toBe(refusal);
     }
-  });
-});
-
-describe(plantOf.name, () => {
-  it('should have all fields but the id, without those that are absent', () => {
-    expect(plantOf({ id: 1n, name: 'Rose', tag: '' })).toStrictEqual({ name: 'Rose', tag: '' });
-    expect(plantOf({ id: 1n, name: 'Rose', tag: undefined } as never)).toStrictEqual({ name: 'Rose' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { invalidIdempotencyKey, invalidPlant } from '../errors/api-error.js';
@@ -7,28 +7,8 @@ import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.j
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 
-/** A field of a plant other than its id: a text, in a column of the same name (in snake_case). */
-interface TextField {
-  readonly name: Exclude<keyof NewPlant, 'id'>;
-  readonly isOptional: boolean;
-}
-
-/** The text fields of a plant, in the order of their declaration. */
-export const TEXT_FIELDS: TextField[] = [];
-
 /** What PostgreSQL can store: no U+0000, no lone surrogate. Means the same with and without a regex engine's Unicode flag. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
-
-/** Declares a text field of `NewPlant`. All that checks, stores, compares, answers and describes a plant goes by it. */
-function PlantText(description: string, example: string, { optional = false } = {}): PropertyDecorator {
-  return applyDecorators(
-    (prototype: object, name: string | symbol) => {
-      TEXT_FIELDS.push({ name: name as TextField['name'], isOptional: optional });
-    },
-    ApiProperty({ type: String, description, example, pattern: STORABLE_TEXT, required: !optional }),
-    Follows((value) => isRight({ isOptional: optional }, value), textFault),
-  );
-}
 
 /** The rule of a field for class-validator and class-transformer, with which an application may check a `NewPlant` of its own. */
 function Follows(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
@@ -53,22 +33,29 @@ export class NewPlant {
   id!: bigint;
 
   /** Any text without U+0000 and lone surrogates. */
-  @PlantText('The name of the plant', 'Rose')
+  @ApiProperty({ type: String, description: 'The name of the plant', example: 'Rose', pattern: STORABLE_TEXT })
+  @Follows(isStorableText, textFault)
   name!: string;
 
   /** Text as `name`, for the type of the plant. @defaultValue none */
-  @PlantText('Tag to specify the type', 'flower', { optional: true })
+  @ApiPropertyOptional({
+    type: String,
+    description: 'Tag to specify the type',
+    example: 'flower',
+    pattern: STORABLE_TEXT,
+  })
+  @Follows((value) => value === undefined || isStorableText(value), textFault)
   tag?: string;
 }
 
-/** The names of the text fields, in the order of their declaration. */
-export const FIELD_NAMES: readonly TextField['name'][] = TEXT_FIELDS.map(({ name }) => name);
-
 /** All that is taken of a request's body. */
-export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', ...FIELD_NAMES];
+export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', 'name', 'tag'];
 
 /** A plant as the store answers with it: without the id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
+
+/** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */
+type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
 /**
  * The plant of a request's body. Fields that no plant has are ignored.
@@ -76,22 +63,21 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
  * @throws ApiError 40003 that names every wrong field
  */
 export function parseNewPlant(body: JsonObject): NewPlant {
-  const sent = body.id;
-  const id = sent instanceof JsonNumber ? parseInt64(sent.source) : undefined;
-  const plant = copyTexts(body, { id });
-  if (isPlant(plant)) return plant;
-  throw invalidPlant(plantFaults(id, body));
+  const { id: sent, name, tag } = body as Fields;
+  const id = (sent instanceof JsonNumber ? parseInt64(sent.source) : undefined) ?? sent;
+  const plant: Fields = tag === undefined ? { id, name } : { id, name, tag };
+  assertPlant(plant);
+  return plant;
 }
 
-/** @throws ApiError 40003 if code of the application gave no plant; JavaScript has no types, so all is checked */
+/** @throws ApiError 40003 if this is no plant: JavaScript has no types, so code of the application may give anything */
 export function assertPlant(given: unknown): asserts given is NewPlant {
-  const fields = Object(given) as Fields;
-  if (!isPlant(fields)) throw invalidPlant(plantFaults(fields.id, fields));
-}
-
-/** The plant that a create is answered with; a field that was not given is absent. */
-export function plantOf(newPlant: NewPlant): Plant {
-  return copyTexts(newPlant, {}) as Plant;
+  const { id, name, tag } = Object(given) as Fields;
+  const faults: string[] = [];
+  if (!isInt64(id)) faults.push(`id ${idFault(id)}`);
+  if (!isStorableText(name)) faults.push(`name ${textFault(name)}`);
+  if (tag !== undefined && !isStorableText(tag)) faults.push(`tag ${textFault(tag)}`);
+  if (faults.length > 0) throw invalidPlant(faults);
 }
 
 export const INT64_MIN = -(2n ** 63n);
@@ -158,35 +144,6 @@ export function assertIdempotencyKey(key: string): void {
   if (!isStorableText(key)) {
     throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
   }
-}
-
-/** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */
-type Fields = Partial<Record<keyof NewPlant, unknown>>;
-
-function copyTexts<Target extends Fields>(from: Fields, to: Target): Target & Fields {
-  const target: Fields = to;
-  for (const name of FIELD_NAMES) {
-    const value = from[name];
-    if (value !== undefined) target[name] = value;
-  }
-  return to;
-}
-
-function isPlant(fields: Fields): fields is NewPlant {
-  if (!isInt64(fields.id)) return false;
-  for (const field of TEXT_FIELDS) if (!isRight(field, fields[field.name])) return false;
-  return true;
-}
-
-function isRight({ isOptional }: Pick<TextField, 'isOptional'>, value: unknown): boolean {
-  return isStorableText(value) || (isOptional && value === undefined);
-}
-
-/** What is wrong with each field, in the order of their declaration. */
-function plantFaults(id: unknown, fields: Fields): string[] {
-  const wrong = TEXT_FIELDS.filter((field) => !isRight(field, fields[field.name]));
-  const faults = wrong.map(({ name }) => `${name} ${textFault(fields[name])}`);
-  return isInt64(id) ? faults : [`id ${idFault(fields.id)}`, ...faults];
 }
 
 function idFault(value: unknown): string {

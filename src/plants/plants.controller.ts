@@ -6,7 +6,6 @@ import {
   HttpCode,
   HttpException,
   HttpStatus,
-  Inject,
   Post,
   Req,
   Res,
@@ -26,7 +25,7 @@ import { requestContext } from '../http/request-context.js';
 import { readJsonBody } from '../http/read-json-body.js';
 import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { ApiCreatePlant } from './plants.openapi.js';
-import { PLANTS_MODULE_SETTINGS, type PlantsExtras, type PlantsModuleSettings } from './plants.options.js';
+import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
 /** A guard of the host need not know the challenge that belongs to a missing credential; if it sets one, that stays. */
@@ -43,8 +42,8 @@ class PlantsExceptionFilter extends ApiExceptionFilter {
 }
 
 /** A controller at the path of one store: decorators keep what they say of a method at its function. */
-export function plantsControllerAt(path: string, extras: PlantsExtras): Type<object> {
-  const { version, guards, errorStatus, securityScheme } = extras;
+export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
+  const { version, guards, errorStatus, securityScheme } = options;
   // The check of the options refuses that; a route must never be open by default.
   if (guards === undefined) throw new TypeError('guards: is missing');
 
@@ -57,7 +56,7 @@ export function plantsControllerAt(path: string, extras: PlantsExtras): Type<obj
   class PlantsController {
     constructor(
       private readonly plants: PlantsService,
-      @Inject(PLANTS_MODULE_SETTINGS) private readonly settings: PlantsModuleSettings,
+      private readonly options: PlantsOptions,
     ) {}
 
     // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
@@ -66,11 +65,11 @@ export function plantsControllerAt(path: string, extras: PlantsExtras): Type<obj
     @HttpCode(HttpStatus.OK)
     @ApiCreatePlant(errorStatus)
     async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
-      const body = await readJsonBody(request, response, this.settings.bodyLimit, PLANT_FIELDS);
+      const body = await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS);
       const key = idempotencyKey(request);
       const newPlant = parseNewPlant(body);
       requestContext(response).plantId = newPlant.id;
-      const creator = this.settings.createdBy(request);
+      const creator = this.options.createdBy(request as never);
       sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
     }
   }

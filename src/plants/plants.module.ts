@@ -10,43 +10,42 @@ import {
 } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import { Database, PrismaService } from '../database/database.js';
+import { assertReadyForCreates } from '../database/migrations/migrator.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
-import { BatchWriter } from './batch-writer.js';
-import { CreateFailures } from './create-failures.js';
-import { Lanes } from './lanes.js';
-import { PlantStatements } from './plant-sql.js';
-import { PlantsHealth } from './plants-health.js';
-import { PlantsStatistics } from './plants-statistics.js';
+import { BatchWriter, type PlantWriter } from './batch-writer.js';
+import { type InsertTarget, PlantStatements } from './plant-statements.js';
+import { PlantsHealth } from './plants.health.js';
+import { PlantsMetrics } from './plants.metrics.js';
 import { plantsControllerAt } from './plants.controller.js';
 import {
-  extrasOf,
   PLANTS_MODULE,
-  PLANTS_MODULE_SETTINGS,
-  PlantsExtras,
-  type PlantsModuleExtras,
   type PlantsModuleOptions,
-  type PlantsModuleSettings,
-  settingsOf,
+  type PlantsModuleRouteOptions,
+  PlantsOptions,
+  plantsOptionsOf,
+  PlantsRouteOptions,
+  routeOptionsOf,
 } from './plants.options.js';
-import { PlantsStart } from './plants-start.js';
-import { PlantsRepository } from './plants.repository.js';
+import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
+import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
+import { WriteBudget } from './write-queue.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
   moduleName: 'Plants',
 })
   .setClassMethodName('forRoot')
-  // All of them: Nest would count an extra that is missing here among the options.
-  .setExtras<Partial<PlantsExtras>>(new PlantsExtras(), storeOf)
+  // All of them: Nest would count one that is missing here among the options of the factory.
+  .setExtras<Partial<PlantsRouteOptions>>(new PlantsRouteOptions(), storeOf)
   .build();
 
-/** As Nest builds it, except for the extras: for Nest, all of them are optional. */
+/** As Nest builds it, except for the options of the route: for Nest, all of them are optional. */
 interface PlantsModuleBase {
   new (): object;
-  forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule;
+  forRoot(options: PlantsModuleOptions & PlantsModuleRouteOptions): DynamicModule;
   /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
-  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleExtras): DynamicModule;
+  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleRouteOptions): DynamicModule;
 }
 const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
 
@@ -67,17 +66,33 @@ function hasGlobalGuard(application: ApplicationConfig): boolean {
 }
 
 function storeOf(definition: DynamicModule, given: object): DynamicModule {
-  const extras = extrasOf(given);
+  const route = routeOptionsOf(given);
   return {
     ...definition,
     providers: [
       ...(definition.providers ?? []),
-      { provide: PlantsExtras, useValue: extras },
-      { provide: ERROR_STATUS, useValue: extras.errorStatus },
+      { provide: PlantsRouteOptions, useValue: route },
+      { provide: ERROR_STATUS, useValue: route.errorStatus },
     ],
-    imports: [...(definition.imports ?? []), ...extras.imports],
-    controllers: extras.path === false ? [] : [plantsControllerAt(extras.path, extras)],
+    imports: [...(definition.imports ?? []), ...route.imports],
+    controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
   };
+}
+
+/** Checks at the start that plants can be created, and opens the writer for the table as it is. */
+async function openWriter(
+  options: PlantsOptions,
+  database: Database,
+  prisma: PrismaService,
+  budget: WriteBudget,
+  metrics: PlantsMetrics,
+): Promise<PlantWriter> {
+  await assertReadyForCreates(database, options.database);
+  await assertDurableShards(database.query, database.schema);
+  const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, database.timeout, metrics);
+  const writer = writerOf(new PlantStatements(database, prisma));
+  const ofShard = new ShardStatements(database, prisma);
+  return (await ShardedWriter.open(database, writer, () => writerOf(ofShard))) ?? writer;
 }
 
 /**
@@ -107,43 +122,50 @@ function storeOf(definition: DynamicModule, given: object): DynamicModule {
  */
 @Module({
   providers: [
-    BatchWriter,
-    CreateFailures,
-    Lanes,
     PlantsService,
-    PlantsHealth,
-    PlantStatements,
     PlantsRepository,
-    PlantsStart,
-    PlantsStatistics,
+    PlantsHealth,
+    PlantsMetrics,
+    PlantStatements,
     PrismaService,
-    { provide: PLANTS_MODULE_SETTINGS, useFactory: settingsOf, inject: [MODULE_OPTIONS_TOKEN] },
+    { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: Database,
-      useFactory: ({ database }: PlantsModuleSettings) => Database.open(database),
-      inject: [PLANTS_MODULE_SETTINGS],
+      useFactory: ({ database }: PlantsOptions) => Database.open(database),
+      inject: [PlantsOptions],
+    },
+    {
+      provide: WriteBudget,
+      useFactory: ({ connections }: Database, { writeQueueLimit }: PlantsOptions) =>
+        new WriteBudget(connections, writeQueueLimit),
+      inject: [Database, PlantsOptions],
+    },
+    {
+      provide: OPEN_WRITER,
+      useFactory: (...parts: Parameters<typeof openWriter>) => openWriter.bind(undefined, ...parts),
+      inject: [PlantsOptions, Database, PrismaService, WriteBudget, PlantsMetrics],
     },
   ],
-  // The database for the metrics of this package's own application; its class is not public.
-  exports: [PlantsService, PlantsHealth, PlantsStatistics, Database],
+  // The last three for the metrics of this package's own application; their classes are not public.
+  exports: [PlantsService, PlantsHealth, PlantsMetrics, WriteBudget, Database],
 })
 export class PlantsModule extends PlantsModuleBase implements NestModule {
   constructor(
-    private readonly extras: PlantsExtras,
+    private readonly route: PlantsRouteOptions,
     @Optional() private readonly application: ApplicationConfig,
   ) {
     super();
   }
 
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
-  static override forRoot(options: PlantsModuleOptions & PlantsModuleExtras): DynamicModule {
+  static override forRoot(options: PlantsModuleOptions & PlantsModuleRouteOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
 
   /** Before anything connects to the database. */
   configure(): void {
-    const { guards, path } = this.extras;
+    const { guards, path } = this.route;
     if (path === false) return;
     if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
     if (guards === 'global' && !hasGlobalGuard(this.application))

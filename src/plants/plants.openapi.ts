@@ -14,7 +14,7 @@ import {
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses, REQUEST_ID_DESCRIPTION } from '../http/openapi.js';
 import { REQUEST_ID_HEADER } from '../http/request-context.js';
-import { FIELD_NAMES, NewPlant, Plant } from './new-plant.js';
+import { NewPlant, Plant } from './new-plant.js';
 
 /** Describes `POST /plants` of one store in the OpenAPI document. */
 export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
@@ -28,7 +28,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
         insufficientScope([CREATE_PLANTS]),
         invalidPlant(['name is missing; it must be a string']),
         plantExists(1n),
-        idempotencyKeyReused(1n, FIELD_NAMES),
+        idempotencyKeyReused(1n, ['name', 'tag']),
         storageUnavailable(undefined),
       ],
     },

@@ -4,7 +4,7 @@ import { faultsOf as faultsOfError } from '../../test/support/service/configurat
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModule } from './plants.module.js';
-import { extrasOf, type PlantsExtras, settingsOf } from './plants.options.js';
+import { routeOptionsOf, type PlantsRouteOptions, plantsOptionsOf } from './plants.options.js';
 
 const database = { url: 'postgresql://gardener:secret@db/plants' };
 
@@ -12,7 +12,7 @@ const faultsOf = (use: () => unknown): string[] => faultsOfError('PlantsModule',
 
 const containing = (parts: string[]): unknown[] => parts.map((part) => expect.stringContaining(part) as unknown);
 
-describe(settingsOf.name, () => {
+describe(plantsOptionsOf.name, () => {
   it('should have the defaults in place of what is not given', () => {
     const settings = {
       database: { ...database, size: 10, timeout: 5000 },
@@ -20,15 +20,15 @@ describe(settingsOf.name, () => {
       writeQueueLimit: 10_000,
       createdBy: principalOf,
     };
-    expect(settingsOf({ database })).toEqual(settings);
-    expect(settingsOf({ database, bodyLimit: undefined })).toEqual(settings);
+    expect(plantsOptionsOf({ database })).toEqual(settings);
+    expect(plantsOptionsOf({ database, bodyLimit: undefined })).toEqual(settings);
     const given = {
       database: { ...database, size: 1, timeout: 2 },
       bodyLimit: 1,
       writeQueueLimit: 2,
       createdBy: () => undefined,
     };
-    expect(settingsOf(given)).toEqual(given);
+    expect(plantsOptionsOf(given)).toEqual(given);
   });
 
   it.each<[unknown, ...string[]]>([
@@ -53,7 +53,7 @@ describe(settingsOf.name, () => {
       'createdBy: is a',
     ],
   ])('should be refused with every fault of %j, and no secret', (options, ...faults) => {
-    const found = faultsOf(() => settingsOf(options));
+    const found = faultsOf(() => plantsOptionsOf(options));
     expect(found).toEqual(containing(faults));
     expect(found.join()).not.toMatch('secret');
   });
@@ -65,8 +65,8 @@ class Guard {
   }
 }
 
-describe(extrasOf.name, () => {
-  it.each<Partial<PlantsExtras>>([
+describe(routeOptionsOf.name, () => {
+  it.each<Partial<PlantsRouteOptions>>([
     {},
     { path: 'plants' },
     { path: '/api/v1.0/my-plants_~/' },
@@ -79,7 +79,7 @@ describe(extrasOf.name, () => {
     { securityScheme: 'host.jwt-1' },
     { path: false },
   ])('should let pass (%#)', (extras) => {
-    expect(faultsOf(() => extrasOf({ guards: 'none', ...extras }))).toEqual([]);
+    expect(faultsOf(() => routeOptionsOf({ guards: 'none', ...extras }))).toEqual([]);
   });
 
   it.each([
@@ -118,6 +118,6 @@ describe(extrasOf.name, () => {
   });
 
   it('should tell of all at once', () => {
-    expect(faultsOf(() => extrasOf({ path: '', imports: {}, securityScheme: '' }))).toHaveLength(4);
+    expect(faultsOf(() => routeOptionsOf({ path: '', imports: {}, securityScheme: '' }))).toHaveLength(4);
   });
 });

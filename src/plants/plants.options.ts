@@ -29,7 +29,7 @@ export const PLANTS_MODULE = 'PlantsModule';
 export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
 export const QueueLimit = WholeNumber(1, 1_000_000);
 
-export class PlantsSettings {
+export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
   database!: DatabaseOptions;
@@ -45,15 +45,7 @@ export class PlantsSettings {
 }
 
 /** The options of a store that `forRootAsync` takes from a factory. */
-export type PlantsModuleOptions = Given<PlantsSettings, 'database'>;
-
-/** The options, checked, with the defaults in place of what was not given. */
-export type PlantsModuleSettings = Omit<PlantsSettings, 'createdBy'> & {
-  createdBy: (request: object) => Creator | undefined;
-};
-
-/** Injection token of the settings of a store. */
-export const PLANTS_MODULE_SETTINGS = Symbol('PLANTS_MODULE_SETTINGS');
+export type PlantsModuleOptions = Given<PlantsOptions, 'database'>;
 
 /** Not every version of Nest refuses a class without this method: some leave it out, and so the route open. */
 function isGuard(value: unknown): boolean {
@@ -72,7 +64,7 @@ export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] 
 const GUARDS =
   "an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
 
-function guardsFault(guards: unknown, { path }: PlantsExtras): string | undefined {
+function guardsFault(guards: unknown, { path }: PlantsRouteOptions): string | undefined {
   if (guards === 'global' || guards === 'none' || (path === false && guards === undefined)) return undefined;
   if (!Array.isArray(guards)) return `${describeFound(guards, typeof guards === 'string')}, should be ${GUARDS}`;
   if (guards.length === 0) return `is empty, should be ${GUARDS}`;
@@ -86,7 +78,7 @@ function guardsFault(guards: unknown, { path }: PlantsExtras): string | undefine
 
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
-export class PlantsExtras {
+export class PlantsRouteOptions {
   /**
    * Path of the route, below the application's global prefix, such as `garden/plants`; `false`: no route, the service alone, which needs no
    * `guards`.
@@ -122,20 +114,20 @@ export class PlantsExtras {
  * The options of a store that must be known before the application starts; `forRootAsync` takes them next to the factory. `guards` is
  * required unless `path` is `false`.
  */
-export type PlantsModuleExtras = Partial<Omit<PlantsExtras, 'path' | 'guards'>> &
+export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' | 'guards'>> &
   ({ path?: string; guards: PlantsGuards } | { path: false; guards?: PlantsGuards });
 
-const EXTRAS = optionNames(PlantsExtras);
+const ROUTE_OPTIONS = optionNames(PlantsRouteOptions);
 
-/** The options of a store. Throws an error that names every fault. */
-export function settingsOf(options: unknown): PlantsModuleSettings {
-  // Nest takes the extras from the options of forRoot, so any that is left comes from a factory.
-  const elsewhere = `; next to the factory: ${EXTRAS.join(', ')}`;
-  return checkOptions(PlantsSettings, options, PLANTS_MODULE, elsewhere) as PlantsModuleSettings;
+/** The options with their defaults. @throws Error that names every fault */
+export function plantsOptionsOf(given: unknown): PlantsOptions {
+  // Nest takes those of the route from the options of forRoot, so any that is left comes from a factory.
+  const elsewhere = `; next to the factory: ${ROUTE_OPTIONS.join(', ')}`;
+  return checkOptions(PlantsOptions, given, PLANTS_MODULE, elsewhere);
 }
 
-/** The extras. @param given the extras, and for `forRoot` all options; the others are checked elsewhere */
-export function extrasOf(given: object): PlantsExtras {
-  const extras = Object.fromEntries(Object.entries(given).filter(([name]) => EXTRAS.includes(name)));
-  return checkOptions(PlantsExtras, extras, PLANTS_MODULE);
+/** Those of the route. @param given for `forRoot` all options; the others are checked elsewhere */
+export function routeOptionsOf(given: object): PlantsRouteOptions {
+  const ofRoute = Object.entries(given).filter(([name]) => ROUTE_OPTIONS.includes(name));
+  return checkOptions(PlantsRouteOptions, Object.fromEntries(ofRoute), PLANTS_MODULE);
 }

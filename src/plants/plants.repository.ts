@@ -1,62 +1,63 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Query } from '../database/database.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
-import { BatchWriter } from './batch-writer.js';
-import { CreateFailures } from './create-failures.js';
-import { FIELD_NAMES } from './new-plant.js';
-import type { CreateResult } from './write-queue.js';
-import { type PlantRecord, PlantStatements } from './plant-sql.js';
-import { storageError } from './storage-failure.js';
+import type { PlantWriter } from './batch-writer.js';
+import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-statements.js';
+import { PlantsHealth } from './plants.health.js';
+import { PlantLeftOutError, storageError } from './storage-failure.js';
 
+/** Injection token of a function that opens the writer for the table as it is, at the start. */
+export const OPEN_WRITER = Symbol('OPEN_WRITER');
+
+/** The plants in PostgreSQL. */
 @Injectable()
 export class PlantsRepository {
+  private writer: PlantWriter | undefined;
+
   constructor(
-    private readonly writer: BatchWriter,
+    @Inject(OPEN_WRITER) private readonly openWriter: () => Promise<PlantWriter>,
     private readonly statements: PlantStatements,
-    private readonly failures: CreateFailures,
+    private readonly health: PlantsHealth,
   ) {}
+
+  /** @throws MigrationError if plants cannot be created, or could be lost */
+  async open(): Promise<void> {
+    this.writer = await this.openWriter();
+  }
 
   /**
    * Stores a plant, durably by the time the promise resolves, unless an earlier request with the same idempotency key has
    * stored this very plant.
    *
-   * @throws ApiError 40901 or 40902: the id is taken, and nothing was written
-   * @throws ApiError 50300 or 50301: nothing was written
-   * @throws ApiError 50400: the outcome is unknown
+   * @throws ApiError 40901 or 40902 if the id is taken, 50300 or 50301 if nothing was written, 50400 if the outcome is unknown, 50000
    */
-  async create(plant: PlantRecord): Promise<void> {
-    resolveConflict(plant, await this.write(plant));
+  async create(record: PlantRecord): Promise<void> {
+    if (this.writer === undefined)
+      throw new Error('the store has not started: its PlantsService waits for the application');
+    let existing: StoredPlant | undefined;
+    try {
+      existing = await this.writer.create(record);
+    } catch (error) {
+      this.health.noteFailure(error);
+      throw storageError(error);
+    }
+    if (existing) assertRepetition(record, existing);
   }
 
   /**
    * The same in a transaction of the host's, which can go on if the id is taken. What the host's driver throws stays
    * unchanged: what the host does with its transaction depends on it.
    */
-  async createIn(query: Query, plant: PlantRecord): Promise<void> {
-    const stored = await this.statements.insertIn(query, plant);
-    const { triggers } = this.failures;
-    const isUnclear = !stored && (plant.idempotencyKey !== null || triggers.length > 0);
-    const existingPlant = isUnclear ? await this.statements.findExistingIn(query, plant.id) : undefined;
-    if (isUnclear && !existingPlant && triggers.length > 0) throw storageError(await this.failures.explainMissing());
-    resolveConflict(plant, { stored, existingPlant });
-  }
-
-  private async write(plant: PlantRecord): Promise<CreateResult> {
-    try {
-      return await this.writer.create(plant);
-    } catch (error) {
-      const failure = storageError(error);
-      if (failure.error === 50000) this.failures.count(error);
-      throw failure;
-    }
+  async createIn(query: Query, record: PlantRecord): Promise<void> {
+    if (await this.statements.insertIn(query, record)) return;
+    const existing = await this.statements.findExistingIn(query, record.id);
+    if (!existing) throw storageError(new PlantLeftOutError());
+    assertRepetition(record, existing);
   }
 }
 
-/** Throws if the id is taken, but not if the create itself or an earlier one with the same key has stored the plant. */
-function resolveConflict(plant: PlantRecord, { stored, existingPlant }: CreateResult): void {
-  if (stored) return;
-  if (plant.idempotencyKey === null || existingPlant?.idempotencyKey !== plant.idempotencyKey)
-    throw plantExists(plant.id);
-  if (FIELD_NAMES.every((name) => existingPlant[name] === plant[name])) return;
-  throw idempotencyKeyReused(plant.id, FIELD_NAMES);
+/** Throws unless an earlier create with the same key has stored the plant: the id is taken. */
+function assertRepetition({ id, idempotencyKey, name, tag }: PlantRecord, existing: StoredPlant): void {
+  if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
+  if (existing.name !== name || existing.tag !== tag) throw idempotencyKeyReused(id, ['name', 'tag']);
 }

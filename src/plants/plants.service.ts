@@ -1,11 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { describeFound } from '../util/options.js';
-import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant, plantOf } from './new-plant.js';
-import { toRecord } from './plant-sql.js';
+import { nextWriteId } from './batch-writer.js';
+import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
-import { PlantsStart } from './plants-start.js';
 
 const MAX_NAME_LENGTH = 255;
 
@@ -51,14 +50,11 @@ function assertOptions(options: unknown): void {
 /** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
-  constructor(
-    private readonly repository: PlantsRepository,
-    private readonly start: PlantsStart,
-  ) {}
+  constructor(private readonly repository: PlantsRepository) {}
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */
   onModuleInit(): Promise<void> {
-    return this.start.run();
+    return this.repository.open();
   }
 
   /**
@@ -97,12 +93,21 @@ export class PlantsService implements OnModuleInit {
     assertPlant(plant);
     const { idempotencyKey, creator } = options;
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
-    const record = toRecord(plant, idempotencyKey, creator?.name);
+    const { id, name, tag } = plant;
+    const record = {
+      id,
+      name,
+      tag: tag ?? null,
+      idempotencyKey: idempotencyKey ?? null,
+      createdBy: creator?.name ?? null,
+      writeId: nextWriteId(),
+    };
     if ('transaction' in options) {
       await this.repository.createIn(queryIn(options.transaction), record);
     } else {
       await this.repository.create(record);
     }
-    return plantOf(plant);
+    // A field that was not given is absent.
+    return tag === undefined ? { name } : { name, tag };
   }
 }

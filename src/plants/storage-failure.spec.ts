@@ -5,8 +5,13 @@ import {
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
-import { ExistingPlantLookupError, WriteQueueFullError } from './plants.errors.js';
-import { isPlantRejected, isUndecided, mayPass, storageError } from './storage-failure.js';
+import {
+  isPlantRejected,
+  isUndecided,
+  PlantLeftOutError,
+  storageError,
+  WriteQueueFullError,
+} from './storage-failure.js';
 
 const SECRET = 'INSERT INTO plants';
 
@@ -14,7 +19,6 @@ const adapterError = (cause: object): Error => new DriverAdapterError(cause as n
 const rejected = (originalCode: string, severity?: string): Error => adapterError({ originalCode, severity });
 
 const ofClient = (driverAdapterError: Error): Error => Object.assign(new Error(), { meta: { driverAdapterError } });
-const lookup = (cause: Error): Error => new ExistingPlantLookupError('', { cause });
 
 describe(storageError.name, () => {
   it.each([
@@ -40,6 +44,8 @@ describe(storageError.name, () => {
     ['a constraint is violated, in another language', 50000, rejected('23514', 'FEHLER')],
     ['the table is missing', 50000, rejected('42P01')],
     ['a privilege is missing', 50000, rejected('42501', 'ERROR')],
+    ["a privilege is missing, in an error of Prisma's client", 50000, ofClient(rejected('42501', 'ERROR'))],
+    ['a trigger leaves the plant out', 50000, new PlantLeftOutError()],
     ['the server has a bug', 50000, rejected('XX000', 'ERROR')],
   ])('should, if %s, be %d, with the cause for the log alone', (_, error, cause) => {
     const failure = storageError(cause);
@@ -57,17 +63,6 @@ describe(storageError.name, () => {
     expect(unknown.message).toMatch('unknown');
     expect(unknown.headers).toEqual({});
   });
-
-  it.each([
-    ['every connection stayed busy', 50301, new ConnectionPoolExhaustedError()],
-    ['no connection could be made', 50300, new DatabaseUnreachableError()],
-    ['no answer came in time', 50300, new DatabaseTimeoutError()],
-    ['the connection was lost', 50300, new Error('Connection terminated unexpectedly')],
-    ['the plant is gone meanwhile', 50300, undefined],
-  ])('should, if the id is taken and %s, be %d, for nothing was written', (_, error, cause) => {
-    const lookup = new ExistingPlantLookupError(SECRET, { cause });
-    expect(storageError(lookup)).toMatchObject({ error, cause: lookup });
-  });
 });
 
 describe(isPlantRejected.name, () => {
@@ -77,6 +72,7 @@ describe(isPlantRejected.name, () => {
     [true, 'a rejection in another language', rejected('23514', 'FEHLER')],
     [false, 'a server that takes no writes now', rejected('25006', 'ERROR')],
     [false, 'a privilege that is missing', rejected('42501', 'ERROR')],
+    [false, 'a full disk', rejected('53100', 'ERROR')],
     [false, 'the end of the session', rejected('57P01', 'FATAL')],
     [false, 'a lost connection', adapterError({ kind: 'ConnectionClosed' })],
     [false, 'a connection that was never made', new DatabaseUnreachableError()],
@@ -94,19 +90,5 @@ describe(isUndecided.name, () => {
     [false, 'a statement that got no connection', new ConnectionPoolExhaustedError()],
   ])('should be %s for %s', (expected, _, error) => {
     expect(isUndecided(error)).toBe(expected);
-  });
-});
-
-describe(mayPass.name, () => {
-  it.each([
-    [true, 'a lost connection', adapterError({ kind: 'ConnectionClosed' })],
-    [true, 'a connection that was never made', new DatabaseUnreachableError()],
-    [true, 'a lack of resources', rejected('53100', 'ERROR')],
-    [true, 'a look-up whose connection was lost', lookup(adapterError({ kind: 'ConnectionClosed' }))],
-    [false, 'a privilege that is missing', rejected('42501', 'ERROR')],
-    [false, "a privilege that is missing, in an error of Prisma's client", ofClient(rejected('42501', 'ERROR'))],
-    [false, 'a look-up without a privilege', lookup(ofClient(rejected('42501', 'ERROR')))],
-  ])('should be %s for %s', (expected, _, error) => {
-    expect(mayPass(error)).toBe(expected);
   });
 });

@@ -8,7 +8,22 @@ import {
   storageTimeout,
   storageUnavailable,
 } from '../errors/api-error.js';
-import { ExistingPlantLookupError, PlantSkippedError, WriteQueueFullError } from './plants.errors.js';
+
+/** More creates wait for the database than may wait; this one was not sent. */
+export class WriteQueueFullError extends Error {
+  override readonly name = 'WriteQueueFullError';
+}
+
+/** An insert has stored nothing, twice, though no plant has the id. */
+export class PlantLeftOutError extends Error {
+  override readonly name = 'PlantLeftOutError';
+
+  constructor() {
+    super(
+      'PostgreSQL stored nothing, though no plant has the id: a trigger or a rule of the table plants leaves the plant out',
+    );
+  }
+}
 
 /**
  * SQLSTATEs that leave open whether the statement was carried out: a connection lost on the way, by a pooler between us and
@@ -20,52 +35,30 @@ const UNDECIDED = /^08|^40003$|^57014$/;
  * resources, operator intervention, system error; and a server that is (for now) a read-only standby.
  */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
-/** SQLSTATEs that every statement gets now: the server is a standby, it shuts down, the table or a privilege is missing. */
-const NO_PLANTS_FAULT = /^25006$|^57P|^42/;
+/** SQLSTATEs that every statement gets now: the server is a standby, it shuts down, lacks resources; a table or a privilege is missing. */
+const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
   if (isOverload(error)) return storageOverloaded(error);
-  // Its own write was refused, so nothing was written.
-  if (error instanceof ExistingPlantLookupError) {
-    return isOverload(error.cause) ? storageOverloaded(error) : storageUnavailable(error);
-  }
   if (isUndecided(error)) return storageTimeout(error);
-  if (TRANSIENT.test(rejection(error) ?? '')) return storageUnavailable(error);
+  if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
   return plantRejected(error);
 }
 
 /** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */
 export function isPlantRejected(error: unknown): boolean {
-  const state = rejection(error);
+  const state = rejectionOf(error);
   return state !== undefined && !NO_PLANTS_FAULT.test(state);
-}
-
-/** Whether it was rejected after a wait, for a lock for example: plants that are sent again together would wait together again. */
-export function hasWaited(error: unknown): boolean {
-  return /^55P03$|^57014$/.test(rejection(error) ?? '');
 }
 
 /** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
-  if (error instanceof DatabaseUnreachableError || error instanceof PlantSkippedError || isOverload(error))
+  if (error instanceof DatabaseUnreachableError || error instanceof PlantLeftOutError || isOverload(error))
     return false;
-  const state = rejection(error);
+  const state = rejectionOf(error);
   return state === undefined || UNDECIDED.test(state);
-}
-
-/**
- * Whether the server that was asked lives, but lost the node that holds the shard; it reports that as a rejection (with XX000 if
- * it knows no reason), though the statement may have been committed before.
- */
-export function isNodeFailure(error: unknown): boolean {
-  return /^08|^57P|^XX/.test(rejection(error) ?? '');
-}
-
-/** Whether what failed may succeed when it is tried again. */
-export function mayPass(error: unknown): boolean {
-  return storageError(error instanceof ExistingPlantLookupError ? error.cause : error).error !== 50000;
 }
 
 function isOverload(error: unknown): boolean {
@@ -73,7 +66,7 @@ function isOverload(error: unknown): boolean {
 }
 
 /** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
-function rejection(error: unknown): string | undefined {
+export function rejectionOf(error: unknown): string | undefined {
   // Prisma's client has it in an error of its own.
   const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
   if (failure instanceof pg.DatabaseError) return isRejection(failure) ? failure.code : undefined;

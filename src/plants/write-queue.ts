@@ -1,154 +1,166 @@
 import { DatabaseTimeoutError } from '../database/database.errors.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
-import type { Lane } from './lanes.js';
-import { type PlantRecord, sizeOf } from './plant-sql.js';
-import { WriteQueueFullError } from './plants.errors.js';
+import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
+import { WriteQueueFullError } from './storage-failure.js';
 
 /** Plants in one statement: with more, the gain is small (their commit is shared by 500 already), and those behind them wait longer. */
 export const MAX_BATCH_PLANTS = 500;
-/** Characters of the plants in one statement; a longer plant has a statement to itself. */
-const MAX_BATCH_CHARACTERS = 2 ** 20;
-/** Characters of the plants that wait, however few plants they are, at two bytes each and twice: in the queue and in a statement. */
+/** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-
-/** The result of a create: the plant is stored, durably, or its id was taken and nothing was written. */
-export interface CreateResult {
-  readonly stored: boolean;
-  /** The plant that has the id: if it is taken, and the create has an idempotency key to compare. */
-  readonly existingPlant?: PlantRecord | undefined;
-}
-
-/**
- * - `active`: statements are sent for it;
- * - `taken`: its id is known to be taken, so that its last statement wrote nothing, and the stored plant is looked up;
- * - `late`: its time is up, and no further statement is sent for it; the last one may still be answered;
- * - `settled`: it has its result.
- */
-type State = 'active' | 'taken' | 'late' | 'settled';
+/** Plants of rejected statements in flight, each in a statement of its own: it may wait for a lock as long as a create may. New creates keep half. */
+const MAX_SINGLES = 4;
+/** Assumed number of connections if it is unknown, and one that is for look-ups of tokens and the health check. */
+const UNKNOWN_CONNECTIONS = 9;
+/** After so many statements with one plant, the next create is expected to arrive alone. */
+const LONE_STATEMENTS = 100;
+const SWEEP_EVERY_MS = 50;
 
 /** A create that waits for its result. */
 export class PendingCreate {
-  readonly result: Promise<CreateResult>;
-  /** Characters of the plant, by which the size of a statement is limited. */
+  /** Resolves with the plant that has the id already, or with undefined: this create has stored its own. */
+  readonly result: Promise<StoredPlant | undefined>;
+  /** From then on it is sent no more. */
+  readonly deadline: number;
+  /** Characters of the plant. */
   readonly size: number;
-  state: State = 'active';
-  /** Ends the wait. */
-  timer: NodeJS.Timeout | undefined;
-  /** The failures of statements with it that may have been carried out all the same, by its write ids in them. */
-  doubts: Map<bigint, unknown> | undefined;
-  /** After a statement that was rejected, the first of those with which it is sent again. */
-  part: PendingCreate | undefined;
-  private resolve!: (result: CreateResult) => void;
+  isSettled = false;
+  /** The first failure of a statement that may have stored it all the same. */
+  unconfirmed: Error | undefined;
+  /** An insert has stored nothing, though no plant has the id. */
+  isLeftOut = false;
+  private resolve!: (existing: StoredPlant | undefined) => void;
   private reject!: (error: unknown) => void;
 
-  constructor(readonly plant: PlantRecord) {
-    this.size = sizeOf(plant);
+  constructor(
+    readonly record: PlantRecord,
+    timeout: number,
+  ) {
+    this.deadline = performance.now() + timeout;
+    this.size = sizeOf(record);
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
   }
 
-  /** Whether it may be sent again. */
-  get hasTime(): boolean {
-    return this.state === 'active' || this.state === 'taken';
+  succeed(existing?: StoredPlant): void {
+    this.isSettled = true;
+    this.resolve(existing);
   }
 
-  succeed(result: CreateResult): void {
-    this.settle();
-    this.resolve(result);
-  }
-
-  fail(error: unknown): void {
-    this.settle();
-    const [cause] = this.doubts?.values() ?? [];
-    this.reject(this.doubts ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
-  }
-
-  private settle(): void {
-    this.state = 'settled';
-    clearTimeout(this.timer);
+  /** What may be stored never fails as if nothing had been written. */
+  fail(error: Error): void {
+    this.isSettled = true;
+    const { unconfirmed: cause } = this;
+    this.reject(cause ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
   }
 }
 
-/** Creates that wait for a statement: for each lane in the order of their arrival. */
-export class WriteQueue {
-  /** The lane with the oldest last statement comes first. */
-  private readonly entries = new Map<Lane, PendingCreate[]>();
-  private plants = 0;
+/** What the budget needs of a writer. */
+interface Writer {
+  /** Whether it has no create any more. */
+  readonly isIdle: boolean;
+  /** Sends its next statement; returns false if it may send none now, or has none. */
+  sendNext(now: number): boolean;
+  /** Keeps the deadlines of its creates. */
+  sweep(now: number): void;
+}
+
+/** What all writers of the process share: the limits of what waits and of what is in flight, turns, and the clock. */
+export class WriteBudget {
+  /** Creates that wait for their first statement. */
+  waiting = 0;
   private characters = 0;
+  private statements = 0;
+  private singles = 0;
+  /** Statements with one plant since the last one that had more. */
+  private loneStatements = 0;
+  private isScheduled = false;
+  private clock: NodeJS.Timeout | undefined;
+  /** Those that have creates; the one that sent last comes last. */
+  private readonly writers = new Set<Writer>();
+  private readonly maxStatements: number;
 
-  /** @param statistics receive the number of creates that wait */
-  constructor(private readonly statistics: { waiting: number }) {}
-
-  get isEmpty(): boolean {
-    return this.entries.size === 0;
+  /** @param limit creates that may wait */
+  constructor(
+    connections: number,
+    private readonly limit: number,
+  ) {
+    this.maxStatements = Math.max(1, (Number.isFinite(connections) ? connections : UNKNOWN_CONNECTIONS) - 1);
   }
 
-  /** The shards for which creates wait. One that is added again meanwhile comes once more, at the end. */
-  get lanes(): Iterable<Lane> {
-    return this.entries.keys();
+  /** Statements that may be sent now. */
+  get free(): number {
+    return this.maxStatements - this.statements;
   }
 
-  /** @throws WriteQueueFullError if too many creates wait already, or too many characters */
-  add(lane: Lane, entry: PendingCreate, limit: number): void {
-    if (this.plants >= limit || (!this.isEmpty && this.characters + entry.size > MAX_WAITING_CHARACTERS)) {
-      throw new WriteQueueFullError(`${this.plants} creates wait for the database`);
+  get hasFreeSingle(): boolean {
+    return this.singles < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
+  }
+
+  /**
+   * Takes a create into account that waits.
+   *
+   * @param next statements that its writer may send now: what they can take does not wait
+   * @throws WriteQueueFullError
+   */
+  admit({ size }: PendingCreate, next: number): void {
+    const isLong = this.waiting > 0 && this.characters + size > MAX_WAITING_CHARACTERS;
+    if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
+      throw new WriteQueueFullError(`${this.waiting} creates wait for the database`);
+    this.waiting += 1;
+    this.characters += size;
+  }
+
+  /** These wait no more. */
+  dismiss(creates: readonly PendingCreate[]): void {
+    this.waiting -= creates.length;
+    for (const { size } of creates) this.characters -= size;
+  }
+
+  begin(plants: number, isSingle: boolean): void {
+    this.statements += 1;
+    if (isSingle) this.singles += 1;
+    this.loneStatements = plants === 1 ? this.loneStatements + 1 : 0;
+  }
+
+  end(isSingle: boolean): void {
+    this.statements -= 1;
+    if (isSingle) this.singles -= 1;
+  }
+
+  /** Gives a writer its turn, behind all requests that have arrived with this one: they share a statement. */
+  schedule(writer: Writer): void {
+    this.writers.add(writer);
+    this.clock ??= setInterval(this.sweep, SWEEP_EVERY_MS);
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    // A client that has long been alone would only lose the time.
+    if (this.statements === 0 && this.loneStatements >= LONE_STATEMENTS) process.nextTick(this.send);
+    else setImmediate(this.send);
+  }
+
+  private readonly send = (): void => {
+    this.isScheduled = false;
+    const now = performance.now();
+    // One that is added again is visited again, behind the others.
+    for (const writer of this.writers) {
+      if (this.free === 0) break;
+      if (!writer.sendNext(now)) continue;
+      this.writers.delete(writer);
+      this.writers.add(writer);
     }
-    this.append(lane, entry);
-  }
+  };
 
-  /** Adds creates again, in parts of this length that each have a statement to themselves. */
-  split(lane: Lane, batch: readonly PendingCreate[], length: number): void {
-    for (const [at, entry] of batch.entries()) {
-      entry.part = batch[at - (at % length)];
-      if (entry.state !== 'settled') this.append(lane, entry);
+  private readonly sweep = (): void => {
+    const now = performance.now();
+    for (const writer of this.writers) {
+      writer.sweep(now);
+      if (writer.isIdle) this.writers.delete(writer);
+      else this.schedule(writer);
     }
-  }
-
-  private append(lane: Lane, entry: PendingCreate): void {
-    const entries = this.entries.get(lane);
-    if (entries) entries.push(entry);
-    else this.entries.set(lane, [entry]);
-    this.count(entry, 1, entry.size);
-  }
-
-  /** Takes an entry out of the queue; returns whether it was in there. */
-  remove(lane: Lane, entry: PendingCreate): boolean {
-    const entries = this.entries.get(lane) ?? [];
-    const index = entries.indexOf(entry);
-    if (index === -1) return false;
-    entries.splice(index, 1);
-    if (entries.length === 0) this.entries.delete(lane);
-    this.count(entry, -1, -entry.size);
-    return true;
-  }
-
-  /** Takes the first entries of a lane, as many as one statement may have, but no part if parts have to wait. */
-  takeBatch(lane: Lane, partsWait: boolean): PendingCreate[] {
-    const entries = this.entries.get(lane) ?? [];
-    const start = partsWait ? entries.findIndex(({ part }) => !part) : 0;
-    if (start === -1) return [];
-    let count = 0;
-    let size = 0;
-    const first = entries[start];
-    for (const entry of start === 0 ? entries : entries.slice(start)) {
-      if (count === MAX_BATCH_PLANTS || (count > 0 && size + entry.size > MAX_BATCH_CHARACTERS)) break;
-      if (entry.part !== first?.part) break;
-      count += 1;
-      size += entry.size;
-    }
-    const batch = entries.splice(start, count);
-    this.entries.delete(lane);
-    if (entries.length > 0) this.entries.set(lane, entries);
-    if (first) this.count(first, -count, -size);
-    return batch;
-  }
-
-  private count({ part }: PendingCreate, plants: number, characters: number): void {
-    // Creates that were rejected together with others are never refused here.
-    if (!part) this.plants += plants;
-    this.characters += characters;
-    this.statistics.waiting = this.plants;
-  }
+    if (this.writers.size > 0) return;
+    clearInterval(this.clock);
+    this.clock = undefined;
+  };
 }

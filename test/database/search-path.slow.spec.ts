@@ -42,6 +42,7 @@ const UNSAFE = [
   `SELECT FROM pg_class WHERE relname = '' AND oid = 'pg_class'::regclass`,
   `DO 'BEGIN PERFORM 1.5 * 1000; END'`,
 ].map((text) => ({ text, values: undefined }));
+const NO_ROOM = Object.assign(new Error('the disk is full'), { code: '53100' });
 const SLEEP = 'SELECT pg_catalog.pg_sleep(60)';
 const NOT_SENT = [
   // In advice, or sent to the embedded server alone.
@@ -103,7 +104,7 @@ async function useService(database: TestDatabase): Promise<void> {
     await describeStart(app, options as AppOptions);
     const { port } = new URL(await app.getUrl());
     const { post } = connectTo(Number(port), '');
-    app.get(Database, { strict: false }).isShort = true;
+    app.get(PlantsHealth, { strict: false }).noteFailure(NO_ROOM);
     await app.get(PlantsHealth, { strict: false }).check();
     for (const body of [plant(1), plant(1), plant(1, 'Oak')]) await post(body, { ...bearer(token), ...withKey('key') });
     const together = [plant(-1), plant(2), plant(3), plant(1), plant(2, 'Oak'), plant(2 ** 40), plant(7)];
@@ -276,8 +277,9 @@ describe('The SQL of the store, if the functions and operators of a stranger are
     await asGuest({ connectionString: database.url, max: 1 }, async (app, pool) => {
       await pool.query('SET search_path = hostile, public');
       const plants = app.get(PlantsService, { strict: false });
-      app.get(Database, { strict: false }).isShort = true;
-      await app.get(PlantsHealth, { strict: false }).check();
+      const health = app.get(PlantsHealth, { strict: false });
+      health.noteFailure(NO_ROOM);
+      await health.check();
       await plants.create({ id: 200n, name: 'Rose' }, { idempotencyKey: 'key' });
       await Promise.all([200n, 201n, 202n].map((id) => plants.create({ id, name: 'Rose' }, { idempotencyKey: 'key' })));
       expect((await pool.query('SHOW search_path')).rows).toEqual([{ search_path: 'hostile, public' }]);

@@ -77,12 +77,12 @@ describe('examples/client.ts', () => {
     const others: Promise<unknown>[] = [];
     const post = (id: number): void => void others.push(store.post(JSON.stringify({ id, name: 'Fern' })));
     // As many as PostgreSQL gets at a time, and one that waits.
-    for (let id = 1; id <= 8; id++) {
+    for (let id = 1; id <= 4; id++) {
       post(id);
       await lock.awaited(id);
     }
-    post(9);
-    await until(() => store.statistics.waiting === 1);
+    post(5);
+    await until(() => store.waiting() === 1);
 
     const creating = create();
     await until(() => errors.length === 1);

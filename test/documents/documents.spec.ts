@@ -7,7 +7,7 @@ import { describeVariables } from '../../src/app/config-values.js';
 import { Environment } from '../../src/app/config.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { MigratorSettings } from '../../src/database/migrations/migrator.options.js';
-import { PlantsExtras, PlantsSettings } from '../../src/plants/plants.options.js';
+import { PlantsRouteOptions, PlantsOptions } from '../../src/plants/plants.options.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 import { brokenLinks } from '../support/documents/links.js';
 import { startStore } from '../support/service/store.js';
@@ -86,7 +86,7 @@ describe('documents', () => {
   });
 
   it.each([
-    { name: 'PlantsModule', Options: [PlantsSettings, PlantsExtras], others: [] },
+    { name: 'PlantsModule', Options: [PlantsOptions, PlantsRouteOptions], others: [] },
     { name: 'AuthModule', Options: [AuthSettings], others: [] },
     { name: 'Migrator', Options: [MigratorSettings], others: ['size'] },
   ])('should list every option of $name, with the default of the code', ({ name, Options, others }) => {

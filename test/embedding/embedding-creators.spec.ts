@@ -9,7 +9,7 @@ import {
   type Principal,
   TokenVerifier,
 } from '../../src/index.js';
-import type { PlantsModuleExtras } from '../../src/plants/plants.options.js';
+import type { PlantsModuleRouteOptions } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { adapterOf } from '../support/host/adapter.js';
 import { PLATFORMS } from '../support/host/platforms.js';
@@ -36,7 +36,7 @@ class SessionGuard implements CanActivate {
   }
 }
 
-const BEARER: PlantsModuleExtras = {
+const BEARER: PlantsModuleRouteOptions = {
   guards: [BearerAuthGuard],
   imports: [AuthModule.forRoot({ verifier: new TellingVerifier() })],
 };
@@ -54,7 +54,7 @@ describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {
     await database.drop();
   });
 
-  async function start(options: PlantsModuleExtras & Partial<PlantsModuleOptions>): Promise<void> {
+  async function start(options: PlantsModuleRouteOptions & Partial<PlantsModuleOptions>): Promise<void> {
     @Module({ imports: [PlantsModule.forRoot({ database: { url: database.url }, ...options })] })
     class HostModule {}
     stacks = [];

@@ -21,7 +21,7 @@ import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, NestFactory, REQUEST, Rout
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import { exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
-import type { PlantsGuards, PlantsModuleExtras } from '../../src/plants/plants.options.js';
+import type { PlantsGuards, PlantsModuleRouteOptions } from '../../src/plants/plants.options.js';
 import { TableLock } from '../support/database/table-lock.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { adapterOf } from '../support/host/adapter.js';
@@ -82,7 +82,7 @@ describe.each(PLATFORMS)('the plant route behind what a host has on %s', (platfo
     beforeAll(async () => {
       database = await createTestDatabase();
       const ofRoute = place === 'of the route';
-      const guarded: PlantsModuleExtras = ofRoute
+      const guarded: PlantsModuleRouteOptions = ofRoute
         ? { guards: [TenantGuard], imports: [TenantModule] }
         : { guards: 'global' };
       const store = PlantsModule.forRoot({ database: { url: database.url }, ...guarded });

@@ -10,7 +10,7 @@ import {
   type PlantsModuleOptions,
   PlantsService,
 } from '../../src/index.js';
-import type { PlantsModuleExtras } from '../../src/plants/plants.options.js';
+import type { PlantsModuleRouteOptions } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { rejectionOf } from '../support/rejection.js';
 
@@ -54,7 +54,7 @@ describe('the options of a store in an application', () => {
   }
 
   describe('with BearerAuthGuard', () => {
-    const guarded = (imports?: PlantsModuleExtras['imports']): DynamicModule =>
+    const guarded = (imports?: PlantsModuleRouteOptions['imports']): DynamicModule =>
       PlantsModule.forRoot({ ...options(), guards: [BearerAuthGuard], ...(imports && { imports }) });
     const auth = (): DynamicModule => AuthModule.forRoot({ accessTokens: [TOKEN] });
 

@@ -13,7 +13,7 @@ import {
   PlantsModule,
   PlantsService,
 } from '../../src/index.js';
-import { PlantsStatistics } from '../../src/plants/plants-statistics.js';
+import { PlantsMetrics } from '../../src/plants/plants.metrics.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { HOST_DRIVERS, type HostDriver, PrismaService } from '../support/host/host-drivers.js';
 import { Nursery } from '../support/host/outbox-host.js';
@@ -104,7 +104,7 @@ describe('a plant in a transaction of the host', () => {
     afterEach(() => host.close());
 
     it('should be there when that commits, not before, and not be counted', async () => {
-      const { created } = app.get(PlantsStatistics, { strict: false });
+      const { created } = app.get(PlantsMetrics, { strict: false });
       await host.transact(async (transaction, run) => {
         const options = { transaction, idempotencyKey: 'key', creator: { name: 'import' } };
         const answer = await plants.create({ id: 1n, name: 'Rose', tag: 'flower' }, options);
@@ -116,7 +116,7 @@ describe('a plant in a transaction of the host', () => {
         { id: '1', name: 'Rose', tag: 'flower', idempotency_key: 'key', created_by: 'import' },
       ]);
       expect(await orders()).toEqual(['1']);
-      expect(app.get(PlantsStatistics, { strict: false })).toMatchObject({ created });
+      expect(app.get(PlantsMetrics, { strict: false })).toMatchObject({ created });
     });
 
     it('should not be there when that rolls back', async () => {

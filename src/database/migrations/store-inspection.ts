@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import type pg from 'pg';
-import { loadCitus } from '../load-citus.js';
 import type { DatabaseUrl } from '../database-url.js';
 import type { Query } from '../database.js';
 import { PLANTS_RIGHTS } from '../rights.js';
@@ -26,7 +25,6 @@ export async function inspectStore(
     () => assertMigrated(query, database, rights, migrations),
     () => inspectTables(query, database),
     () => warnOfPooler(database, client),
-    () => assertNodes(query, database.schema),
   );
 }
 
@@ -61,9 +59,4 @@ async function warnOfPooler(database: DatabaseUrl, client: pg.Client): Promise<v
   const found = `Database ${database.description} ${POOLED}, and its URL does not say so: creates may fail`;
   const advice = 'Add the parameter pgbouncer=true to DATABASE_URL (postgresql://…/plants?pgbouncer=true)';
   new Logger('Migrator').warn(`${found}. ${advice}`);
-}
-
-/** If the tables are distributed, the other nodes matter too. */
-export async function assertNodes(query: Query, schema: string): Promise<void> {
-  await (await loadCitus(query, schema))?.assertDurable();
 }

@@ -61,7 +61,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'class Nursery', by: 'test/embedding/host-transactions.spec.ts' },
     {
       words: 'class HealthController',
-      because: 'src/plants/plants-health.spec.ts has what check() resolves and rejects with',
+      because: 'src/plants/plants.health.spec.ts has what check() resolves and rejects with',
     },
     { words: 'class GardenStoreModule', because: 'test/embedding runs such a wrapper' },
     {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { PlantsStatistics } from '../../../src/plants/plants-statistics.js';
+import type { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import type { RawResponse } from '../http/raw-connection.js';
 import { expectRefusal } from '../http/refusal.js';
@@ -29,8 +29,12 @@ export class ProxiedStore {
     return this.store.managementPort;
   }
 
-  get statistics(): PlantsStatistics {
+  get statistics(): PlantsMetrics {
     return this.store.statistics;
+  }
+
+  waiting(): number {
+    return this.store.waiting();
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,8 @@ import type { AppOptions } from '../../../src/app/app.module.js';
 import { loadEnvironment } from '../../../src/app/config.js';
 import { createApp } from '../../../src/app/create-app.js';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
-import { PlantsStatistics } from '../../../src/plants/plants-statistics.js';
+import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
+import { WriteBudget } from '../../../src/plants/write-queue.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
@@ -20,7 +21,9 @@ export interface Store {
   readonly errorStatus: ErrorStatus;
   readonly basePath: string;
   readonly database: TestDatabase;
-  readonly statistics: PlantsStatistics;
+  readonly statistics: PlantsMetrics;
+  /** Creates that wait for a statement. */
+  readonly waiting: () => number;
   /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
   raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
   /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
@@ -65,7 +68,8 @@ export async function startStoreOn(
     managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
     errorStatus: environment.errorStatus,
     database,
-    statistics: app.get(PlantsStatistics, { strict: false }),
+    statistics: app.get(PlantsMetrics, { strict: false }),
+    waiting: () => app.get(WriteBudget, { strict: false }).waiting,
     stop: () => app.close(),
   };
 }

@@ -40,16 +40,11 @@ export class Histogram {
   }
 }
 
-/**
- * What a store has done since it started, and what it does now, for the metrics of an application. A histogram has `bounds`, the `counts` up to
- * each bound and above the last one, and `sum` and `count` of all values.
- */
+/** What a store has done since it started, and what it does now. */
 @Injectable()
-export class PlantsStatistics {
+export class PlantsMetrics {
   /** Plants that were created. */
   created = 0;
-  /** Creates that wait for a statement now. */
-  waiting = 0;
   /** Creates with a statement in flight now. */
   inFlight = 0;
   /** Plants in each of the statements that create them; with many creates at a time, one statement has several plants. */

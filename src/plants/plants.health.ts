@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import pg from 'pg';
+import { ConnectionPoolExhaustedError, MISSING_RIGHT, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
+import { Database } from '../database/database.js';
+import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
+import { withinTime } from '../util/timing.js';
+import { COLUMNS } from './plant-statements.js';
+
+/** Minimum time between two probes. */
+const PROBE_EVERY_MS = 2000;
+/** Limit of the wait for the result of a probe. */
+const CHECK_TIMEOUT_MS = 2000;
+/** So long after a lack of resources the probe needs room: on a full disk, small plants still fit into what the table has. */
+const LARGE_PROBES_MS = 60_000;
+/** SQLSTATEs of a server that lacks resources, such as room on the disk, or has trouble with its files; not those of too many connections. */
+const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
+/** SQLSTATEs with which the probe's own plant was refused: others may pass. */
+const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0)/;
+
+/**
+ * Tells whether the store can create plants, for the health endpoint of an application. Inject it in a module that imports the store.
+ *
+ * @example
+ * import type { PlantsHealth } from 'plant-store';
+ * declare const health: PlantsHealth; // injected
+ *
+ * const state = await health.check().then(() => health.degradation ?? 'up', (failure: Error) => failure.message);
+ * console.log(state); // up
+ */
+@Injectable()
+export class PlantsHealth {
+  /** What is wrong although plants can be created, in one line; undefined if nothing is. As of the last check. */
+  degradation: string | undefined;
+  /** As of the last probe that got a connection. */
+  private failure: Error | undefined;
+  private probing = Promise.resolve();
+  /** Infinite while a probe runs. */
+  private nextProbe = 0;
+  private largeUntil = 0;
+
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Resolves if a plant could be created. The database is probed once in 2 seconds at most; until then the last result counts. The probe inserts a
+   * plant and rolls it back. While every connection is in use, the last result stays.
+   *
+   * @throws Error within 2 seconds; its message is the reason, without any secret, and its `cause` has the details
+   */
+  async check(): Promise<void> {
+    const now = performance.now();
+    if (now >= this.nextProbe) {
+      this.nextProbe = Infinity;
+      this.probing = this.probe().finally(() => (this.nextProbe = now + PROBE_EVERY_MS));
+    }
+    const late = new Error(`the database did not answer within ${CHECK_TIMEOUT_MS} ms`);
+    await withinTime(this.probing, CHECK_TIMEOUT_MS, () => late).catch((failure: unknown) => {
+      if (!this.database.isBusy()) throw failure;
+    });
+    if (this.failure) throw this.failure;
+  }
+
+  /** Takes note of a create that failed. */
+  noteFailure(error: unknown): void {
+    if (LACKS_RESOURCES.test(sqlStateOf(error) ?? '')) this.largeUntil = performance.now() + LARGE_PROBES_MS;
+  }
+
+  private async probe(): Promise<void> {
+    const { database } = this;
+    try {
+      await database.query(probeStatement(database.schema, performance.now() < this.largeUntil));
+      this.failure = this.degradation = undefined;
+    } catch (cause) {
+      if (cause instanceof ConnectionPoolExhaustedError) return;
+      this.noteFailure(cause);
+      const { reason, isDegraded } = await this.explain(cause);
+      this.degradation = isDegraded ? `degraded: ${reason}` : undefined;
+      this.failure = isDegraded ? undefined : new Error(reason, { cause });
+    }
+  }
+
+  private async explain(error: unknown): Promise<{ reason: string; isDegraded?: boolean }> {
+    const state = sqlStateOf(error);
+    if (state === undefined) return { reason: 'the database cannot be reached' };
+    if (state === READ_ONLY) return { reason: 'the database accepts no writes: it is a standby, or read-only' };
+    if (state === '53100') return { reason: 'the disk of the database is full' };
+    if (state === MISSING_RIGHT) {
+      const { query, schema } = this.database;
+      const lacks = await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
+      if (lacks !== undefined) return { reason: lacks };
+    } else if (!PLANT_REFUSED.test(state)) {
+      return { reason: `the database refuses creates (SQLSTATE ${state})` };
+    }
+    const rule = 'a constraint, trigger or policy of the table plants refuses an ordinary plant';
+    return { reason: `${rule} (SQLSTATE ${state})`, isDegraded: true };
+  }
+}
+
+/**
+ * Inserts a plant as a create does, and rolls it back; large ones need further pages. One statement, which every connection can run. It waits
+ * neither for a locked table nor for a disk or a standby as long as a create would.
+ */
+function probeStatement(schema: string, isLarge: boolean): string {
+  // Too random to be compressed.
+  const large = `(SELECT string_agg(md5(random()::text), ''::text) FROM generate_series(1, 500))`;
+  return `DO ${pg.escapeLiteral(`DECLARE stored text;
+    BEGIN
+      PERFORM set_config('lock_timeout'::text, '1000'::text, true), set_config('synchronous_commit'::text, 'local'::text, true);
+      INSERT INTO ${pg.escapeIdentifier(schema)}.plants (${COLUMNS})
+        VALUES ((random() * 9e15::float8)::bigint, 0::bigint, ${isLarge ? large : `'Rose'::text`}, NULL::text, NULL::text, NULL::text)
+        ON CONFLICT (id) DO NOTHING RETURNING id::text INTO stored;
+      IF stored IS NULL THEN RAISE EXCEPTION SQLSTATE 'SKIP0'; END IF;
+      RAISE EXCEPTION SQLSTATE 'PLANT';
+    EXCEPTION WHEN SQLSTATE 'PLANT' THEN NULL;
+    END`)}`;
+}
