@@ -84,12 +84,6 @@ describe(PlantsService.name, () => {
   );
 
   it.each<[unknown, ...message: string[]]>([
-    ['key', 'create() takes its options as one object: create(plant, { idempotencyKey, creator, transaction })'],
-    [null, 'create() takes its options as one object'],
-    [() => 'key', 'create() takes its options as one object'],
-    [{ idempotenceKey: 'key' }, 'idempotenceKey: is no option of create(), should be one of idempotencyKey, creator, '],
-    [{ idempotencyKey: 5 }, 'idempotencyKey: is 5, should be a string of 1 to 255 characters'],
-    [{ idempotencyKey: null }, 'idempotencyKey: is null, should be a string'],
     [{ creator: 'import' }, 'creator: its name cannot be stored, should be { name } with 1 to 255 characters'],
     [{ creator: null }, 'creator: its name cannot be stored'],
     [{ transaction: undefined }, 'transaction: is undefined, should be a client of pg after BEGIN, '],

@@ -1,6 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { describeFound } from '../util/options.js';
 import { nextWriteId } from './batch-writer.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
@@ -22,25 +21,10 @@ export interface CreatePlantOptions {
   readonly transaction?: HostTransaction;
 }
 
-const OPTION_NAMES = ['idempotencyKey', 'creator', 'transaction'];
-
-/** @throws TypeError: JavaScript has no types, so the application may give anything */
-function assertOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(
-      'create() takes its options as one object: create(plant, { idempotencyKey, creator, transaction })',
-    );
-  }
-  const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
-  if (unknownName !== undefined) {
-    throw new TypeError(`${unknownName}: is no option of create(), should be one of ${OPTION_NAMES.join(', ')}`);
-  }
-  const { idempotencyKey: key, creator } = options as Record<string, unknown>;
-  if (key !== undefined && typeof key !== 'string') {
-    throw new TypeError(`idempotencyKey: ${describeFound(key)}, should be a string of 1 to 255 characters`);
-  }
-  const { name } = Object(creator ?? {}) as Record<string, unknown>;
-  if (creator === undefined || (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH)) return;
+/** @throws TypeError: a host or a verifier of tokens may name anything, and it is stored */
+function assertCreator(creator: unknown): void {
+  const { name } = Object(creator) as Record<string, unknown>;
+  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
   throw new TypeError(
     `creator: its name cannot be stored, should be { name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone ` +
       'surrogates; it is what create(), createdBy of the options or a TokenVerifier gave',
@@ -89,9 +73,9 @@ export class PlantsService implements OnModuleInit {
    * await client.query('COMMIT');
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
-    assertOptions(options);
     assertPlant(plant);
     const { idempotencyKey, creator } = options;
+    if (creator !== undefined) assertCreator(creator);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
     const { id, name, tag } = plant;
     const record = {
