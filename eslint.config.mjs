@@ -13,8 +13,9 @@ const LAYERS = {
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
-  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management'],
-  cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'app'],
+  service: ['util', 'errors', 'http'],
+  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management', 'service'],
+  cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'service', 'app'],
 };
 
 function importsDownwards([folder, allowed]) {

@@ -4,11 +4,11 @@ import { AuthModule } from '../auth/auth.module.js';
 import type { JwtOptions } from '../auth/auth.options.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { SECURITY_SCHEME } from '../http/openapi.js';
-import { UnknownPathModule } from '../http/server/unknown-path.module.js';
 import type { ClientStatistics } from '../management/client-statistics.js';
 import { ManagementModule } from '../management/management.module.js';
 import { PlantsModule } from '../plants/plants.module.js';
+import { NotFoundModule } from '../service/http/not-found.controller.js';
+import { SECURITY_SCHEME } from '../service/http/swagger-ui.js';
 import type { Environment } from './config.js';
 
 /** The options of the standalone application: the environment, with a database. */
@@ -41,7 +41,7 @@ export class AppModule {
     );
     return {
       module: AppModule,
-      imports: [auth, plants, management, UnknownPathModule.forRoot(path)],
+      imports: [auth, plants, management, NotFoundModule.forRoot(path)],
       providers: [
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(options.errorStatus) },

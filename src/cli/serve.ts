@@ -161,7 +161,7 @@ export async function openapi(): Promise<void> {
   const options = Object.assign(environment, { databaseUrl, docs: false });
   assertInstalled(options);
   const { createApp } = await import('../app/create-app.js');
-  const { createOpenApiDocument } = await import('../http/openapi.js');
+  const { createOpenApiDocument } = await import('../service/http/swagger-ui.js');
   const app = await createApp(options);
   await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
 }

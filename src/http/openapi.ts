@@ -1,73 +1,9 @@
-import type { INestApplication, Type } from '@nestjs/common';
-import {
-  type ApiResponseExamples,
-  type ApiResponseOptions,
-  DocumentBuilder,
-  type HeadersObject,
-  type OpenAPIObject,
-  SwaggerModule,
-} from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import type { ApiResponseExamples, ApiResponseOptions, HeadersObject } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import { REQUEST_ID_HEADER } from './request-context.js';
-
-interface OpenApiOptions {
-  /** Path before `/plants`; it is in the document's server, not in its paths. */
-  basePath: string;
-  errorStatus: ErrorStatus;
-}
-
-/** The name of the credential in the document. */
-export const SECURITY_SCHEME = 'bearerAuth';
-
-/** Where the service serves the catalogue of errors as a page. */
-export const ERRORS_PAGE = '/docs/errors';
-
-/** The OpenAPI document, generated from the decorators of the code. */
-export function createOpenApiDocument(app: INestApplication, { basePath, errorStatus }: OpenApiOptions): OpenAPIObject {
-  const config = new DocumentBuilder()
-    .setTitle('Plant Store')
-    .setDescription(description(errorStatus))
-    .setVersion('1.0.0')
-    .setLicense('MIT', 'https://opensource.org/license/mit')
-    .setExternalDoc('What each error number means', ERRORS_PAGE)
-    .addServer(basePath || '/', 'This store')
-    .addTag('Plants', 'What the store holds. Creation is the only operation.')
-    .addSecurity(SECURITY_SCHEME, {
-      type: 'http',
-      scheme: 'bearer',
-      description:
-        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
-    })
-    .addSecurityRequirements(SECURITY_SCHEME)
-    .build();
-  // There is no contact, and Nest would leave an empty one.
-  delete config.info.contact;
-  const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
-  return {
-    ...rest,
-    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path.slice(basePath.length), item])),
-    components,
-  };
-}
-
-function description(errorStatus: ErrorStatus): string {
-  const status =
-    errorStatus === 'contract'
-      ? 'Every failure is answered with status 400'
-      : 'Every failure is answered with the status that its error number begins with';
-  const rows = Object.entries(ERROR_CATALOGUE).map(
-    ([error, { meaning, retry, client }]) => `| ${error} | ${meaning} | ${retry} | ${client} |`,
-  );
-  return [
-    'A store of plants with one operation: the creation of a plant.',
-    `${status} and an Error body, whose \`error\` is one of these numbers:`,
-    '<details>\n<summary>Error numbers</summary>',
-    ['| error | meaning | Retryable? | The client … |', '|---|---|---|---|', ...rows].join('\n'),
-    '</details>',
-  ].join('\n\n');
-}
 
 /** What an operation declares of its failures. */
 interface DeclaredFailures {

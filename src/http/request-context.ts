@@ -19,7 +19,7 @@ export function requestContext(reply: PlatformResponse): RequestContext {
   return (response[CONTEXT] ??= { requestId: undefined, error: 0, plantId: undefined });
 }
 
-/** What the public listener calls for each request: metrics and the access log. It is given at the start. What it throws is logged, and no more. */
+/** What the public listener calls for each request: metrics and the access log. It is given at the start. It must not throw. */
 export interface RequestObserver {
   /**
    * An answer is sent now. A request whose connection broke before is answered all the same, though no client reads it.

@@ -134,7 +134,6 @@ export function describePaths(target: () => ContractTarget): void {
   describe('the documentation', () => {
     it.each([
       ['/docs', 'text/html'],
-      ['/docs/errors', 'text/html'],
       ['/openapi.json', 'application/json'],
     ])('should need no credential, and be at the root: %s', async (path, type) => {
       const response = await target().raw(requestHead(`GET ${path} HTTP/1.1`, { Authorization: undefined }));
@@ -142,7 +141,7 @@ export function describePaths(target: () => ContractTarget): void {
       expect(response.headers['content-type']).toMatch(new RegExp(`^${type}(?:;|$)`));
     });
 
-    it.each(['/docs', '/docs/errors', '/openapi.json'])('should not be written to: %s', async (path) => {
+    it.each(['/docs', '/openapi.json'])('should not be written to: %s', async (path) => {
       expectRefusal(await request(path), 40400, target().errorStatus);
       expectRefusal(await request(path, { Authorization: undefined }), 40100, target().errorStatus);
     });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expressClasses } from '../../src/http/server/express-adapter.js';
+import { expressClasses } from '../../src/service/http/express-adapter.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 
 /** An application that uses what Express gives to requests and responses. */
@@ -105,7 +105,13 @@ describe(expressClasses.name, () => {
     // Express prints the failures that it answers.
     jest.spyOn(console, 'error').mockReturnValue(undefined);
     const [plain, own] = [application(), application()];
-    servers.push(createServer(plain), createServer(expressClasses(own), own));
+    servers.push(
+      createServer(plain),
+      createServer(
+        expressClasses(own, () => undefined),
+        own,
+      ),
+    );
     // Behind the classes, as an application's own code does it.
     for (const app of [plain, own]) Object.assign(app.request, { added: 'by the application' });
     for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening');

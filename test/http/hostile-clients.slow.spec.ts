@@ -8,6 +8,8 @@ import { until } from '../support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
 const PIPELINED = 10_000;
+/** Nearly as many as a body may have. */
+const CHUNKS = 10_900;
 
 // Linux tells what a process has open, and how much memory it has.
 (process.platform === 'linux' ? describe : describe.skip)('A service with a hostile client', () => {
@@ -66,6 +68,19 @@ const PIPELINED = 10_000;
     expect(peakMebibytes()).toBeLessThan(600);
     const name = 'x'.repeat(MEBIBYTE / 2);
     await until(async () => (await service.process.post(`{"id":2,"name":"${name}"}`))?.status === 200);
+  });
+
+  it('should hold little of bodies that come in tiny chunks and do not end', async () => {
+    const head = postHead('', '', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' });
+    const body = head + '1\r\n \r\n'.repeat(CHUNKS);
+    const connections = await Promise.all(Array.from({ length: 300 }, () => RawConnection.open(service.process.port)));
+    try {
+      await Promise.all(connections.map(({ socket }) => new Promise((resolve) => socket.write(body, resolve))));
+      await expectWell(1);
+    } finally {
+      for (const connection of connections) connection.close();
+    }
+    expect(peakMebibytes()).toBeLessThan(250);
   });
 
   it.each([

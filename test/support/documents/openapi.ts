@@ -2,7 +2,7 @@ import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swa
 import type { AppOptions } from '../../../src/app/app.module.js';
 import { loadEnvironment } from '../../../src/app/config.js';
 import { createApp } from '../../../src/app/create-app.js';
-import { createOpenApiDocument } from '../../../src/http/openapi.js';
+import { createOpenApiDocument } from '../../../src/service/http/swagger-ui.js';
 
 /** The document as the code generates it, without a running store. */
 export async function generateOpenApi(variables: Record<string, string> = {}): Promise<OpenAPIObject> {

@@ -12,8 +12,6 @@ export class ExactingClients extends CreatingClients {
   readonly failures: string[] = [];
   /** Answers with `Connection: close`. */
   closings = 0;
-  /** Answers without it, to requests that were sent after one of the others had arrived. */
-  lateKeepAlives = 0;
 
   protected override async run(): Promise<void> {
     while (!this.stopping) {
@@ -38,7 +36,6 @@ export class ExactingClients extends CreatingClients {
   protected override async create(connection: RawConnection): Promise<boolean> {
     const id = this.next++;
     const body = `{"id":${id},"name":"Rose"}`;
-    const late = this.closings > 0;
     let reason = 'closed';
     connection.socket.once('error', (error: NodeJS.ErrnoException) => (reason = String(error.code)));
     connection.send(postHead('', body), body);
@@ -51,7 +48,6 @@ export class ExactingClients extends CreatingClients {
     else this.failures.push(response.body);
     const closes = response.headers.connection === 'close';
     if (closes) this.closings += 1;
-    else if (late) this.lateKeepAlives += 1;
     return !closes && !this.stopping;
   }
 }

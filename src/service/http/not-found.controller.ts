@@ -4,12 +4,12 @@ import { methodNotAllowed, unknownPath } from '../../errors/api-error.js';
 
 /** Refuses what nothing else answers: as routes, so that the guard runs before them too. */
 @Module({})
-export class UnknownPathModule {
+export class NotFoundModule {
   /** To be imported last: routes are tried in the order of the modules, and these take every path. @param plantsPath the path that POST alone is offered at */
   static forRoot(plantsPath: string): DynamicModule {
     @ApiExcludeController()
     @Controller()
-    class UnknownPathController {
+    class NotFoundController {
       @All(plantsPath)
       refuseMethod(): never {
         throw methodNotAllowed();
@@ -20,6 +20,6 @@ export class UnknownPathModule {
         throw unknownPath();
       }
     }
-    return { module: UnknownPathModule, controllers: [UnknownPathController] };
+    return { module: NotFoundModule, controllers: [NotFoundController] };
   }
 }

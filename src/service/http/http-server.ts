@@ -1,20 +1,12 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { malformedRequest } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { deferContinue } from '../body-bytes.js';
-import { sendError } from '../send-json.js';
-import { headerValues } from '../platform.js';
-import { refuseBrokenRequests } from './broken-requests.js';
-import { isLingering, lingerOnClose } from './connection-close.js';
-import { inTurn, lastResponse, watchConnections } from './pipelining.js';
+import { sendError } from '../../http/send-json.js';
+import { deferContinue } from '../../http/body-bytes.js';
+import { headerValues } from '../../http/platform.js';
+import { answerClientErrors } from './client-errors.js';
+import { ConnectionQueue } from './connection-queue.js';
 
 export interface HttpServerOptions {
   errorStatus: ErrorStatus;
@@ -28,68 +20,64 @@ const KEEP_ALIVE_MS = 65_000;
 /** Node's HTTP server. Requests that Node would refuse by itself, with another body or an empty one, are answered like every failure. */
 export function createHttpServer(
   listener: RequestListener,
-  { errorStatus, requestTimeout }: HttpServerOptions,
+  options: HttpServerOptions,
   classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {},
-): Server {
+): { server: Server; queue: ConnectionQueue } {
+  const { errorStatus, requestTimeout } = options;
   const server = createServer({
     ...classes,
     // Checked below: Node's own check answers with an empty body.
     requireHostHeader: false,
     requestTimeout,
     headersTimeout: requestTimeout,
+    // Less often, and 40800 would come late.
     connectionsCheckingInterval: Math.min(1000, Math.ceil(requestTimeout / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  // A client that closes its half of the connection has sent all, and still waits for the answer.
+  // A client that closes its half of the connection has sent all, and still waits for the answer. Node has no option for it.
   Object.assign(server, { httpAllowHalfOpen: true });
   // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
   server.maxHeadersCount = 0;
-  watchConnections(server);
-  // Node.js sets one for each request, and KEEP_ALIVE_MS between two of them.
+  const queue = new ConnectionQueue(server);
+  // Node sets this one for each request, and KEEP_ALIVE_MS between two of them.
   server.timeout = requestTimeout;
   server.on('timeout', (socket: Socket) => {
     // A client that stops reading its answers would hold them and its connection for ever. Else the answer is still being made.
-    if (socket.writableLength > 0 || lastResponse(socket)?.writableFinished) socket.destroy();
+    if (socket.writableLength > 0 || queue.connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
-  const refuse = (request: IncomingMessage, response: ServerResponse, message: string): void => {
-    // What follows on the connection may be a part of this request, and not the next one that it looks like.
-    lingerOnClose(request.socket);
-    sendError(response, malformedRequest(message), errorStatus);
-  };
+
   const answer: RequestListener = (request, response) => {
     const fault = faultOf(request);
     if (fault !== undefined) {
-      refuse(request, response, fault);
+      sendError(response, malformedRequest(fault), errorStatus);
       return;
     }
-    request.url = routable(request.url ?? '/');
+    request.url = readableTarget(request.url ?? '/');
     listener(request, response);
   };
-
-  const on = (event: 'request' | 'checkContinue' | 'checkExpectation', begin: RequestListener): void => {
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      // No request begins after one that ends the connection. It is still read, as its client waits for that.
-      if (isLingering(request.socket)) request.resume();
-      else {
-        inTurn(response, () => {
-          begin(request, response);
-        });
-      }
-    });
-  };
-  on('request', answer);
-  // The body reader sends the 100 after the credential was checked.
-  on('checkContinue', (request, response) => {
+  const inTurn =
+    (begin: RequestListener): RequestListener =>
+    (request, response) => {
+      queue.whenFree(response, () => {
+        begin(request, response);
+      });
+    };
+  server.on('request', inTurn(answer));
+  const answerWithoutContinue: RequestListener = (request, response) => {
+    // The body reader sends the 100 after the credential was checked.
     deferContinue(request);
     answer(request, response);
-  });
-  on('checkExpectation', (request, response) => {
+  };
+  server.on('checkContinue', inTurn(answerWithoutContinue));
+  const refuseExpectation: RequestListener = (request, response) => {
     const expectation = JSON.stringify(request.headers.expect);
     const known = 'The only one it knows is "100-continue".';
-    refuse(request, response, `This service does not know the expectation ${expectation}. ${known}`);
-  });
-  refuseBrokenRequests(server, { errorStatus, requestTimeout }, classes.ServerResponse);
-  return server;
+    const message = `This service does not know the expectation ${expectation}. ${known}`;
+    sendError(response, malformedRequest(message), errorStatus);
+  };
+  server.on('checkExpectation', inTurn(refuseExpectation));
+  answerClientErrors(server, queue, options, classes.ServerResponse);
+  return { server, queue };
 }
 
 /** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */
@@ -113,7 +101,7 @@ function faultOf(request: IncomingMessage): string | undefined {
  * A target that does not decode (`/%`), is no path (`*`) or has a fragment, which the router would cut off, names nothing here.
  * It is replaced by a path that the router can read, so that the guard sees it like every unknown path.
  */
-function routable(url: string): string {
+function readableTarget(url: string): string {
   if (url === '*') return '/*';
   if (!url.includes('%') && !url.includes('#')) return url;
   const [path = ''] = url.split('?', 1);

@@ -1,0 +1,123 @@
+import { Logger, type RequestMethod } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express, { type Express } from 'express';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestObserver } from '../../http/request-context.js';
+import { GracefulShutdown, type ShutdownTimes } from './graceful-shutdown.js';
+import { createHttpServer, type HttpServerOptions } from './http-server.js';
+
+/** Nest's own handler of a route, with its guards and filters. */
+type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<unknown>;
+
+/** Express with exact paths, whose routes of POST are called without it if no middleware is before them. */
+export class PlantStoreAdapter extends ExpressAdapter {
+  private readonly ownLogger = new Logger(PlantStoreAdapter.name);
+  private readonly directHandlers = new Map<string, Handler>();
+  /** Where middleware and routes of POST are, up to now. */
+  private readonly usedPaths: unknown[] = [];
+  private shutdown: GracefulShutdown | undefined;
+
+  /** @param maxConnections beyond as many open connections, the newest is closed at once */
+  constructor(
+    private readonly serverOptions: HttpServerOptions & ShutdownTimes,
+    private readonly maxConnections: number,
+    private readonly observers: readonly RequestObserver[] = [],
+  ) {
+    // Before the base class uses the application: its router takes these settings only once.
+    super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
+  }
+
+  override use(...handlers: unknown[]): unknown {
+    // The first may be a path, or a list of them.
+    this.usedPaths.push(...[handlers[0]].flat());
+    return super.use(...handlers) as unknown;
+  }
+
+  override createMiddlewareFactory(method: RequestMethod): ReturnType<ExpressAdapter['createMiddlewareFactory']> {
+    const add = super.createMiddlewareFactory(method);
+    return (path, middleware) => {
+      this.usedPaths.push(path);
+      return add(path, middleware) as unknown;
+    };
+  }
+
+  /** Nest's router calls it for each route. What Nest adds behind them does not see the requests that they answer. */
+  override post(path: unknown, handler?: Handler): unknown {
+    const isDirect = isPlain(path) && !this.usedPaths.some((used) => maySee(used, path));
+    if (isDirect && handler !== undefined) this.directHandlers.set(path, handler);
+    this.usedPaths.push(path);
+    return super.post(path, handler as never) as unknown;
+  }
+
+  override initHttpServer(): void {
+    const app = this.getInstance<Express>();
+    const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
+      const handle = request.method === 'POST' ? this.directHandlers.get(request.url ?? '') : undefined;
+      if (handle === undefined) {
+        app(request, response);
+        return;
+      }
+      // The one property that members of Express' responses need.
+      (request as { res?: ServerResponse }).res = response;
+      const next = (): unknown => app(request, response) as unknown;
+      // No error handler of Express is behind it.
+      handle(request, response, next).catch((error: unknown) => {
+        this.ownLogger.error('The answer to a failure failed', error instanceof Error ? error.stack : error);
+        response.destroy();
+      });
+    };
+    const classes = expressClasses(app, (response, durationMs) => {
+      this.shutdown?.prepareAnswer(response);
+      for (const observer of this.observers) observer.answered(response, durationMs);
+    });
+    const { server, queue } = createHttpServer(dispatch, this.serverOptions, classes);
+    server.maxConnections = this.maxConnections;
+    this.shutdown = new GracefulShutdown(server, queue, this.serverOptions);
+    this.httpServer = server;
+  }
+
+  override async close(): Promise<void> {
+    this.beforeClose();
+    await this.shutdown?.close();
+  }
+}
+
+function isPlain(path: unknown): path is string {
+  return typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
+}
+
+/** Whether middleware at one path sees requests of another: of all below its own, and perhaps of any if it is a pattern. */
+function maySee(used: unknown, path: string): boolean {
+  return !isPlain(used) || path === used || path.startsWith(`${used}/`);
+}
+
+/**
+ * Classes for the server of an Express application. Express gives each request and response another prototype, and V8 then
+ * forgets its shape: every access is slow from there on. These have that prototype already, so nothing changes for Express.
+ *
+ * @param prepare called with each answer just before it is sent
+ */
+export function expressClasses(
+  app: Express,
+  prepare: (response: ServerResponse, durationMs: number) => void,
+): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
+  class ExpressRequest extends IncomingMessage {}
+  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+    readonly #arrivedAt = performance.now();
+
+    // Node calls it too, unless other code has done so.
+    override writeHead(status: number, ...fields: unknown[]): this {
+      if (!this.headersSent) prepare(this, performance.now() - this.#arrivedAt);
+      return super.writeHead(status, ...(fields as []));
+    }
+  }
+  app.request = adoptMembers(app.request, ExpressRequest.prototype);
+  app.response = adoptMembers(app.response, ExpressResponse.prototype);
+  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+}
+
+/** The prototype of a class, with these members and the prototype behind them. */
+function adoptMembers<Members extends object>(members: Members, prototype: object): Members {
+  Object.setPrototypeOf(prototype, Object.getPrototypeOf(members) as object);
+  return Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members)) as Members;
+}

@@ -1,0 +1,118 @@
+import { Logger } from '@nestjs/common';
+import { once } from 'node:events';
+import type { Server, ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { requestTimeout } from '../../errors/api-error.js';
+import type { ConnectionQueue } from './connection-queue.js';
+
+export interface ShutdownTimes {
+  /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
+  drainDelay: number;
+  /** Milliseconds for the whole stop, with the drain delay. */
+  shutdownTimeout: number;
+  /** Milliseconds that a request may wait for the storage: one that has not arrived in full by then would be too late. */
+  storageTimeout: number;
+}
+
+/** How long an idle connection may still send a request. */
+const GRACE_MS = 2000;
+/** How long it may then take to close its half, too. */
+const HALF_CLOSED_MS = 1000;
+const SWEEP_MS = 50;
+/** The listener closes once no connection has come for this long; if they come without a pause it closes all the same. */
+const QUIET_MS = 200;
+const MAX_QUIET_WAIT_MS = 1000;
+
+/** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
+export class GracefulShutdown {
+  private readonly logger = new Logger(GracefulShutdown.name);
+  /** What had been read of each connection with its last request that was answered. */
+  private readonly bytesAnswered = new WeakMap<Socket, number>();
+  private newestConnectionAt = -Infinity;
+  private isClosing = false;
+
+  constructor(
+    private readonly server: Server,
+    private readonly queue: ConnectionQueue,
+    private readonly times: ShutdownTimes,
+  ) {
+    server.on('connection', () => {
+      this.newestConnectionAt = performance.now();
+    });
+  }
+
+  /** To be called with each answer before its headers are sent: from the stop on they say that their connection ends. */
+  prepareAnswer(response: ServerResponse): void {
+    const request = response.req;
+    const { socket } = request;
+    const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
+    noteRead();
+    // A refusal may come before the body.
+    if (!request.complete) request.once('end', noteRead);
+    if (!this.isClosing) return;
+    // Of several requests that a client has sent in one go, only the last ends the connection.
+    const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
+    response.shouldKeepAlive &&= hasNext;
+  }
+
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const { drainDelay, shutdownTimeout, storageTimeout } = this.times;
+    const end = performance.now() + shutdownTimeout;
+    const left = (): number => Math.max(0, end - performance.now());
+    this.isClosing = drainDelay > 0;
+    await sleep(drainDelay);
+    // Clients that are sent away open another connection, so for this moment they stay.
+    this.isClosing = false;
+    await this.noNewConnection(Math.min(MAX_QUIET_WAIT_MS, left()));
+    this.isClosing = true;
+    const closed = once(this.server, 'close');
+    // Not HTTP's own close(): it stops the check that ends requests that never arrive in full, and destroys idle connections.
+    NetServer.prototype.close.call(this.server);
+
+    const graceEnd = performance.now() + Math.min(GRACE_MS, left() / 2);
+    const sweep = setInterval(() => {
+      const overdue = performance.now() - graceEnd;
+      if (overdue < 0) return;
+      for (const [socket, { last }] of this.queue.connections) {
+        if (this.isIdle(socket, last)) {
+          if (overdue > HALF_CLOSED_MS) socket.destroy();
+          else socket.end();
+        } else if (left() < storageTimeout && !isInHand(last)) {
+          this.server.emit('clientError', requestTimeout(), socket);
+        }
+      }
+    }, SWEEP_MS);
+    const deadline = setTimeout(() => {
+      const { connections } = this.queue;
+      this.logger.warn(`${connections.size} connections were still open after ${shutdownTimeout} ms, and are cut off`);
+      for (const socket of connections.keys()) socket.destroy();
+    }, left());
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(deadline);
+    this.server.close();
+  }
+
+  /** The system resets connections that the listener has not accepted when it closes, and Node accepts one a turn. */
+  private async noNewConnection(limit: number): Promise<void> {
+    const end = performance.now() + limit;
+    do {
+      await sleep(SWEEP_MS);
+      // Behind the phase of the turn that accepts: else a long turn would look like a time without connections.
+      await nextTurn();
+    } while (performance.now() - this.newestConnectionAt < QUIET_MS && performance.now() < end);
+  }
+
+  /** Whether every answer was taken and nothing came since. To Node, a connection that never sent anything is not idle. */
+  private isIdle(socket: Socket, last: ServerResponse | undefined): boolean {
+    if (last === undefined) return socket.bytesRead === 0;
+    return last.writableFinished && socket.bytesRead === this.bytesAnswered.get(socket);
+  }
+}
+
+/** Whether a request has arrived in full and waits for its answer. */
+function isInHand(response: ServerResponse | undefined): boolean {
+  return response?.req.complete === true && !response.writableFinished;
+}

@@ -1,0 +1,132 @@
+import { HttpStatus, type INestApplication } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { NextFunction, Request, Response } from 'express';
+import { randomInt } from 'node:crypto';
+import { ERROR_CATALOGUE, type ErrorStatus } from '../../errors/error-catalogue.js';
+import { discardBody } from '../../http/body-bytes.js';
+import { REQUEST_ID_HEADER, requestIdOf } from '../../http/request-context.js';
+
+interface OpenApiOptions {
+  /** Path before `/plants`; it is in the document's server, not in its paths. */
+  basePath: string;
+  errorStatus: ErrorStatus;
+}
+
+/** The name of the credential in the document. */
+export const SECURITY_SCHEME = 'bearerAuth';
+
+/** The OpenAPI document, generated from the decorators of the code. */
+export function createOpenApiDocument(app: INestApplication, { basePath, errorStatus }: OpenApiOptions): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setTitle('Plant Store')
+    .setDescription(description(errorStatus))
+    .setVersion('1.0.0')
+    .setLicense('MIT', 'https://opensource.org/license/mit')
+    .addServer(basePath || '/', 'This store')
+    .addTag('Plants', 'What the store holds. Creation is the only operation.')
+    .addSecurity(SECURITY_SCHEME, {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
+    })
+    .addSecurityRequirements(SECURITY_SCHEME)
+    .build();
+  // There is no contact, and Nest would leave an empty one.
+  delete config.info.contact;
+  const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
+  return {
+    ...rest,
+    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path.slice(basePath.length), item])),
+    components,
+  };
+}
+
+function description(errorStatus: ErrorStatus): string {
+  const status =
+    errorStatus === 'contract'
+      ? 'Every failure is answered with status 400'
+      : 'Every failure is answered with the status that its error number begins with';
+  const rows = Object.entries(ERROR_CATALOGUE).map(
+    ([error, { meaning, retry, client }]) => `| ${error} | ${meaning} | ${retry} | ${client} |`,
+  );
+  return [
+    'A store of plants with one operation: the creation of a plant.',
+    `${status} and an Error body, whose \`error\` is one of these numbers:`,
+    '<details>\n<summary>Error numbers</summary>',
+    ['| error | meaning | Retryable? | The client … |', '|---|---|---|---|', ...rows].join('\n'),
+    '</details>',
+  ].join('\n\n');
+}
+
+const PAGE = '/docs';
+const DOCUMENT = '/openapi.json';
+
+/** A user types a token into this page: it runs no script but its own, and connects to the store alone. */
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-cache',
+};
+
+/** Serves Swagger UI at `/docs` and the document at `/openapi.json`, both without a credential: a browser must open them. */
+export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
+  app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
+    response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
+    discardBody(request);
+    const [path, query] = request.originalUrl.split(/\?(.*)/s);
+    // Some queries stop Swagger UI before it takes the token, and index.html would look for its parts in the wrong folder. A
+    // browser that is sent on keeps the fragment.
+    if (path === `${PAGE}/index.html` || (query !== undefined && path !== DOCUMENT)) {
+      response.redirect(HttpStatus.FOUND, PAGE);
+    } else next();
+  });
+  SwaggerModule.setup(PAGE, app, document, {
+    jsonDocumentUrl: DOCUMENT,
+    raw: ['json'],
+    customSiteTitle: 'Plant Store',
+    patchDocumentOnRequest: (request, _response, served) =>
+      (request as Request).path === DOCUMENT ? served : withNewIds(served),
+    swaggerOptions: {
+      // Without the top bar, which switches between documents, and the badge of a validator on another site.
+      layout: 'BaseLayout',
+      validatorUrl: null,
+      deepLinking: false,
+      docExpansion: 'full',
+      onComplete: takeToken,
+    },
+  });
+}
+
+/** So that the first click on "Execute" creates a plant, at each load. */
+function withNewIds(document: OpenAPIObject): OpenAPIObject {
+  const text = JSON.stringify(document, (key, value: unknown) =>
+    key === 'id' && typeof value === 'number' ? randomInt(2 ** 47) : value,
+  );
+  return JSON.parse(text) as OpenAPIObject;
+}
+
+// Names of the browser: TypeScript's own library would declare them for the whole service.
+declare const history: { replaceState: (state: null, title: string, url: string) => void };
+declare const location: { hash: string; pathname: string };
+declare const ui: { preauthorizeApiKey: (scheme: string, token: string) => void };
+
+/** Runs in the browser: Nest writes its text into the page, so it must not use anything from outside of itself. */
+function takeToken(): void {
+  const [, token] = /^#token=(.+)/.exec(location.hash) ?? [];
+  if (token === undefined) return;
+  history.replaceState(null, '', location.pathname);
+  ui.preauthorizeApiKey('bearerAuth', token);
+}
