@@ -33,8 +33,8 @@ async function missingOwner() {
   try {
     const { databaseUrl, databasePassword, migrationDatabaseUrl } = loadEnvironment(env);
     const { user } = parseDatabaseUrl(migrationDatabaseUrl);
-    const { connectionString } = parseDatabaseUrl(databaseUrl, databasePassword);
-    client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, query_timeout: 10_000 });
+    const { config } = parseDatabaseUrl(databaseUrl, databasePassword);
+    client = new pg.Client({ ...config, connectionTimeoutMillis: 10_000, query_timeout: 10_000 });
     await client.connect();
     const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_roles WHERE rolname = $1::name', [user]);
     return rowCount === 0 ? user : undefined;

@@ -74,9 +74,7 @@ export class Environment {
   databaseUrl?: string;
   @Secret('Password of the database, if DATABASE_URL does not hold it.')
   databasePassword?: string;
-  @Secret(
-    'URL of the same database for "plant-store migrate": as the owner of the tables, and not through a pooler; DATABASE_URL by default.',
-  )
+  @Secret('URL of the same database for "plant-store migrate": as the owner of the tables; DATABASE_URL by default.')
   @Trimmed
   @PostgresUrl('migrationDatabasePassword', false)
   migrationDatabaseUrl?: string;

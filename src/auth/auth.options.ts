@@ -1,5 +1,5 @@
 import { isString } from 'class-validator';
-import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, schemaOfUrlFault } from '../database/database.options.js';
+import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import {
   checkOptions,
   Choice,
@@ -58,9 +58,6 @@ function sourcesOf(options: AuthSettings): string[] {
 }
 
 class IssuedTokens extends DatabaseAddress {
-  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
-  @Rule(schemaOfUrlFault)
-  schema?: string | undefined;
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). One statement has at most 1000, so that a revocation takes effect. @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;

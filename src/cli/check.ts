@@ -6,12 +6,11 @@ import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { logWarnings } from '../database/database-url.js';
 import { sqlStateOf } from '../database/database.errors.js';
-import { inspectStore } from '../database/migrations/store-inspection.js';
+import { assertUsable } from '../database/migration-status.js';
 import { assertDurableShards } from '../plants/sharded-writer.js';
-import { escapeControlsInLines } from '../util/text.js';
+import { escapeControlsInLines, reasonOf } from '../util/text.js';
 import { adviseOnConnection, withDatabase } from './database.js';
 import { inspectLocalToken, LOCAL_DIRECTORY } from './local-database.js';
-import { operatorReason } from './output.js';
 import { hintAtFirstToken, isTokenless } from './serve.js';
 
 /** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
@@ -60,9 +59,9 @@ export async function check(): Promise<void> {
 
 /** What the start asks of the database, on a connection that ends if it does not answer. */
 async function inspectDatabase(address: { url: string; password: string | undefined }): Promise<void> {
-  await withDatabase(address, async ({ query, client, database }) => {
+  await withDatabase(address, async ({ query, database }) => {
     logWarnings(database);
-    await inspectStore(query, database, client);
+    await assertUsable(query, database);
     await assertDurableShards(query, database.schema);
     await inspectTokenTable(query, database.schema);
   }).catch((error: unknown) => {
@@ -71,7 +70,7 @@ async function inspectDatabase(address: { url: string; password: string | undefi
 }
 
 function linesOf(fault: unknown): readonly string[] {
-  return fault instanceof ConfigurationError ? fault.faults : [operatorReason(fault)];
+  return fault instanceof ConfigurationError ? fault.faults : [reasonOf(fault)];
 }
 
 /** What a check has found stays as it is. What kept it from looking may pass, unless the server has refused what is configured. */

@@ -27,18 +27,16 @@ async function serveOrCheck({ check = false }: { check?: boolean }): Promise<voi
 }
 
 const migrate: Command = {
-  usage: `plant-store migrate [--schema NAME] [--lock-wait SECONDS] [--trust-owner ROLE]    bring the database (DATABASE_URL) to this version
+  usage: `plant-store migrate [--schema NAME]    bring the database (DATABASE_URL) to this version
 
-  --schema NAME          the PostgreSQL schema to migrate, instead of the URL's
-  --lock-wait SECONDS    how long to try again while others use a table, 0 to 9999: 60 unless given. Each try makes creates
-                         wait for 2 seconds at most; then migrate exits with 1, and says who uses the table
-  --trust-owner ROLE     another role that may own the tables, or functions that they call; may be repeated
+  --schema NAME    the PostgreSQL schema to migrate, instead of the URL's
 
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what the
-service needs. It needs PostgreSQL itself, not a pooler in transaction mode.
+service needs.
 
-It may be run many times, and from many places at once. If it is interrupted, the next run goes on.`,
-  options: { schema: TEXT, 'lock-wait': TEXT, 'trust-owner': TEXTS },
+It may be run many times, and from many places at once. If it is interrupted, nothing of it is left. Creates wait behind it
+for 2 seconds at most: if another session is in its way for longer, it exits with 1. Run it again then.`,
+  options: { schema: TEXT },
   load: async () => (await import('./migrate.js')).migrate,
 };
 

@@ -2,14 +2,14 @@ import type pg from 'pg';
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { TokenAdministration } from '../auth/tokens/token-admin.js';
+import { type Limits, withConnection } from '../database/connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
-import { sqlStateOf } from '../database/database.errors.js';
+import { MigrationError, sqlStateOf } from '../database/database.errors.js';
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
-import { type Limits, withConnection } from '../database/migrations/connection.js';
-import { assertMigrated, MigrationError } from '../database/migrations/migration-status.js';
+import { assertMigrated } from '../database/migration-status.js';
 import { useLocalDatabase } from './local-database.js';
-import { endBySignal, operatorReason } from './output.js';
+import { endBySignal } from './output.js';
 
 /** For each statement: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -23,8 +23,7 @@ export interface DatabaseAddress extends Pick<Limits, 'signal'> {
 /** Adds to a failure what to correct if no connection to the database can be made. */
 export function adviseOnConnection(error: unknown): unknown {
   if (!(error instanceof MigrationError) || error.code !== 'unreachable') return error;
-  const forOperators = `${operatorReason(error)}. ${connectionAdvice(sqlStateOf(error))}`;
-  return new MigrationError(error.code, error.message, { cause: error, forOperators });
+  return new MigrationError(error.code, `${error.message}. ${connectionAdvice(sqlStateOf(error))}`, { cause: error });
 }
 
 /** @param sqlState of the server's answer, if it has answered */

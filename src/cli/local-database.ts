@@ -17,7 +17,7 @@ const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {
   // Loaded only here: an installation for production has no embedded server.
   const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
-  const { Migrator } = await import('../database/migrations/migrator.js');
+  const { Migrator } = await import('../database/migrator.js');
   await ownLocalDirectory(log);
   const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
   try {

@@ -1,26 +1,21 @@
 import { ConfigurationError } from '../app/config-error.js';
 import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { schemaFault } from '../database/database.options.js';
-import { Migrator } from '../database/migrations/migrator.js';
-import type { MigratorOptions } from '../database/migrations/migrator.options.js';
+import { type MigratorOptions, schemaFault } from '../database/database.options.js';
+import { Migrator } from '../database/migrator.js';
 import { endBySignal } from './output.js';
-import { quoteArgument, UsageError } from './parser.js';
 
-type Options = Readonly<{ schema?: string; 'trust-owner'?: string[]; 'lock-wait'?: string }>;
-
-export async function migrate({ 'lock-wait': lockWait = '60', ...options }: Options): Promise<void> {
-  if (!/^\d{1,4}$/.test(lockWait))
-    throw new UsageError(`--lock-wait is ${quoteArgument(lockWait)}, should be a number of seconds from 0 to 9999`);
-  const migrator = new Migrator({ ...migrationOptions(options), lockWait: Number(lockWait) * 1000 });
-  endBySignal(() => migrator.cancel());
-  const applied = await migrator.migrate();
+export async function migrate({ schema }: { schema?: string }): Promise<void> {
+  const options = migrationOptions(schema);
+  // What is left unfinished is undone by the server.
+  endBySignal(() => Promise.resolve());
+  const applied = await new Migrator(options).migrate();
   const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
-  console.log(`${migrator.place}: ${result}`);
+  console.log(`${parseDatabaseUrl(options.url, options.password, options.schema).place}: ${result}`);
 }
 
 /** The database of the environment, as the owner of its tables. */
-function migrationOptions({ schema, 'trust-owner': trustOwners }: Options): MigratorOptions {
+function migrationOptions(schema: string | undefined): MigratorOptions {
   const environment = loadEnvironment(process.env);
   const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = environment;
   const service = databaseUrl === undefined ? undefined : parseDatabaseUrl(databaseUrl, databasePassword);
@@ -33,5 +28,5 @@ function migrationOptions({ schema, 'trust-owner': trustOwners }: Options): Migr
   if (url === undefined)
     faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
   if (url === undefined || faults.length > 0) throw new ConfigurationError(faults);
-  return { url, ...others, trustOwners, schema: schema ?? service?.schema };
+  return { url, ...others, schema: schema ?? service?.schema };
 }

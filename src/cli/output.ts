@@ -9,14 +9,7 @@ export class OutputError extends ExplainedError {
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error instanceof ExplainedError
-    ? `plant-store: ${error.forOperators ?? error.message}`
-    : (error.stack ?? error.message);
-}
-
-/** Why something failed, in the words of those who run the service. */
-export function operatorReason(error: unknown): string {
-  return (error instanceof ExplainedError ? error.forOperators : undefined) ?? reasonOf(error);
+  return error instanceof ExplainedError ? `plant-store: ${error.message}` : (error.stack ?? error.message);
 }
 
 /** Writes to standard output. Rejects if that fails, which console.log does not report. */

@@ -1,3 +1,5 @@
+import { ExplainedError } from '../util/text.js';
+
 /** An error of PostgreSQL: its SQLSTATE, and a severity in the language of the server's messages. */
 interface ServerError {
   code?: string | undefined;
@@ -44,12 +46,21 @@ export class ConnectionPoolExhaustedError extends Error {
 /** The time was up before the answer came; the result of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
-  /** Resolves when the connection can be used again; undefined if that is not known. */
-  released?: Promise<unknown>;
 }
 
-/** Calls back when the connection of a statement that ended in this way can be used again: at once, unless its time was up. */
-export function afterRelease(failure: unknown, callback: () => void): void {
-  if (failure instanceof DatabaseTimeoutError && failure.released) void failure.released.then(callback);
-  else callback();
+/** The database does not have what this version needs, or cannot get it. The message says what to do. */
+export class MigrationError extends ExplainedError {
+  override readonly name = 'MigrationError';
+
+  constructor(
+    /**
+     * Why: it cannot be reached; it lacks migrations of this build; it has tables or migrations that this build does not know; another session
+     * was in the way; or the server, or a check of this build, has refused it.
+     */
+    readonly code: 'unreachable' | 'behind' | 'unknown' | 'locked' | 'refused',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }

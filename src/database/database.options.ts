@@ -1,4 +1,3 @@
-import { applyDecorators } from '@nestjs/common';
 import { isString } from 'class-validator';
 import {
   describeFound,
@@ -11,7 +10,7 @@ import {
   WholeNumber,
 } from '../util/options.js';
 import { failureOf } from '../util/text.js';
-import { checkSchema, namesSchema, parseDatabaseUrl } from './database-url.js';
+import { checkSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 export const PoolSize = WholeNumber(1, 1000);
@@ -40,16 +39,6 @@ export function schemaFault(schema: unknown): string | undefined {
   return failureOf(() => checkSchema(schema));
 }
 
-/** A schema. If the URL names one too, it must be the same. Each has to be valid. */
-export function schemaOfUrlFault(schema: unknown, { url }: DatabaseAddress): string | undefined {
-  const fault = schemaFault(schema);
-  if (fault !== undefined || schema === undefined) return fault;
-  if (failureOf(() => parseDatabaseUrl(url)) !== undefined) return undefined;
-  return namesSchema(url) && schema !== parseDatabaseUrl(url).schema
-    ? 'is not the schema that the URL names, should be given in one place only'
-    : undefined;
-}
-
 /** What the store uses of a `pg` pool: any version of `pg` has it, and so may a wrapper of the application's. */
 export interface PgPoolLike {
   /** Borrows a connection. */
@@ -72,7 +61,7 @@ export interface PgClientLike {
   release(error?: Error | boolean): void;
 }
 
-/** The address of a database. */
+/** The address of the store's tables. */
 export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
   @PostgresUrl('password')
@@ -80,22 +69,32 @@ export class DatabaseAddress {
   /** The password, not encoded, if the URL has none. @defaultValue none */
   @Should('a string', isString)
   password?: string | undefined;
+  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
+  @Rule(schemaFault)
+  schema?: string | undefined;
 }
 
-class UrlDatabase extends DatabaseAddress {
-  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
-  @Rule(schemaOfUrlFault)
-  schema?: string | undefined;
+export class MigratorSettings extends DatabaseAddress {
+  /** Role of the service, if another role migrates: it gets the rights that the service and `plant-store token` need. @defaultValue none */
+  @Should('the name of a role', isString)
+  grantTo?: string | undefined;
+}
+
+/** The database to migrate. */
+export type MigratorOptions = Given<MigratorSettings, 'url'>;
+
+class UrlSettings extends DatabaseAddress {
   /** Connections that may be open at a time, 1 to 1000. @defaultValue 10 */
   @PoolSize
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
+  @Refused('is given in addition to url, should be left out, or the url')
   pool?: never;
 }
 
-class PoolDatabase {
+class PoolSettings {
   /** The application's pool of `pg`, of any version. */
   @Rule((pool, _options, found) => {
     const { connect } = Object(pool) as Record<string, unknown>;
@@ -108,18 +107,14 @@ class PoolDatabase {
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
-  @Refused('does not go with pool, should be left out: give it to the pool')
-  password?: never;
-  @Refused('does not go with pool, should be left out: the size of the pool counts')
-  size?: never;
   url?: never;
 }
 
 /** Connections of the store's own. They are closed with the application. */
-export type UrlDatabaseOptions = Given<UrlDatabase, 'url', 'pool'>;
+export type UrlDatabaseOptions = Given<UrlSettings, 'url', 'pool'>;
 
 /** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. */
-export type PoolDatabaseOptions = Given<Omit<PoolDatabase, 'url'>, 'pool', 'password' | 'size'>;
+export type PoolDatabaseOptions = Given<Omit<PoolSettings, 'url'>, 'pool'>;
 
 /** The database of the plants: either `url` or `pool`. */
 // Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `pool`.
@@ -132,18 +127,7 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
 
 /** The option that says where plants are stored. */
 export function DatabaseOption(): PropertyDecorator {
-  return applyDecorators(
-    // If one is given as undefined, its own rule reports that; most often it is a URL.
-    Nested('{ url } or { pool }: where plants are stored', classOf, true),
-    Rule((database) => {
-      const { url, pool } = database as { url?: unknown; pool?: unknown };
-      return url !== undefined && pool !== undefined ? 'has url and pool, should have one of the two' : undefined;
-    }),
-  );
-}
-
-function classOf(given: object): typeof UrlDatabase | typeof PoolDatabase {
-  const { url, pool } = given as { url?: unknown; pool?: unknown };
-  if (url !== undefined) return UrlDatabase;
-  return pool !== undefined || ('pool' in given && !('url' in given)) ? PoolDatabase : UrlDatabase;
+  const classOf = ({ url, pool }: { url?: unknown; pool?: unknown }): typeof UrlSettings | typeof PoolSettings =>
+    url === undefined && pool !== undefined ? PoolSettings : UrlSettings;
+  return Nested('{ url } or { pool }: where plants are stored', classOf, true);
 }

@@ -41,7 +41,7 @@ describe(ManagementServer.name, () => {
     const sources = {
       plants: statistics,
       budget: { waiting: 0 },
-      pool: undefined,
+      database: { connectionsInUse: 0 },
       waits: Histogram.ofSeconds(),
       credentials: { wrongTokens: 0 },
       issuedTokens: { soonestEnd: Infinity },

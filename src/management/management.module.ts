@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { BearerStrategy } from '../auth/bearer-auth.guard.js';
 import { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
-import { Database, type PoolStatistics } from '../database/database.js';
+import { Database } from '../database/database.js';
 import { Histogram, PlantsMetrics } from '../plants/plants.metrics.js';
 import { WriteBudget } from '../plants/write-queue.js';
 import type { ClientStatistics } from './client-statistics.js';
@@ -15,22 +15,6 @@ interface Observed {
   /** The `AuthModule`. */
   auth: DynamicModule;
   clients: ClientStatistics;
-}
-
-/** How long each statement waits for a connection, in vain too, counted around `connect` of the pool; not if the pool is the host's. */
-function connectionWaits(pool: PoolStatistics | undefined): Histogram {
-  const waits = Histogram.ofSeconds();
-  if (!pool) return waits;
-  const connect = pool.connect.bind(pool);
-  pool.connect = async () => {
-    const since = performance.now();
-    try {
-      return await connect();
-    } finally {
-      waits.observeSince(since);
-    }
-  };
-  return waits;
 }
 
 /** Answers an operator's questions about a store on a listener of its own, never on the public port. */
@@ -48,12 +32,12 @@ export class ManagementModule {
             readiness: Readiness,
             plants: PlantsMetrics,
             budget: WriteBudget,
-            { pool }: Database,
+            database: Database,
             credentials: BearerStrategy,
             issuedTokens: IssuedTokenVerifier,
           ) => {
-            const waits = connectionWaits(pool);
-            const sources = { plants, budget, pool, waits, credentials, issuedTokens, readiness, clients };
+            const waits = (database.connectionWaits = Histogram.ofSeconds());
+            const sources = { plants, budget, database, waits, credentials, issuedTokens, readiness, clients };
             return new ManagementServer(address, sources);
           },
           inject: [Readiness, PlantsMetrics, WriteBudget, Database, BearerStrategy, IssuedTokenVerifier],

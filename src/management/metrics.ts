@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BearerStrategy } from '../auth/bearer-auth.guard.js';
 import type { IssuedTokenVerifier } from '../auth/tokens/issued-token-verifier.js';
-import type { PoolStatistics } from '../database/database.js';
+import type { Database } from '../database/database.js';
 import type { Histogram, PlantsMetrics } from '../plants/plants.metrics.js';
 import type { WriteBudget } from '../plants/write-queue.js';
 import type { ClientStatistics } from './client-statistics.js';
@@ -14,7 +14,7 @@ const EVENT_LOOP_PRECISION_MS = 10;
 export interface MetricsSources {
   readonly plants: PlantsMetrics;
   readonly budget: Pick<WriteBudget, 'waiting'>;
-  readonly pool: PoolStatistics | undefined;
+  readonly database: Pick<Database, 'connectionsInUse'>;
   /** For a connection. */
   readonly waits: Histogram;
   readonly credentials: Pick<BearerStrategy, 'wrongTokens'>;
@@ -38,7 +38,7 @@ type Values = number | Sample[];
  * needed before.
  */
 export async function observe(sources: MetricsSources): Promise<Registry> {
-  const { plants, budget, pool, waits, credentials, issuedTokens, readiness, clients } = sources;
+  const { plants, budget, database, waits, credentials, issuedTokens, readiness, clients } = sources;
   const registry = new Registry();
   const add = (type: string, name: string, help: string, read: () => Values | Promise<Values>): void => {
     const get = async (): Promise<object> => {
@@ -81,10 +81,8 @@ export async function observe(sources: MetricsSources): Promise<Registry> {
   histogram('plant_store_statement_plants', 'Plants in a statement.', plants.statementPlants);
   histogram('plant_store_statement_duration_seconds', 'Time of a statement.', plants.statementSeconds);
 
-  if (pool !== undefined) {
-    gauge('plant_store_database_connections_in_use', 'Connections in use.', () => pool.inUse);
-    histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits);
-  }
+  gauge('plant_store_database_connections_in_use', 'Connections in use.', () => database.connectionsInUse);
+  histogram('plant_store_database_connection_wait_seconds', 'Waits for a connection.', waits);
 
   gauge('plant_store_ready', '1 if /readyz answers 200, else 0.', async () =>
     (await readiness.findObstacle()) === undefined ? 1 : 0,

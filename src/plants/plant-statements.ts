@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { QueryValue } from '../database/column-query.js';
-import { Database, PrismaService, type Query } from '../database/database.js';
+import { Database, type Query } from '../database/database.js';
 import { Prisma } from '../database/generated/client.js';
-import { escapeSchema } from '../database/prisma-adapter.js';
+import { escapeSchema, PrismaService } from '../database/prisma.js';
 import { isUndecided } from './storage-failure.js';
 
 /** What is written of a plant. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { ConnectionPoolExhaustedError, MISSING_RIGHT, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
-import { findMissingRights, PLANTS_RIGHTS } from '../database/rights.js';
+import { findMissingRights, PLANTS_RIGHTS } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
 import { COLUMNS } from './plant-statements.js';
 

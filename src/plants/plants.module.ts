@@ -9,8 +9,12 @@ import {
   Optional,
 } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
-import { Database, PrismaService } from '../database/database.js';
-import { assertReadyForCreates } from '../database/migrations/migrator.js';
+import { hasUrl } from '../database/database.options.js';
+import { Database } from '../database/database.js';
+import { assertReadyForCreates } from '../database/migration-status.js';
+import { PoolDatabase } from '../database/pool-database.js';
+import { PrismaService } from '../database/prisma.js';
+import { UrlDatabase } from '../database/url-database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';
@@ -131,7 +135,8 @@ async function openWriter(
     { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: Database,
-      useFactory: ({ database }: PlantsOptions) => Database.open(database),
+      useFactory: ({ database }: PlantsOptions) =>
+        hasUrl(database) ? new UrlDatabase(database) : new PoolDatabase(database),
       inject: [PlantsOptions],
     },
     {

@@ -1,8 +1,5 @@
 /** A failure whose message says what is wrong and what to do, so that the stack would add nothing. */
-export abstract class ExplainedError extends Error {
-  /** What it says to those who run the service, if the message speaks of the code of a host. */
-  readonly forOperators?: string | undefined;
-}
+export abstract class ExplainedError extends Error {}
 
 /** Why a connection or a statement failed, in one line. */
 export function reasonOf(error: unknown): string {

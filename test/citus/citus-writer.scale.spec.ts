@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Migrator } from '../../src/database/migrations/migrator.js';
+import { Migrator } from '../../src/database/migrator.js';
 import { ShardedWriter } from '../../src/plants/sharded-writer.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { runningTarget } from '../contract/running-target.js';

@@ -153,7 +153,7 @@ public.plants is distributed over 4 shards already
     expect(await migrator.migrate()).toEqual([]);
     for (const node of cluster.nodes) {
       expect(await node.query('SELECT height FROM plants WHERE id = -1')).toEqual([{ height: null }]);
-      await new MigratorWith({ url: node.url('svc') }, newer).assertCurrent({});
+      expect(await new MigratorWith({ url: node.url('svc') }, newer).status()).toBe('current');
     }
     await coordinator.query('ALTER TABLE plants DROP COLUMN height');
     await coordinator.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'`);
@@ -162,8 +162,7 @@ public.plants is distributed over 4 shards already
     await reader.connect();
     await reader.query('BEGIN; SELECT count(*) FROM plants');
     const start = performance.now();
-    const impatient = new MigratorWith({ url, lockWait: 0 }, newer);
-    await expect(impatient.migrate()).rejects.toMatchObject({ code: 'locked' });
+    await expect(new MigratorWith({ url }, newer).migrate()).rejects.toMatchObject({ code: 'locked' });
     expect(performance.now() - start).toBeLessThan(10_000);
     await reader.end();
     expect(await migrator.migrate()).toEqual(['20990101000000_add_height']);

@@ -3,7 +3,7 @@ import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
 import { isWellFormedToken } from '../../src/auth/tokens/token.js';
 import { onTokens, withDatabase } from '../../src/cli/database.js';
 import { parseExpiry } from '../../src/cli/token/token-arguments.js';
-import { Migrator } from '../../src/database/migrations/migrator.js';
+import { Migrator } from '../../src/database/migrator.js';
 import { createOddDatabase } from '../support/database/odd-database.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';

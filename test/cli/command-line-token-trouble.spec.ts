@@ -50,7 +50,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
     await expectFailure(
       'token create --name ci --schema garden',
       { DATABASE_URL: database.url },
-      /^plant-store: schema garden of .* is not migrated.*Run `plant-store migrate --schema garden`/,
+      /^plant-store: schema garden of .* is not migrated.*Run `plant-store migrate`/,
     );
     await bare.drop();
   });

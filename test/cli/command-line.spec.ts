@@ -54,11 +54,6 @@ describe('plant-store', () => {
       ['serve --schema garden', 'there is no option "--schema"', 'plant-store serve '],
       ['migrate --schema', "Option '--schema <value>' argument missing", 'plant-store migrate [--schema NAME]'],
       ['migrate --schema a --schema b', '--schema is given more than once', 'plant-store migrate [--schema NAME]'],
-      ...['-1', '1.5', '10000', 'long', ''].map((seconds) => [
-        `migrate --lock-wait=${seconds}`,
-        `--lock-wait is "${seconds}", should be a number of seconds from 0 to 9999`,
-        'plant-store migrate [--schema NAME] [--lock-wait SECONDS]',
-      ]),
       ['openapi --json', 'there is no option "--json"', 'plant-store openapi '],
     ])(
       'should refuse "plant-store %s", say why, tell how it is called, and exit with 2',

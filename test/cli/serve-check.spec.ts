@@ -80,36 +80,36 @@ describe('plant-store serve --check', () => {
     expect([code, stdout]).toEqual([78, '']);
     expect(stderr).toMatch(/^PORT: is "many", should be/m);
     for (const name of ['BODY_LIMIT', 'ACCESS_TOKENS']) expect(stderr).toMatch(new RegExp(`^${name}: `, 'm'));
-    expect(stderr).toMatch(/^schema public of .* is not migrated: .*Run `plant-store migrate`$/m);
+    expect(stderr).toMatch(/^schema public of .* is not migrated: .*Run `plant-store migrate`/m);
     expect(await bare.query("SELECT FROM pg_class WHERE relname = 'plants'")).toEqual([]);
     await bare.drop();
   });
 
-  it('should name all missing rights and a table that a crash would empty at once', async () => {
+  it('should name all missing rights, and then tables that a crash would empty', async () => {
     await database.query(`GRANT SELECT ON plants TO ${role}; ALTER TABLE access_tokens SET UNLOGGED`);
-    const { code, stderr } = await check({ DATABASE_URL: urlOfRole() });
-    expect(code).toBe(78);
-    expect(stderr).toContain(`GRANT SELECT ON public._prisma_migrations TO ${role}; GRANT INSERT ON public.plants`);
-    expect(stderr).toContain('Run ALTER TABLE public.access_tokens SET LOGGED');
+    const lacking = await check({ DATABASE_URL: urlOfRole() });
+    expect(lacking.code).toBe(78);
+    expect(lacking.stderr).toContain(`ON public._prisma_migrations TO ${role}; GRANT INSERT ON public.plants`);
+    expect(await check()).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('public.access_tokens SET LOGGED'),
+    });
   });
 
   it('should exit with 0 if there are only warnings, and print all of them', async () => {
     await database.query(`GRANT SELECT, INSERT ON plants TO ${role}; GRANT SELECT ON _prisma_migrations TO ${role};
       GRANT CREATE ON SCHEMA public TO ${role}; ALTER TABLE access_tokens OWNER TO ${role}`);
     await database.query(`REVOKE ALL ON access_tokens FROM ${role}`);
-    const stranger = `stranger_${role}`;
-    await database.query(`CREATE ROLE ${stranger}; GRANT CREATE ON SCHEMA public TO ${stranger};
-      ALTER TABLE access_tokens OWNER TO ${stranger}`);
     const { code, stdout, stderr } = await check({
       DATABASE_URL: urlOfRole('connect_timeout'),
       ACCESS_TOKENS: '',
       NODE_ENV: 'production',
     });
-    await database.query(`DROP OWNED BY ${stranger}; DROP ROLE ${stranger}`);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Warning: .*connect_timeout/m);
-    expect(stdout).toMatch(/^Warning: schema public of .*what belongs to other roles.*table public\.access_tokens: /m);
-    expect(stdout).toMatch(/^Warning: Access tokens of schema public cannot be used: .*GRANT SELECT, UPDATE ON/m);
+    expect(stdout).toMatch(
+      /^Warning: Access tokens of schema public cannot be used: .*GRANT SELECT ON .*GRANT UPDATE ON/m,
+    );
     expect(stdout).toMatch(
       /^Warning: Whether any access token is valid is not known: .*plant-store token create NAME/m,
     );

@@ -42,7 +42,8 @@ describe('a role without all rights', () => {
     const statements = [
       `GRANT USAGE ON SCHEMA ${pg.escapeIdentifier(SCHEMA)} TO ${quoted}`,
       `GRANT SELECT ON ${pg.escapeIdentifier(SCHEMA)}._prisma_migrations TO ${quoted}`,
-      `GRANT SELECT, INSERT ON ${pg.escapeIdentifier(SCHEMA)}.plants TO ${quoted}`,
+      `GRANT SELECT ON ${pg.escapeIdentifier(SCHEMA)}.plants TO ${quoted}`,
+      `GRANT INSERT ON ${pg.escapeIdentifier(SCHEMA)}.plants TO ${quoted}`,
     ];
     expect(message).toMatch(`lacks rights. Run, as the owner of the tables: ${statements[0] ?? ''}; `);
     for (const statement of statements) expect(message).toContain(statement);

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PostgresServer } from '../support/database/postgres-server.js';
+import { UrlDatabase } from '../../src/database/url-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
@@ -32,11 +33,12 @@ describe('A database with TLS', () => {
     await server.user.own(file);
   }
 
-  const start = (host: string, authority: string): Promise<Store> => {
+  const urlOf = (host: string, authority: string): string => {
     const parameters = `sslmode=verify-full&sslrootcert=${join(server.data, authority)}`;
-    const url = `${server.url().replace(/@[^:/]*/, `@${host}`)}?${parameters}`;
-    return startStoreOn({ url } as Store['database']);
+    return `${server.url().replace(/@[^:/]*/, `@${host}`)}?${parameters}`;
   };
+  const start = (host: string, authority: string): Promise<Store> =>
+    startStoreOn({ url: urlOf(host, authority) } as Store['database']);
 
   it('should be used if its certificate is of the host and the authority of the URL', async () => {
     store = await start('localhost', 'server');
@@ -44,6 +46,16 @@ describe('A database with TLS', () => {
     const sessions = await server.query(`SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
       WHERE application_name = 'plant-store'`);
     expect(sessions).toContainEqual({ ssl: true });
+  });
+
+  it('should end on the server a statement that is late', async () => {
+    // The server has no time limit of its own behind a pooler.
+    const database = new UrlDatabase({ url: `${urlOf('localhost', 'server')}&pgbouncer=true`, timeout: 500 });
+    await expect(database.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
+    await until(
+      async () => (await server.query(`SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'`)).length === 0,
+    );
+    await database.onApplicationShutdown();
   });
 
   it.each([

@@ -7,18 +7,15 @@ import pg from 'pg';
 import type { AppOptions } from '../../src/app/app.module.js';
 import { loadEnvironment } from '../../src/app/config.js';
 import { createApp, describeStart } from '../../src/app/create-app.js';
-import { Database } from '../../src/database/database.js';
 import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
 import { endPool } from '../support/database/end-pool.js';
 import { createHostileSchema } from '../support/database/hostile-schema.js';
-import { MigratorWith } from '../support/database/migrator-with.js';
 import { sentDuring, type SentStatement } from '../support/database/sent-statements.js';
 import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { HOST_DRIVERS } from '../support/host/host-drivers.js';
 import { createTogether } from '../support/http/create-together.js';
-import { rejectionOf } from '../support/rejection.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { serviceVariables } from '../support/service/service-variables.js';
 import { connectTo, startStore } from '../support/service/store.js';
@@ -43,7 +40,6 @@ const UNSAFE = [
   `DO 'BEGIN PERFORM 1.5 * 1000; END'`,
 ].map((text) => ({ text, values: undefined }));
 const NO_ROOM = Object.assign(new Error('the disk is full'), { code: '53100' });
-const SLEEP = 'SELECT pg_catalog.pg_sleep(60)';
 const NOT_SENT = [
   // In advice, or sent to the embedded server alone.
   ...['citus_add_node', 'undistribute_table', 'alter_distributed_table', 'pg_database'],
@@ -51,12 +47,6 @@ const NOT_SENT = [
 
 const plant = (id: number, name = 'Rose'): string => JSON.stringify({ id, name });
 const withKey = (key: string): Record<string, string> => ({ 'Idempotency-Key': key });
-
-function withParameter(url: string, name: string, value: string): string {
-  const changed = new URL(url);
-  changed.searchParams.set(name, value);
-  return changed.href;
-}
 
 /** Runs a command that succeeds, and returns its output. */
 async function command(line: string, url: string): Promise<string> {
@@ -72,25 +62,6 @@ async function migrate({ url }: TestDatabase): Promise<void> {
   const variables = { DATABASE_URL: service.href, MIGRATION_DATABASE_URL: url };
   const { code, stderr } = await outcomeOfCommandLine('migrate', variables);
   expect([code, stderr]).toEqual([0, '']);
-}
-
-/** A migration that has to wait for a reader: it gives up, and then is ended. */
-async function migrateBehindReader(database: TestDatabase): Promise<void> {
-  const reader = new pg.Client(database.url);
-  await reader.connect();
-  await reader.query('BEGIN; SELECT FROM plants');
-  const others = { '29990101000000_height': 'ALTER TABLE plants ADD COLUMN height INT' };
-  const migrator = new MigratorWith({ url: database.url, lockWait: 0 }, others);
-  expect(await rejectionOf(migrator.migrate())).toMatchObject({ code: 'locked' });
-  const ended = rejectionOf(migrator.migrate());
-  await until(
-    async () =>
-      (await database.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass::oid`)).length >
-      0,
-  );
-  await migrator.cancel();
-  expect(await ended).toMatchObject({ code: 'failed' });
-  await reader.end();
 }
 
 /** The service, as `plant-store serve` starts it: creates in all their forms, and both probes. */
@@ -160,16 +131,6 @@ async function useAsGuest(url: string, app: INestApplicationContext): Promise<vo
   }
 }
 
-/** A statement that no answer comes to, so that the server is asked for its session: behind a pooler it has no time limit there. */
-async function loseConnection(database: TestDatabase): Promise<void> {
-  const ours = await Database.open({ url: withParameter(database.url, 'pgbouncer', 'true'), timeout: 2000 });
-  await rejectionOf(ours.query(SLEEP));
-  await until(
-    async () => (await database.query(`SELECT FROM pg_stat_activity WHERE query LIKE '% AS working'`)).length > 0,
-  );
-  await ours.onApplicationShutdown();
-}
-
 interface Use {
   readonly database: TestDatabase;
   readonly statements: readonly SentStatement[];
@@ -220,7 +181,7 @@ describe('The SQL of the store, if the functions and operators of a stranger are
     const sent = await sentDuring(() => work(database));
     // No statement of a script runs alone, and a session of `migrate` runs it with a path of its own.
     const isScript = ({ text }: SentStatement): boolean => MIGRATIONS.some(({ sql }) => text.includes(sql));
-    const statements = sent.filter((statement) => !isScript(statement) && statement.text !== SLEEP);
+    const statements = sent.filter((statement) => !isScript(statement));
     await createHostileSchema(database, STRANGER, [...statements, ...UNSAFE]);
     return { database, statements };
   }
@@ -232,11 +193,9 @@ describe('The SQL of the store, if the functions and operators of a stranger are
     await server.drop();
     ordinary = await recordUse(async (database) => {
       await migrate(database);
-      await migrateBehindReader(database);
       await useService(database);
       await useCommands(database);
       await asGuest({ connectionString: database.url }, (app) => useAsGuest(database.url, app));
-      await loseConnection(database);
     });
     distributed = await recordUse(async (database) => {
       await createStandInCitus(database);

@@ -43,7 +43,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
 
   async function expectNoDrift(): Promise<void> {
     expect(await host.drift()).toBe(NONE);
-    await store.assertCurrent();
+    expect(await store.status()).toBe('current');
     expect(await schemaDifference(parseDatabaseUrl(url, undefined, schema), OWN_MODELS)).toBe(NONE);
   }
 
@@ -69,7 +69,7 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
     await host.deployMore();
     const models = HOST_MODELS.replace('@@map("factories")', 'address String?\n @@map("factories")');
     expect(await host.drift(models)).toBe(NONE);
-    await store.assertCurrent();
+    expect(await store.status()).toBe('current');
 
     const newer = { '29990101000000_height': 'ALTER TABLE "plants" ADD COLUMN "height" INTEGER;' };
     expect(await new MigratorWith({ url, schema }, newer).migrate()).toEqual(['29990101000000_height']);
@@ -104,8 +104,8 @@ describe("a store in the application's own schema", () => {
     await using host = await HostMigrations.of(database.url);
     await host.deploy();
     await expect(new Migrator({ url: database.url }).migrate()).rejects.toMatchObject({
-      code: 'foreign',
-      message: expect.stringMatching(/20200101000000_factories\. Give the store a schema of its own/) as unknown,
+      code: 'unknown',
+      message: expect.stringMatching(/20200101000000_factories\. .* Give the store a schema of its own/) as unknown,
     });
     await expect(Guest.start({ url: database.url })).rejects.toThrow('Give the store a schema of its own');
     expect(await host.drift()).toBe(NONE);

@@ -6,7 +6,7 @@ import { AuthSettings } from '../../src/auth/auth.options.js';
 import { describeVariables } from '../../src/app/config-values.js';
 import { Environment } from '../../src/app/config.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
-import { MigratorSettings } from '../../src/database/migrations/migrator.options.js';
+import { MigratorSettings } from '../../src/database/database.options.js';
 import { PlantsRouteOptions, PlantsOptions } from '../../src/plants/plants.options.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 import { brokenLinks } from '../support/documents/links.js';
@@ -88,7 +88,7 @@ describe('documents', () => {
   it.each([
     { name: 'PlantsModule', Options: [PlantsOptions, PlantsRouteOptions], others: [] },
     { name: 'AuthModule', Options: [AuthSettings], others: [] },
-    { name: 'Migrator', Options: [MigratorSettings], others: ['size'] },
+    { name: 'Migrator', Options: [MigratorSettings], others: [] },
   ])('should list every option of $name, with the default of the code', ({ name, Options, others }) => {
     const options = Object.assign({}, ...Options.map((Class) => new Class())) as Record<string, unknown>;
     const listed = table('docs/embedding.md', `| \`${name}\``).map((cells) =>

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Migrator } from '../../src/database/migrations/migrator.js';
+import { Migrator } from '../../src/database/migrator.js';
 import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';

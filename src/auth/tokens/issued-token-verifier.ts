@@ -1,10 +1,11 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { withConnection } from '../../database/connection.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
+import { MigrationError } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
-import { withConnection } from '../../database/migrations/connection.js';
-import { assertMigrated, MigrationError } from '../../database/migrations/migration-status.js';
-import { findMissingRights } from '../../database/rights.js';
+import { assertMigrated } from '../../database/migration-status.js';
+import { findMissingRights } from '../../database/table-checks.js';
 import { reasonOf } from '../../util/text.js';
 import { withinTime } from '../../util/timing.js';
 import type { IssuedTokensOptions } from '../auth.options.js';
@@ -89,8 +90,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       });
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
-      const { code, message, forOperators = message, cause } = error;
-      throw new MigrationError(code, `issuedTokens of AuthModule: ${message}`, { forOperators, cause });
+      throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });
     }
   }
 

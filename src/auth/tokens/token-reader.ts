@@ -40,10 +40,10 @@ export class TokenReader {
   private readonly sockets = new Set<Socket>();
 
   constructor({ url, password, schema: ownSchema, timeout = DEFAULT_STORAGE_TIMEOUT }: IssuedTokensOptions) {
-    const { connectionString, schema, isPooled } = parseDatabaseUrl(url, password, ownSchema);
+    const { config, schema, isPooled } = parseDatabaseUrl(url, password, ownSchema);
     this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
     const settings: pg.PoolConfig = {
-      connectionString,
+      ...config,
       max: 1,
       connectionTimeoutMillis: Math.min(timeout, MAX_CONNECT_TIMEOUT_MS),
       // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.

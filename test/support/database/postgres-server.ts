@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { Migrator } from '../../../src/database/migrations/migrator.js';
+import { Migrator } from '../../../src/database/migrator.js';
 import { findPostgresPackage, PostgresBinaries, type PostgresPackage } from '../../../src/dev-postgres/binaries.js';
 import { initdb } from '../../../src/dev-postgres/data-directory.js';
 import { ServerUser } from '../../../src/dev-postgres/server-home.js';

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseUrl } from '../../../src/database/database-url.js';
-import { overPool } from '../../../src/database/prisma-adapter.js';
 
 const ENGINE = new URL('../../../node_modules/@prisma/schema-engine-wasm/schema_engine_bg.wasm', import.meta.url);
 
@@ -20,8 +19,9 @@ export async function withSchemaEngine<T>(
   const pool = openPool(database);
   try {
     // The same class: to TypeScript a package has one for each kind of module.
-    const factory = new AdapterFactory({}, { schema: database.schema }) as unknown as Parameters<typeof overPool>[0];
-    const adapter = overPool(factory, pool);
+    const adapter = new AdapterFactory({}, { schema: database.schema });
+    // Given to the constructor, a pool of another copy of pg would be taken for a configuration.
+    Reflect.set(adapter, 'externalPool', pool);
     const engine = await SchemaEngine.new(
       { datamodels: undefined },
       // What matters of the engine's log is in its results and errors too.
@@ -36,10 +36,10 @@ export async function withSchemaEngine<T>(
 }
 
 function openPool(database: DatabaseUrl): pg.Pool {
-  const { connectionString, schema } = database;
+  const { config, schema } = database;
   const selectSchema = `SET search_path TO ${pg.escapeIdentifier(schema)}`;
   return new pg.Pool({
-    connectionString,
+    ...config,
     verify: (client, done) => {
       // Neither the migrations nor the engine name the schema in their statements.
       client.query(selectSchema, (error: Error | undefined) => {

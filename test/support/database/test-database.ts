@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { Migrator } from '../../../src/database/migrations/migrator.js';
+import { Migrator } from '../../../src/database/migrator.js';
 
 /** A database of a test's own, on the server that the suites share. */
 export interface TestDatabase {

@@ -91,7 +91,7 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'useradd', because: MACHINE },
     { words: 'install -o plant-store-admin', because: MACHINE },
     { words: 'systemctl enable --now', because: MACHINE },
-    { words: 'CREATE ROLE', because: 'test/database/migrations/migration-owner.spec.ts has such roles' },
+    { words: 'CREATE ROLE', because: 'test/database/migration-owner.spec.ts has such roles' },
     { words: 'TO plants.copy', by: PSQL },
     { words: 'kubectl', because: 'it needs a cluster; test/deployment/kubernetes.spec.ts checks the manifest' },
   ],

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { MIGRATION_NAMES } from '../../support/database/migration-names.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database/test-database.js';
-import { PlantStoreProcess } from '../../support/service/process.js';
-import { until } from '../../support/until.js';
+import { MIGRATION_NAMES } from '../support/database/migration-names.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { until } from '../support/until.js';
 
 /** The lock of a migration, and how long it was waited for. */
 const LOCK = `pg_advisory_lock(1347178068, hashtext('public'))`;
@@ -26,7 +26,6 @@ describe('plant-store migrate', () => {
 
   const start = (): PlantStoreProcess =>
     new PlantStoreProcess(['migrate'], { variables: { DATABASE_URL: database.url } });
-  const isWaiting = async (): Promise<boolean> => (await database.query(`SELECT ${WAITING}`)).length > 0;
   const expectMigrated = async (): Promise<void> => {
     await using run = start();
     expect([await run.ended, run.stderr]).toEqual([0, '']);
@@ -53,21 +52,6 @@ describe('plant-store migrate', () => {
   it('should end well in five processes at once', async () => {
     const runs = [1, 2, 3, 4, 5].map(start);
     expect(await Promise.all(runs.map(({ ended }) => ended))).toEqual([0, 0, 0, 0, 0]);
-    await expectMigrated();
-  });
-
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('should end its statement on the server at %s, and exit with %d', async (signal, code) => {
-    await other.query(`SELECT ${LOCK}`);
-    await using run = start();
-    await until(isWaiting);
-    run.signal(signal);
-    expect(await run.ended).toBe(code);
-    await until(async () => !(await isWaiting()));
-    await other.query('SELECT pg_advisory_unlock_all()');
     await expectMigrated();
   });
 

@@ -1,23 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { parseDatabaseUrl } from '../../../src/database/database-url.js';
-import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
-import { Migrator } from '../../../src/database/migrations/migrator.js';
-import { type BareDatabase, openBareDatabase } from '../../support/database/bare-database.js';
-import { MIGRATION_NAMES as names } from '../../support/database/migration-names.js';
-import { checksumOf, MigratorWith } from '../../support/database/migrator-with.js';
-import { schemaDifference } from '../../support/database/schema-difference.js';
+import { parseDatabaseUrl } from '../../src/database/database-url.js';
+import { MIGRATIONS } from '../../src/database/generated/migrations.js';
+import { Migrator } from '../../src/database/migrator.js';
+import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
+import { MIGRATION_NAMES as names } from '../support/database/migration-names.js';
+import { checksumOf, MigratorWith } from '../support/database/migrator-with.js';
+import { schemaDifference } from '../support/database/schema-difference.js';
 import {
   deployByPrisma,
   diagnoseByPrisma,
   MIGRATIONS_FOLDER,
   readMigrations,
-} from '../../support/database/schema-engine.js';
+} from '../support/database/schema-engine.js';
 
-const SCHEMA_FILE = fileURLToPath(new URL('../../../prisma/schema.prisma', import.meta.url));
+const SCHEMA_FILE = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url));
 
 describe(Migrator.name, () => {
   let database: BareDatabase;
@@ -37,11 +37,10 @@ describe(Migrator.name, () => {
 
   it('should apply every migration to an empty database, and none of them again', async () => {
     const migrator = new Migrator({ url });
-    expect(await migrator.status()).toEqual({ applied: [], pending: names, unknown: [], failed: [] });
+    expect(await migrator.status()).toBe('behind');
     expect(await migrator.migrate()).toEqual(names);
     expect(await migrator.migrate()).toEqual([]);
-    expect(await migrator.status()).toEqual({ applied: names, pending: [], unknown: [], failed: [] });
-    await migrator.assertCurrent();
+    expect(await migrator.status()).toBe('current');
   });
 
   it('should create the table of plants as designed', async () => {
@@ -118,11 +117,7 @@ describe(Migrator.name, () => {
     const { migrationDirectories } = await readMigrations();
     const files = migrationDirectories.map(({ path, migrationFile: { content } }) => [path, content.value]);
     expect(MIGRATIONS.map(({ name, sql }) => [name, sql])).toEqual(files);
-    await new Migrator({ url }).migrate();
-    for (const { checksum, makes, sql } of MIGRATIONS) {
-      expect(checksum).toBe(checksumOf(sql));
-      await client.query(`SELECT ${makes.column} FROM ${makes.table}`);
-    }
+    for (const { checksum, sql } of MIGRATIONS) expect(checksum).toBe(checksumOf(sql));
   });
 
   it('should leave what Prisma finds to be up to date, in a table as Prisma makes it', async () => {
@@ -149,7 +144,7 @@ describe(Migrator.name, () => {
     expect(await deployByPrisma(parseDatabaseUrl(url), { ...list, migrationDirectories })).toEqual(names);
     const migrator = new Migrator({ url });
     expect(await migrator.migrate()).toEqual([]);
-    await migrator.assertCurrent();
+    expect(await migrator.status()).toBe('current');
   });
 
   it('should apply each migration once if eight migrate at the same time', async () => {
@@ -163,10 +158,10 @@ describe(Migrator.name, () => {
     const migrator = new Migrator({ url, schema });
     expect(await migrator.migrate()).toEqual(names);
     expect(await migrator.migrate()).toEqual([]);
-    await migrator.assertCurrent();
+    expect(await migrator.status()).toBe('current');
     const inUrl = new URL(url);
     inUrl.searchParams.set('schema', schema);
-    await new Migrator({ url: inUrl.href }).assertCurrent();
+    expect(await new Migrator({ url: inUrl.href }).status()).toBe('current');
     expect(
       await rowsOf(
         `SELECT schemaname, tablename FROM pg_tables WHERE tablename IN ('plants', '_prisma_migrations') ORDER BY tablename`,
@@ -182,21 +177,6 @@ describe(Migrator.name, () => {
     const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
     await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
     expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
-  });
-
-  it('should leave no timer that keeps the process from ending', async () => {
-    const started = jest.spyOn(globalThis, 'setTimeout');
-    const stopped = jest.spyOn(globalThis, 'clearTimeout');
-    try {
-      await new Migrator({ url }).migrate();
-      const gone = stopped.mock.calls.map(([timer]) => timer);
-      const timers = started.mock.results.map(({ value }) => value as NodeJS.Timeout);
-      expect(timers.length).toBeGreaterThan(0);
-      expect(timers.filter((timer) => !gone.includes(timer) && timer.hasRef())).toEqual([]);
-    } finally {
-      started.mockRestore();
-      stopped.mockRestore();
-    }
   });
 
   describe('and the schema', () => {

@@ -1,0 +1,102 @@
+import { withinTime } from '../util/timing.js';
+import { BorrowedConnection } from './borrowed-connection.js';
+import type { QueryValue } from './column-query.js';
+import { DEFAULT_SCHEMA } from './database-url.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import {
+  DEFAULT_STORAGE_TIMEOUT,
+  type PgClientLike,
+  type PgPoolLike,
+  type PoolDatabaseOptions,
+} from './database.options.js';
+import { Database, type Rows, type Statement } from './database.js';
+
+/**
+ * A database whose connections are borrowed from a pool of the host. Each statement is a transaction, with a time limit that ends with it,
+ * so that the session is returned unchanged. Pool, connections and errors may come from another copy of pg than ours.
+ */
+export class PoolDatabase extends Database {
+  readonly description = 'the database that PlantsModule borrows from the host';
+  readonly schema: string;
+  readonly timeout: number;
+  readonly connections: number;
+  connectionsInUse = 0;
+  private readonly pool: PgPoolLike;
+
+  constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
+    super();
+    this.pool = pool;
+    this.schema = schema;
+    this.timeout = timeout;
+    this.connections = pool.options?.max ?? Infinity;
+  }
+
+  isBusy(): boolean {
+    const { totalCount = 0, idleCount = 0 } = this.pool;
+    return totalCount >= this.connections && idleCount === 0;
+  }
+
+  async execute(statement: Statement): Promise<Rows> {
+    const deadline = performance.now() + this.timeout;
+    const connection = await this.begin(deadline);
+    try {
+      const result = await connection.query(statement, deadline);
+      await connection.query({ text: 'COMMIT' }, deadline);
+      connection.release();
+      return result;
+    } catch (error) {
+      abandon(connection);
+      throw error;
+    }
+  }
+
+  async queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]> {
+    const { rows } = await this.execute({ text: sql, values: [...values], rowMode: 'array' });
+    return (rows as unknown[][]).map(([value]) => String(value));
+  }
+
+  async connect(): Promise<BorrowedConnection> {
+    const client = (await this.pool.connect()) as Partial<PgClientLike> | undefined;
+    if (typeof client?.query !== 'function' || typeof client.release !== 'function') {
+      // A pg client has a `connect()` as well, which gives nothing to return.
+      const found = 'connect() of the pool gave no connection with query() and release()';
+      throw new TypeError(`${found}: it has to be a Pool of pg`);
+    }
+    const lent = client as PgClientLike;
+    // A lost connection also fails what waits for it; without a listener, the event would end the process.
+    const ignore = (): void => undefined;
+    lent.on('error', ignore);
+    this.connectionsInUse += 1;
+    return new BorrowedConnection(lent, this.timeout, () => {
+      this.connectionsInUse -= 1;
+      lent.removeListener('error', ignore);
+    });
+  }
+
+  /** A connection with a transaction. If this fails, the statement was not sent. */
+  private async begin(deadline: number): Promise<BorrowedConnection> {
+    // Asked now, and not when the time is up.
+    const waits = this.isBusy();
+    const connecting = this.connect();
+    const timeUp = (): Error => new DatabaseTimeoutError(`no transaction could be begun within ${this.timeout} ms`);
+    try {
+      const connection = await withinTime(connecting, this.timeout, timeUp);
+      const left = Math.max(1, Math.ceil(deadline - performance.now()));
+      await connection.query({ text: `BEGIN; SET LOCAL statement_timeout = ${left}` }, deadline);
+      if (performance.now() < deadline) return connection;
+      throw timeUp();
+    } catch (cause) {
+      connecting.then(abandon, () => undefined);
+      // An error with a code is the server's or the network's: the wait for others was over by then.
+      throw waits && (cause as { code?: string }).code === undefined
+        ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
+        : new DatabaseUnreachableError('no transaction could be begun', { cause });
+    }
+  }
+}
+
+/** Returns a connection with nothing left open on it. If the rollback fails too, the connection is lost, and the transaction with it. */
+function abandon(connection: BorrowedConnection): void {
+  connection.query({ text: 'ROLLBACK' }).catch(() => undefined);
+  connection.release();
+}
