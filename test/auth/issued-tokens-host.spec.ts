@@ -60,11 +60,11 @@ describe('An application of its own that takes issued tokens', () => {
   });
 
   it.each<[string, (url: string) => IssuedTokensOptions, RegExp]>([
-    ['in a schema without them', (url) => ({ url }), /^issuedTokens of AuthModule: schema public .* is not migrated: /],
+    ['in a schema without them', (url) => ({ url }), /^schema public .* is not migrated: /],
     [
       'in a database that cannot be reached',
       () => ({ url: 'postgresql://gardener@127.0.0.1:1/plants' }),
-      /^issuedTokens of AuthModule: cannot connect to database plants at 127\.0\.0\.1:1/,
+      /^cannot connect to database plants at 127\.0\.0\.1:1/,
     ],
   ])('should not start if they are to be %s', async (_, issuedTokens, message) => {
     @Module({ imports: [AuthModule.forRoot({ issuedTokens: issuedTokens(database.url) })] })

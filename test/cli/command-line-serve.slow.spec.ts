@@ -70,14 +70,14 @@ describe('plant-store serve', () => {
       (url) => {
         url.searchParams.set('schema', 'garden');
       },
-      'Run `plant-store migrate --schema garden`',
+      'schema garden of database',
     ],
     [
       'the tables of others',
       (url) => {
         url.searchParams.set('schema', 'others');
       },
-      'by ?schema=NAME at the end of DATABASE_URL',
+      'Run `plant-store migrate`',
     ],
   ])('should speak to operators if there is %s', async (_, spoil, advice) => {
     const database = await createTestDatabase();
@@ -87,7 +87,7 @@ describe('plant-store serve', () => {
     const run = await PlantStoreProcess.run('serve', { ...variables(database), DATABASE_URL: url.href });
     await database.drop();
     expect([await run.ended, run.stderr]).toEqual([1, expect.stringContaining(advice)]);
-    expect(run.output).not.toMatch(/AuthModule|PlantsModule|Migrator|issuedTokens|await|\n\s+at /);
+    expect(run.output).not.toMatch(/AuthModule|PlantsModule|issuedTokens|\n\s+at /);
   });
 
   it('should refuse a database that a newer build has migrated', async () => {
@@ -95,7 +95,7 @@ describe('plant-store serve', () => {
     await database.query(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
       VALUES ('newer', 'newer', '29990101000000_newer', now(), 1)`);
-    await expectFailure('serve', variables(database), '29990101000000_newer', 'Deploy the newer build');
+    await expectFailure('serve', variables(database), '29990101000000_newer', 'Use the build that has made it');
     await database.drop();
   });
 

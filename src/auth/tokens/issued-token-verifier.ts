@@ -1,7 +1,6 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withConnection } from '../../database/connection.js';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { MigrationError } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../../database/database.options.js';
 import { assertMigrated } from '../../database/migration-status.js';
@@ -83,15 +82,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   async onModuleInit(): Promise<void> {
     const { url, password, schema } = this.options;
     const database = parseDatabaseUrl(url, password, schema);
-    try {
-      await withConnection(database, async (query) => {
-        await assertMigrated(query, database);
-        await inspectTokenTable(query, database.schema);
-      });
-    } catch (error) {
-      if (!(error instanceof MigrationError)) throw error;
-      throw new MigrationError(error.code, `issuedTokens of AuthModule: ${error.message}`, { cause: error.cause });
-    }
+    await withConnection(database, async (query) => {
+      await assertMigrated(query, database);
+      await inspectTokenTable(query, database.schema);
+    });
   }
 
   async onApplicationShutdown(): Promise<void> {
