@@ -33,7 +33,7 @@ import {
 } from './plants.options.js';
 import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
+import { ShardedWriter, ShardStatements } from './sharded-writer.js';
 import { WriteBudget } from './write-queue.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
@@ -88,13 +88,13 @@ async function openWriter(
   options: PlantsOptions,
   database: Database,
   prisma: PrismaService,
+  statements: PlantStatements,
   budget: WriteBudget,
   metrics: PlantsMetrics,
 ): Promise<PlantWriter> {
   await assertReadyForCreates(database, options.database);
-  await assertDurableShards(database.query, database.schema);
   const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, database.timeout, metrics);
-  const writer = writerOf(new PlantStatements(database, prisma));
+  const writer = writerOf(statements);
   const ofShard = new ShardStatements(database, prisma);
   return (await ShardedWriter.open(database, writer, () => writerOf(ofShard))) ?? writer;
 }
@@ -148,7 +148,7 @@ async function openWriter(
     {
       provide: OPEN_WRITER,
       useFactory: (...parts: Parameters<typeof openWriter>) => openWriter.bind(undefined, ...parts),
-      inject: [PlantsOptions, Database, PrismaService, WriteBudget, PlantsMetrics],
+      inject: [PlantsOptions, Database, PrismaService, PlantStatements, WriteBudget, PlantsMetrics],
     },
   ],
   // The last three for the metrics of this package's own application; their classes are not public.

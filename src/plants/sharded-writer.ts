@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { Database, Query } from '../database/database.js';
 import { MigrationError } from '../database/database.errors.js';
 import { reasonOf } from '../util/text.js';
+import { withinTime } from '../util/timing.js';
 import type { PlantWriter } from './batch-writer.js';
 import { INT64_MAX, INT64_MIN } from './new-plant.js';
 import {
@@ -17,6 +18,8 @@ import { isUndecided, rejectionOf } from './storage-failure.js';
 
 const TYPES = ['bigint', 'bigint', 'text', 'text', 'text', 'text'];
 const READ_EVERY_MS = 60_000;
+/** Limit of a query on all nodes: one of them may not answer. */
+const NODES_TIMEOUT_MS = 5000;
 /** Ids for which our hash is compared with the database's. */
 const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
 /** SQLSTATEs of a server that lives, but has lost the one that holds the shard: the statement may have been committed there before. */
@@ -42,13 +45,14 @@ export class ShardedWriter implements PlantWriter {
     private readonly writerOfShard: () => PlantWriter,
   ) {}
 
-  /** Undefined if the database does not have the extension. */
+  /** Undefined if the database does not have the extension. @throws MigrationError if plants could be lost */
   static async open(
     { query, schema }: Pick<Database, 'query' | 'schema'>,
     writer: PlantWriter,
     writerOfShard: () => PlantWriter,
   ): Promise<ShardedWriter | undefined> {
     if (!(await hasCitus(query))) return undefined;
+    await assertDurableShards(query, schema);
     const sharded = new ShardedWriter(() => readShards(query, schema), writer, writerOfShard);
     await sharded.refresh();
     return sharded;
@@ -132,20 +136,24 @@ async function readShards(query: Query, schema: string): Promise<number[]> {
 /** Throws if plants could be lost: an insert cannot set `synchronous_commit` on the server of its shard, so that of the role counts. */
 export async function assertDurableShards(query: Query, schema: string): Promise<void> {
   if (!(await hasCitus(query)) || (await findShards(query, schema)).length === 0) return;
-  const [weak] = await query<{ found: string }>(
-    `SELECT result || ' on node ' || nodename || ':' || nodeport::text AS found
+  // This session commits in the shards of its own node. If it is as weak as the role, the role is to be changed: the nodes come first.
+  const weak = query<{ found: string }>(
+    `SELECT pg_catalog.format('synchronous_commit is %s on node %s:%s: plants could be lost. '
+         'Run on the coordinator: ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on',
+         result, nodename, nodeport, current_user, current_database()) AS found
      FROM run_command_on_all_nodes('SHOW synchronous_commit'::text) JOIN pg_dist_node USING (nodeid)
      WHERE success AND result NOT IN ('on'::text, 'remote_apply'::text)
-     UNION ALL SELECT value || ' in this session' FROM current_setting('synchronous_commit'::text) AS value
-     WHERE value NOT IN ('on'::text, 'remote_apply'::text)`,
-  ).catch((error: unknown) => {
+     UNION ALL
+     SELECT pg_catalog.format('synchronous_commit is %s in this session: plants could be lost. '
+         'Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
+     FROM current_setting('synchronous_commit'::text) AS value WHERE value NOT IN ('on'::text, 'remote_apply'::text)`,
+  );
+  const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
+  const [first] = await withinTime(weak, NODES_TIMEOUT_MS, late).catch((error: unknown) => {
     new Logger(ShardedWriter.name).warn(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
     return [];
   });
-  if (weak === undefined) return;
-  const advice =
-    'Run on the coordinator, with the role and the database of the store: ALTER ROLE … IN DATABASE … SET synchronous_commit = on; and remove it from DATABASE_URL, PGOPTIONS or your pool';
-  throw new MigrationError('refused', `synchronous_commit is ${weak.found}: plants could be lost. ${advice}`);
+  if (first) throw new MigrationError('refused', first.found);
 }
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
