@@ -36,7 +36,6 @@ const UNREADABLE = [
 const CLOSED_LATER = [
   /Expect: 100-continue should be refused at once/,
   /refused before it is sent if its length says enough/,
-  /in spite of 20 MiB on their way with chunked coding/,
   /behind a path larger than 16 KiB/,
 ];
 
