@@ -8,14 +8,13 @@ const LAYERS = {
   errors: [],
   http: ['util', 'errors'],
   database: ['util'],
-  'dev-postgres': ['util'],
   auth: ['util', 'errors', 'http', 'database'],
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
   management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
   service: ['util', 'errors', 'http'],
   app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management', 'service'],
-  cli: ['util', 'errors', 'http', 'database', 'dev-postgres', 'auth', 'plants', 'management', 'service', 'app'],
+  cli: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management', 'service', 'app'],
 };
 
 function importsDownwards([folder, allowed]) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../src/dev-postgres/embedded-postgres.js';
+import { EmbeddedPostgres } from '../src/service/embedded-postgres/embedded-postgres.js';
 import { IDS_OF_A_RUN } from './load.js';
 import { ProcessTree } from './process-tree.js';
 
@@ -28,7 +28,7 @@ export class BenchmarkPostgres implements AsyncDisposable {
     // Or root's server, which runs as another user, would have its data outside of it.
     await chmod(directory, 0o755);
     try {
-      return new BenchmarkPostgres(directory, await EmbeddedPostgres.start({ directory, settings: SETTINGS }));
+      return new BenchmarkPostgres(directory, await EmbeddedPostgres.start(directory, SETTINGS));
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;

@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, type Stats } from 'node:fs';
-import { chmod, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigurationError } from '../app/config-error.js';
-import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
-import { FolderInUseError } from '../dev-postgres/errors.js';
+import type { EmbeddedPostgres } from '../service/embedded-postgres/embedded-postgres.js';
 import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
+const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
 /** Mode bits: group and others may write. Windows has no such modes. */
 const OTHERS_WRITE = process.platform === 'win32' ? 0 : 0o022;
 
 /** Starts an embedded PostgreSQL of this process, with the tables of this build, and writes its URL into a file, for psql. */
 export async function startLocalDatabase(log: (line: string) => void = console.log): Promise<EmbeddedPostgres> {
   // Loaded only here: an installation for production has no embedded server.
-  const { EmbeddedPostgres } = await import('../dev-postgres/embedded-postgres.js');
+  const { EmbeddedPostgres } = await import('../service/embedded-postgres/embedded-postgres.js');
   const { Migrator } = await import('../database/migrator.js');
   await ownLocalDirectory(log);
-  const postgres = await EmbeddedPostgres.start({ directory: LOCAL_DIRECTORY, log });
+  const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY);
   try {
     await new Migrator({ url: postgres.url }).migrate();
     // At each start, as the port may be another one.
-    await writeSecret(join(LOCAL_DIRECTORY, 'database-url'), postgres.url);
+    await writeSecret(LOCAL_URL, postgres.url);
     return postgres;
   } catch (error) {
     await postgres.stop();
@@ -43,9 +43,9 @@ export async function useLocalDatabase(): Promise<Pick<EmbeddedPostgres, 'url' |
     // Standard output is for what the command prints.
     return await startLocalDatabase(console.error);
   } catch (error) {
+    const { FolderInUseError } = await import('../service/embedded-postgres/embedded-postgres.js');
     if (!(error instanceof FolderInUseError)) throw error;
-    const { runningServerUrl } = await import('../dev-postgres/embedded-postgres.js');
-    return { url: await runningServerUrl(LOCAL_DIRECTORY), stop: () => Promise.resolve() };
+    return { url: (await readFile(LOCAL_URL, 'utf8')).trim(), stop: () => Promise.resolve() };
   }
 }
 

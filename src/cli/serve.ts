@@ -3,12 +3,12 @@ import { constants } from 'node:os';
 import { describeVariables } from '../app/config-values.js';
 import { Environment, loadEnvironment } from '../app/config.js';
 import { assertInstalled } from '../app/prerequisites.js';
-import type { EmbeddedPostgres } from '../dev-postgres/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../service/embedded-postgres/embedded-postgres.js';
 import { logWriter } from '../util/log-writer.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
-import { localToken, startLocalDatabase } from './local-database.js';
+import { LOCAL_DIRECTORY, localToken, startLocalDatabase } from './local-database.js';
 import { describeFailure, print, table } from './output.js';
 import { printSummary } from './summary.js';
 
@@ -35,7 +35,11 @@ export async function serve(): Promise<void> {
   const token = isEmbedded && isTokenless(environment) ? await localToken() : undefined;
   const postgres = isEmbedded ? await startLocalDatabase() : undefined;
   try {
-    if (postgres) console.log(`PostgreSQL of its own, with its data in ${postgres.location}`);
+    if (postgres) {
+      const isElsewhere = !postgres.location.startsWith(LOCAL_DIRECTORY);
+      const reason = isElsewhere ? ': it does not run as root, and no other user can work in this folder' : '';
+      console.log(`PostgreSQL of its own, with its data in ${postgres.location}${reason}`);
+    }
     if (token !== undefined) environment.accessTokens = [token];
     await run(environment, stopped, token, postgres);
   } finally {
@@ -72,8 +76,6 @@ async function run(
     throw (await import('./database.js')).adviseOnConnection(error);
   });
   const logger = new Logger('PlantStore');
-  // From now on its lines are part of the log.
-  if (postgres) postgres.log = logger.warn.bind(logger);
   const urls = listenUrls(app);
   logger.log(`Listening on ${urls.public}${basePath}/plants`);
   if (postgres && environment.host === '127.0.0.1')
@@ -97,8 +99,8 @@ async function run(
   const hint =
     isTokenless(environment) && hintAtFirstToken({ url: databaseUrl, password, signal: stopping.signal }, logger);
 
-  const stop = await Promise.race([stopped, ...(postgres ? [postgres.failed] : [])]);
-  const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL does not run';
+  const stop = await Promise.race([stopped, ...(postgres ? [postgres.ended()] : [])]);
+  const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL has ended';
   const start = performance.now();
   logger.log('Stopping; requests in flight are answered first', { reason });
   process.once('exit', (exitCode) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { UrlDatabase } from '../../src/database/url-database.js';
+import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
@@ -30,7 +31,7 @@ describe('A database with TLS', () => {
     const file = join(server.data, name);
     const options = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${name} -addext subjectAltName=DNS:localhost`;
     await promisify(execFile)('openssl', ['req', ...options.split(' '), '-keyout', file, '-out', file]);
-    await server.user.own(file);
+    await giveTo(server.account, file);
   }
 
   const urlOf = (host: string, authority: string): string => {

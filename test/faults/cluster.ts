@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { PostgresServer, SERVER_PASSWORD } from '../support/database/postgres-server.js';
+import { PostgresServer } from '../support/database/postgres-server.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
@@ -115,21 +115,22 @@ export class Cluster implements AsyncDisposable {
     await this.service[Symbol.asyncDispose]();
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
     await chmod(folder, 0o755);
-    const home = join(folder, '.data');
-    await mkdir(home);
-    // Then its URL is known.
-    await writeFile(join(home, 'postgres.password'), SERVER_PASSWORD, { mode: 0o600 });
+    this.outer = this.primary;
+    await this.startEmbedded(folder);
+  }
+
+  /** Starts a service with an embedded PostgreSQL, whose data are in that folder. */
+  async startEmbedded(folder = this.primary.folder): Promise<void> {
     const variables = { ACCESS_TOKENS: TOKEN, PORT: String(this.port), MANAGEMENT_PORT: '0' };
     this.process = await new PlantStoreProcess(['serve'], { cwd: folder, script, variables }).listening();
-    this.outer = this.primary;
-    this.primary = this.outer.elsewhere(folder, (await this.embeddedServer(home)).port);
+    const url = await readFile(join(folder, '.data/database-url'), 'utf8');
+    this.primary = this.primary.elsewhere(folder, new URL(url.trim()));
     this.address.leadTo(this.primary.url());
   }
 
-  /** Process and port of the embedded PostgreSQL. */
-  async embeddedServer(home = join(this.primary.folder, '.data')): Promise<{ pid: number; port: number }> {
-    const lines = (await readFile(join(home, 'postgres/postmaster.pid'), 'utf8')).split('\n');
-    return { pid: Number(lines[0]), port: Number(lines[3]) };
+  /** The process of the embedded PostgreSQL. */
+  async embeddedServer(): Promise<number> {
+    return parseInt(await readFile(join(this.primary.folder, '.data/postgres/postmaster.pid'), 'utf8'), 10);
   }
 
   /** Ends what `embed` has started. */
@@ -211,7 +212,7 @@ export class Cluster implements AsyncDisposable {
 
   /** A disk of its own for a folder of the server. */
   async mountDisk(folder: string, size: string): Promise<void> {
-    const { uid, gid } = this.primary.user.ids ?? {};
+    const { uid, gid } = this.primary.account;
     await run('mount', ['-t', 'tmpfs', '-o', `size=${size},uid=${uid ?? 0},gid=${gid ?? 0},mode=700`, 'tmpfs', folder]);
     this.disks.add(folder);
   }
@@ -230,11 +231,6 @@ export class Cluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isEnding = true;
-    // Its embedded PostgreSQL would live on.
-    if (this.outer) {
-      this.service.signal('SIGTERM');
-      await this.service.ended;
-    }
     await this.process?.[Symbol.asyncDispose]();
     const { primary, address } = this as Partial<Cluster>;
     await Promise.all([address?.close(), primary?.kill(), this.outer?.kill(), this.standby?.kill()]);

@@ -69,11 +69,17 @@ const ofProcesses: Fault[] = [
     restore: ({ primary }: Cluster) => primary.signalAll('SIGCONT'),
   })),
   {
-    name: 'kill -9 of the embedded PostgreSQL: the service starts it again',
+    name: 'kill -9 of the embedded PostgreSQL: the service says so and ends, then a start',
+    endsService: true,
     prepare: (cluster) => cluster.embed(),
     async inject(cluster) {
-      process.kill((await cluster.embeddedServer()).pid, 'SIGKILL');
+      const { service } = cluster;
+      process.kill(await cluster.embeddedServer(), 'SIGKILL');
+      const code = await service.ended;
+      if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
+        throw new Error(`The service ended with ${code}: ${service.stderr}`);
     },
+    restore: (cluster) => cluster.startEmbedded(),
     cleanup: (cluster) => cluster.unembed(),
   },
   {

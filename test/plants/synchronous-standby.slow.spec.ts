@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { Migrator } from '../../src/database/migrator.js';
-import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
+import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-postgres.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
@@ -22,7 +22,7 @@ describe('A synchronous standby that is away', () => {
     directory = await mkdtemp(join(tmpdir(), 'plant-store-standby-'));
     // Or root's server, which runs as another user, would have its data outside of it.
     await chmod(directory, 0o755);
-    server = await EmbeddedPostgres.start({ directory });
+    server = await EmbeddedPostgres.start(directory);
     await new Migrator({ url: server.url }).migrate();
     admin = new pg.Client(server.url);
     await admin.connect();

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe } from '@jest/globals';
-import type { ServerUser } from '../../../src/dev-postgres/server-home.js';
+import type { Account } from '../../../src/service/embedded-postgres/binaries.js';
+import { serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
 import { freePort } from '../http/free-port.js';
 import type { CommandOutcome } from '../service/run-command-line.js';
-import { PostgresServer, serverUser } from './postgres-server.js';
+import { makeFolder, PostgresServer } from './postgres-server.js';
 
 const run = promisify(execFile);
 
@@ -25,10 +26,10 @@ export function describeWithCitus(name: string, suite: () => void): void {
 }
 
 /** A server of its own with the database `plants`, to which the superuser needs no password. */
-async function createNode(user: ServerUser, home: string): Promise<PostgresServer> {
-  const folder = await user.makeFolder(home, 'node-');
+async function createNode(account: Account, home: string): Promise<PostgresServer> {
+  const folder = await makeFolder(home, 'node-', account);
   const initdb = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '--no-sync'];
-  await run(`${HOME}/bin/initdb`, initdb, { ...user.ids, cwd: folder });
+  await run(`${HOME}/bin/initdb`, initdb, { ...account, cwd: folder });
   const settings = {
     shared_preload_libraries: 'citus',
     max_connections: 200,
@@ -40,7 +41,7 @@ async function createNode(user: ServerUser, home: string): Promise<PostgresServe
     'citus.enable_statistics_collection': 'off',
     'citus.node_conninfo': 'sslmode=disable',
   };
-  const installation = { postgres: `${HOME}/bin/postgres`, user, settings, detached: false };
+  const installation = { postgres: `${HOME}/bin/postgres`, account, settings, detached: false };
   const node = new PostgresServer(folder, installation, await freePort());
   await node.start();
   await node.query('CREATE DATABASE plants', 'postgres');
@@ -58,11 +59,11 @@ export class CitusCluster implements AsyncDisposable {
 
   static async start(): Promise<CitusCluster> {
     if (HOME === undefined) throw new Error(MISSING);
-    const user = await serverUser();
+    const account = await serverAccount();
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-citus-'));
     // The servers run as another user than root.
     await chmod(folder, 0o711);
-    const nodes = Array.from({ length: 3 }, () => createNode(user, folder));
+    const nodes = Array.from({ length: 3 }, () => createNode(account, folder));
     const [coordinator, ...workers] = (await Promise.all(nodes)) as [PostgresServer, ...PostgresServer[]];
     await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
     for (const { port } of workers) await coordinator.query(`SELECT citus_add_node('127.0.0.1', ${port})`);

@@ -1,21 +1,20 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { EmbeddedPostgres } from '../../../dist/dev-postgres/embedded-postgres.js';
+import { EmbeddedPostgres } from '../../../dist/service/embedded-postgres/embedded-postgres.js';
 
 // node embedded-server.mjs FOLDER [--remove]
 // Runs an embedded PostgreSQL until its standard input closes, as it does too when the process that started it is killed.
 // Prints one line of JSON: either what it runs, or why it does not. With --remove, it does not wait for the disk, and leaves
 // nothing of the folder.
 const [, , directory, remove] = process.argv;
-const log = [];
 /** Dropping a database waits for a checkpoint: most of a second on a slow disk. */
 const settings = remove ? { fsync: 'off', full_page_writes: 'off' } : {};
 let server;
 try {
-  server = await EmbeddedPostgres.start({ directory, log: (line) => log.push(line), settings });
+  server = await EmbeddedPostgres.start(directory, settings);
   const end = once(process.stdin.resume(), 'close');
-  process.stdout.write(`${JSON.stringify({ url: server.url, location: server.location, log })}\n`);
+  process.stdout.write(`${JSON.stringify({ url: server.url, location: server.location })}\n`);
   await end;
 } catch (error) {
   process.stdout.write(`${JSON.stringify({ error: `${error.name}: ${error.message}` })}\n`);

@@ -1,16 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, cp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../../src/database/migrator.js';
-import { findPostgresPackage, PostgresBinaries, type PostgresPackage } from '../../../src/dev-postgres/binaries.js';
-import { initdb } from '../../../src/dev-postgres/data-directory.js';
-import { ServerUser } from '../../../src/dev-postgres/server-home.js';
-import { serverEnvironment, spawnProgram } from '../../../src/dev-postgres/server.js';
+import { type Account, findPostgresPackage, preparePrograms } from '../../../src/service/embedded-postgres/binaries.js';
+import { giveTo, serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
+import { serverEnvironment } from '../../../src/service/embedded-postgres/server.js';
 import { freePort } from '../http/free-port.js';
 
 const run = promisify(execFile);
@@ -31,31 +30,17 @@ const SETTINGS = {
 interface Installation {
   /** The executable. */
   readonly postgres: string;
-  readonly user: ServerUser;
+  readonly account: Account;
   readonly settings: Readonly<Record<string, string | number>>;
   /** Not in the terminal's process group: at Ctrl-C something else ends it. */
   readonly detached: boolean;
 }
 
-/** The user that servers run as: PostgreSQL refuses to run as root. */
-export async function serverUser(): Promise<ServerUser> {
-  return process.getuid?.() === 0 ? ServerUser.inPlaceOfRoot() : ServerUser.ourselves;
-}
-
-/** As `initdb` does it, without the options that PostgreSQL has from 17 on. */
-async function initdbOfAnyMajor(
-  folder: string,
-  binaries: PostgresBinaries,
-  user: ServerUser,
-  password: string,
-): Promise<void> {
-  const [passwordFile, output] = [join(folder, 'password'), join(folder, 'output')];
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  await user.own(passwordFile);
-  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
-  const [code] = (await once(spawnProgram(binaries.initdb, args, user, folder, output), 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`initdb failed with code ${String(code)}:\n${await readFile(output, 'utf8')}`);
+/** A new folder of the user that servers run as. */
+export async function makeFolder(home: string, prefix: string, account: Account): Promise<string> {
+  const folder = await mkdtemp(join(home, prefix));
+  await giveTo(account, folder);
+  return folder;
 }
 
 /** A PostgreSQL server that waits for its disk, and whose processes can be killed, stopped, copied and started again. */
@@ -66,17 +51,21 @@ export class PostgresServer {
     readonly folder: string,
     private readonly installation: Installation,
     readonly port: number,
+    private readonly password = SERVER_PASSWORD,
   ) {}
 
-  /** Of the embedded PostgreSQL or of this package, in a folder of its own in `home`. */
-  static async create(home = tmpdir(), given?: PostgresPackage): Promise<PostgresServer> {
-    const user = await serverUser();
-    const folder = await user.makeFolder(home, 'server-');
-    const source = given ?? (await findPostgresPackage());
-    // What had to be copied of a package that is only for a test is removed with the server.
-    const binaries = await PostgresBinaries.prepare(source, user, folder, given && folder);
-    await (given ? initdbOfAnyMajor : initdb)(folder, binaries, user, SERVER_PASSWORD);
-    const installation = { postgres: binaries.postgres, user, settings: SETTINGS, detached: true };
+  /** Of the embedded PostgreSQL, in a folder of its own in `home`. */
+  static async create(home = tmpdir()): Promise<PostgresServer> {
+    const account = await serverAccount();
+    const folder = await makeFolder(home, 'server-', account);
+    const programs = await preparePrograms(findPostgresPackage(), account, folder);
+    const passwordFile = join(folder, 'password');
+    await writeFile(passwordFile, SERVER_PASSWORD, { mode: 0o600 });
+    await giveTo(account, passwordFile);
+    const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+    const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
+    await run(join(programs, 'initdb'), args, { ...account, cwd: folder, env: serverEnvironment() });
+    const installation = { postgres: join(programs, 'postgres'), account, settings: SETTINGS, detached: true };
     return new PostgresServer(folder, installation, await freePort());
   }
 
@@ -89,13 +78,13 @@ export class PostgresServer {
     return server;
   }
 
-  /** A server that something else has started, with the same password. */
-  elsewhere(folder: string, port: number): PostgresServer {
-    return new PostgresServer(folder, this.installation, port);
+  /** A server that something else has started. */
+  elsewhere(folder: string, { port, password }: URL): PostgresServer {
+    return new PostgresServer(folder, this.installation, Number(port), password);
   }
 
-  get user(): ServerUser {
-    return this.installation.user;
+  get account(): Account {
+    return this.installation.account;
   }
 
   get data(): string {
@@ -103,7 +92,7 @@ export class PostgresServer {
   }
 
   url(user = 'postgres', database = 'plants'): string {
-    return `postgresql://${user}:${SERVER_PASSWORD}@127.0.0.1:${this.port}/${database}`;
+    return `postgresql://${user}:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Resolves when it takes connections. */
@@ -161,14 +150,14 @@ export class PostgresServer {
   /** Stops it, copies its data, and starts it and the copy as its standby. */
   async startStandby(): Promise<PostgresServer> {
     await this.end('SIGINT');
-    const folder = await this.user.makeFolder(dirname(this.folder), 'server-');
+    const folder = await makeFolder(dirname(this.folder), 'server-', this.account);
     const standby = new PostgresServer(folder, this.installation, await freePort());
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
     const source = `host=127.0.0.1 port=${this.port} user=postgres password=${SERVER_PASSWORD}`;
     // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
-    const { uid, gid } = this.user.ids ?? {};
+    const { uid, gid } = this.account;
     if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid ?? uid}`, folder]);
     await Promise.all([this.start(), standby.start()]);
     return standby;
@@ -207,14 +196,14 @@ export class PostgresServer {
   }
 
   private async spawn(): Promise<void> {
-    const { postgres, user, detached } = this.installation;
+    const { postgres, account, detached } = this.installation;
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: this.port };
     const settings = Object.entries({ ...this.installation.settings, ...own });
     const args = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(join(this.folder, 'log'), 'a', 0o600);
     try {
       this.child = spawn(postgres, ['-D', this.data, ...args], {
-        ...user.ids,
+        ...account,
         cwd: this.folder,
         env: serverEnvironment(),
         stdio: ['ignore', log.fd, log.fd],

@@ -9,7 +9,6 @@ export interface OwnedServer {
   readonly owner: ChildProcess;
   readonly url: string;
   readonly location: string;
-  readonly log: string[];
   readonly error?: string;
 }
 

