@@ -13,14 +13,14 @@ ARG COMMIT
 RUN npm run build && chmod +x dist/main.js
 
 FROM base AS production
-COPY docker docker
+COPY deploy/docker deploy/docker
 # Of the package's own optional peers those that the service uses. Other optional ones are left out: Prisma's command line and
 # TypeScript are such to npm, as peers of the client.
-RUN --mount=type=cache,target=/root/.npm node docker/service-manifest.mjs && rm docker/service-manifest.mjs \
+RUN --mount=type=cache,target=/root/.npm node deploy/docker/service-manifest.mjs && rm deploy/docker/service-manifest.mjs \
  && npm ci --ignore-scripts --omit=dev --omit=optional && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY --from=build /app/dist dist
 # Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
-RUN node docker/prune.mjs && rm docker/prune.mjs && chmod -R a+rX .
+RUN node deploy/docker/prune.mjs && rm deploy/docker/prune.mjs && chmod -R a+rX .
 # What V8 compiles, kept for each start: Node.js looks for that of its own user. The service cannot write there.
 RUN install -d -o node dist/.compile-cache \
  && su node -s /bin/sh -c 'node dist/main.js openapi' >/dev/null \
@@ -34,7 +34,7 @@ RUN install -d -o node -g node -m 0750 /run/plant-store /run/plant-store-owner \
  && ln -s /app/dist/main.js /usr/local/bin/plant-store
 COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/package.json /app/sbom.json ./
-COPY --from=production /app/docker docker
+COPY --from=production /app/deploy/docker deploy/docker
 COPY --from=production /app/dist dist
 # By number, so that an orchestrator can tell that it is not root.
 USER 1000:1000
@@ -51,6 +51,6 @@ LABEL org.opencontainers.image.title="plant-store" \
       org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.revision="${COMMIT}"
 HEALTHCHECK --start-period=60s --start-interval=1s --interval=10s --timeout=5s --retries=3 \
-  CMD ["node", "docker/healthcheck.mjs"]
+  CMD ["node", "deploy/docker/healthcheck.mjs"]
 # V8 lets a small heap grow fourfold before it collects it: docs/scaling.md has the figures. NODE_OPTIONS does not take this flag.
 CMD ["node", "--heap-growing-percent=60", "dist/main.js", "serve"]

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-// Production has another package.json: docker/service-manifest.mjs.
+// Production has another package.json: deploy/docker/service-manifest.mjs.
 const folder = mkdtempSync(join(tmpdir(), 'audit-'));
 for (const file of ['package.json', 'package-lock.json']) cpSync(fromRoot(file), join(folder, file));
-spawnSync(process.execPath, [fromRoot('docker/service-manifest.mjs')], { cwd: folder });
+spawnSync(process.execPath, [fromRoot('deploy/docker/service-manifest.mjs')], { cwd: folder });
 const { stdout } = spawnSync('npm', ['audit', '--package-lock-only', '--omit=dev', '--omit=optional', '--json'], {
   cwd: folder,
   encoding: 'utf8',

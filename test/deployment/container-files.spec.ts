@@ -99,7 +99,7 @@ describe('docker-compose.yml', () => {
     expect(block('x-configuration')).toContain(
       `  ACCESS_TOKENS_FILE: \${ACCESS_TOKENS_FILE:+${file}}\${ACCESS_TOKENS:+${file}}\n`,
     );
-    expect(readFileSync(path('docker/credentials.mjs'), 'utf8')).toContain("join(folder, 'access-tokens')");
+    expect(readFileSync(path('deploy/docker/credentials.mjs'), 'utf8')).toContain("join(folder, 'access-tokens')");
   });
 
   it('should hold no secret', () => {

@@ -48,10 +48,10 @@ describe('prune.mjs', () => {
   }
 
   function prune() {
-    cpSync(new URL('../../docker/prune.mjs', import.meta.url), join(folder, 'docker/prune.mjs'));
+    cpSync(new URL('../../deploy/docker/prune.mjs', import.meta.url), join(folder, 'deploy/docker/prune.mjs'));
     for (const [file, text] of Object.entries(KEPT)) put(file, text);
     for (const file of REMOVED) put(file);
-    return spawnSync(process.execPath, [join(folder, 'docker/prune.mjs')], { encoding: 'utf8' });
+    return spawnSync(process.execPath, [join(folder, 'deploy/docker/prune.mjs')], { encoding: 'utf8' });
   }
 
   it('should leave what Node loads, and licences', () => {
@@ -62,7 +62,7 @@ describe('prune.mjs', () => {
     const left = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-    expect(left.sort()).toEqual(['docker/prune.mjs', ...Object.keys(KEPT)].sort());
+    expect(left.sort()).toEqual(['deploy/docker/prune.mjs', ...Object.keys(KEPT)].sort());
   });
 
   it('should fail when what it would remove is not there', () => {

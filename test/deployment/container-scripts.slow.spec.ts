@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 
-const script = (name: string) => fileURLToPath(new URL(`../../docker/${name}`, import.meta.url));
+const script = (name: string) => fileURLToPath(new URL(`../../deploy/docker/${name}`, import.meta.url));
 
 async function run(file: string, args: string[] = [], env: Record<string, string> = {}) {
   return new Promise<{ code: ExecFileException['code']; output: string }>((resolve) => {
@@ -87,12 +87,6 @@ describe('credentials.mjs', () => {
       expect(readdirSync(shared())).toEqual(['database-password']);
     },
   );
-
-  it('should remove the token that earlier versions made', async () => {
-    writeFileSync(join(shared(), 'access-token'), 'made\n', { mode: 0o400 });
-    expect(await provide()).toMatchObject({ code: 0 });
-    expect(readdirSync(shared())).toEqual(['database-password']);
-  });
 
   it('should name every fault at once, and then write nothing', async () => {
     const { code, output } = await provide({

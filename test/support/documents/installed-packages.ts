@@ -9,7 +9,7 @@ interface LockedPackage {
 
 /**
  * The folders below the checkout of what npm installs with this package, without optional dependencies: for a host, or with the
- * optional peers that the service uses, as docker/service-manifest.mjs has them; or the required peers alone, which a host has.
+ * optional peers that the service uses, as deploy/docker/service-manifest.mjs has them; or the required peers alone, which a host has.
  */
 export async function installedPackages(of: 'host' | 'service' | 'peers'): Promise<string[]> {
   const file = await readFile(new URL('../../../package-lock.json', import.meta.url), 'utf8');

@@ -1,8 +1,8 @@
 // `plant-store migrate` as the owner of the tables. The volume of an earlier version has one role, which owns them and serves:
 // there it migrates as that one, with a warning. So does a deployment that names one database URL only.
 import pg from 'pg';
-import { loadEnvironment } from '../dist/app/config.js';
-import { parseDatabaseUrl } from '../dist/database/database-url.js';
+import { loadEnvironment } from '../../dist/app/config.js';
+import { parseDatabaseUrl } from '../../dist/database/database-url.js';
 
 const { env } = process;
 
@@ -20,7 +20,7 @@ if (env.MIGRATION_DATABASE_URL === env.DATABASE_URL) {
 }
 // In this process, which gets the signals of the container.
 process.argv.push('migrate');
-await import('../dist/main.js');
+await import('../../dist/main.js');
 
 function forgetOwner() {
   delete env.MIGRATION_DATABASE_URL;

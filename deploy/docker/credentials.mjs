@@ -15,11 +15,9 @@ const SECRETS = [
     mode: 0o440,
     provide: keepOrMake,
   },
-  // Those that are no longer given must not stay valid.
+  // Those that were given before must not stay valid.
   { variable: 'ACCESS_TOKENS', file: join(folder, 'access-tokens'), mode: 0o400, provide: remove },
 ];
-/** In it earlier versions kept a token that they had made. */
-const FORMER = 'access-token';
 
 const faults = [];
 const given = new Map(SECRETS.map(({ variable }) => [variable, readGiven(variable)]));
@@ -32,7 +30,6 @@ for (const { variable, file, mode, provide } of SECRETS) {
   if (own !== undefined) write(file, own, mode);
   console.log(`${variable}: ${own === undefined ? provide(file, mode) : `as given, in ${file}`}`);
 }
-rmSync(join(folder, FORMER), { force: true });
 
 function keepOrMake(file, mode) {
   if (statSync(file, { throwIfNoEntry: false })?.size) return `kept as it is in ${file}`;
