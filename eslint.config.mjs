@@ -11,10 +11,8 @@ const LAYERS = {
   auth: ['util', 'errors', 'http', 'database'],
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
-  management: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
-  service: ['util', 'errors', 'http'],
-  app: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management', 'service'],
-  cli: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'management', 'service', 'app'],
+  service: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
+  cli: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'service'],
 };
 
 function importsDownwards([folder, allowed]) {

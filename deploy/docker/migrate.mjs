@@ -1,7 +1,7 @@
 // `plant-store migrate` as the owner of the tables. The volume of an earlier version has one role, which owns them and serves:
 // there it migrates as that one, with a warning. So does a deployment that names one database URL only.
 import pg from 'pg';
-import { loadEnvironment } from '../../dist/app/config.js';
+import { loadEnvironment } from '../../dist/service/environment.js';
 import { parseDatabaseUrl } from '../../dist/database/database-url.js';
 
 const { env } = process;
@@ -31,9 +31,9 @@ function forgetOwner() {
 async function missingOwner() {
   let client;
   try {
-    const { databaseUrl, databasePassword, migrationDatabaseUrl } = loadEnvironment(env);
-    const { user } = parseDatabaseUrl(migrationDatabaseUrl);
-    const { config } = parseDatabaseUrl(databaseUrl, databasePassword);
+    const { DATABASE_URL, DATABASE_PASSWORD, MIGRATION_DATABASE_URL } = loadEnvironment(env);
+    const { user } = parseDatabaseUrl(MIGRATION_DATABASE_URL);
+    const { config } = parseDatabaseUrl(DATABASE_URL, DATABASE_PASSWORD);
     client = new pg.Client({ ...config, connectionTimeoutMillis: 10_000, query_timeout: 10_000 });
     await client.connect();
     const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_roles WHERE rolname = $1::name', [user]);

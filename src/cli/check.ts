@@ -1,16 +1,16 @@
 import { Logger } from '@nestjs/common';
-import { ConfigurationError } from '../app/config-error.js';
-import { readEnvironment } from '../app/config.js';
-import { assertInstalled, connectionLimit } from '../app/prerequisites.js';
 import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { logWarnings } from '../database/database-url.js';
 import { sqlStateOf } from '../database/database.errors.js';
 import { assertUsable } from '../database/migration-status.js';
 import { assertDurableShards } from '../plants/sharded-writer.js';
+import { connectionLimit } from '../service/bootstrap.js';
+import { ConfigurationError, readEnvironment } from '../service/environment.js';
 import { escapeControlsInLines, reasonOf } from '../util/text.js';
 import { adviseOnConnection, withDatabase } from './database.js';
 import { inspectLocalToken, LOCAL_DIRECTORY } from './local-database.js';
+import { assertInstalled } from './prerequisites.js';
 import { hintAtFirstToken, isTokenless } from './serve.js';
 
 /** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
@@ -18,11 +18,11 @@ const LASTING = /^(?:28|3D|42)/;
 
 /**
  * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and the lock of the folder. It changes nothing,
- * and starts no server. @throws ConfigurationError with all faults, those of the database too; it is temporary if all of them may pass
+ * and starts no server. @throws ConfigurationError with all faults, those of the database too; they may pass if all of them may
  */
 export async function check(): Promise<void> {
-  const environment = readEnvironment(process.env);
-  const { databaseUrl: url, databasePassword: password } = environment;
+  const { environment, faults: ofVariables } = readEnvironment(process.env);
+  const { DATABASE_URL: url, DATABASE_PASSWORD: password } = environment;
   const faults: unknown[] = [];
   const attempt = async (work: () => unknown): Promise<void> => {
     try {
@@ -38,21 +38,22 @@ export async function check(): Promise<void> {
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });
 
   // Not read again: a secret in a pipe can be read once.
-  if (environment.faults.length > 0) faults.push(new ConfigurationError(environment.faults));
+  if (ofVariables.length > 0) faults.push(new ConfigurationError(ofVariables));
   const { warning } = connectionLimit(environment);
   if (warning !== undefined) warn(warning);
   await attempt(() => {
     assertInstalled(environment);
   });
-  const isKnown = !environment.faults.some((fault) => fault.startsWith('DATABASE_'));
-  if (url === undefined && isTokenless(environment) && !environment.production) await attempt(inspectLocalToken);
+  const isKnown = !ofVariables.some((fault) => fault.startsWith('DATABASE_'));
+  if (url === undefined && isTokenless(environment) && environment.NODE_ENV !== 'production')
+    await attempt(inspectLocalToken);
   if (url !== undefined && isKnown)
     await attempt(async () => {
       await inspectDatabase({ url, password });
       if (isTokenless(environment)) await hintAtFirstToken({ url, password }, new Logger('PlantStore'));
     });
 
-  if (faults.length > 0) throw new ConfigurationError(faults.flatMap(linesOf), { isTemporary: faults.every(mayPass) });
+  if (faults.length > 0) throw new ConfigurationError(faults.flatMap(linesOf), faults.every(mayPass));
   const database = url === undefined ? `a PostgreSQL of its own, with its data in ${LOCAL_DIRECTORY}` : 'this database';
   console.log(`The service can start, with ${database}.`);
 }
@@ -75,6 +76,6 @@ function linesOf(fault: unknown): readonly string[] {
 
 /** What a check has found stays as it is. What kept it from looking may pass, unless the server has refused what is configured. */
 function mayPass(fault: unknown): boolean {
-  if (fault instanceof ConfigurationError) return fault.isTemporary;
+  if (fault instanceof ConfigurationError) return fault.mayPass;
   return fault instanceof Error && fault.cause !== undefined && !LASTING.test(sqlStateOf(fault) ?? '');
 }

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../app/config-error.js';
 import { withoutTokens } from '../auth/tokens/token.js';
+import { ConfigurationError } from '../service/environment.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { describeFailure } from './output.js';
 import { call, type Command, UsageError } from './parser.js';
@@ -121,6 +121,6 @@ export async function runCommandLine(args: string[]): Promise<number> {
     // It may repeat arguments, or what the database says: no control character may reach a terminal, and no token a log.
     console.error(escapeControlsInLines(withoutTokens(text)));
     if (misused) return 2;
-    return error instanceof ConfigurationError && !error.isTemporary ? EX_CONFIG : 1;
+    return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
   }
 }

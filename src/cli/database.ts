@@ -1,6 +1,4 @@
 import type pg from 'pg';
-import { ConfigurationError } from '../app/config-error.js';
-import { loadEnvironment } from '../app/config.js';
 import { TokenAdministration } from '../auth/tokens/token-admin.js';
 import { type Limits, withConnection } from '../database/connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
@@ -8,6 +6,7 @@ import { MigrationError, sqlStateOf } from '../database/database.errors.js';
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
 import { assertMigrated } from '../database/migration-status.js';
+import { ConfigurationError, loadEnvironment } from '../service/environment.js';
 import { useLocalDatabase } from './local-database.js';
 import { endBySignal } from './output.js';
 
@@ -41,7 +40,7 @@ type Work<T> = (open: OpenDatabase) => Promise<T>;
 
 /** Runs `work` on a connection to the database of the service that the environment configures: the embedded one if it names none. */
 export async function withServiceDatabase<T>(schema: string | undefined, work: Work<T>): Promise<T> {
-  const { databaseUrl, databasePassword: password } = loadEnvironment(process.env);
+  const { DATABASE_URL: databaseUrl, DATABASE_PASSWORD: password } = loadEnvironment(process.env);
   const fault = schemaFault(schema);
   if (fault !== undefined) throw new ConfigurationError([`--schema: ${fault}`]);
   if (databaseUrl !== undefined) return withDatabase({ url: databaseUrl, password, schema }, work);

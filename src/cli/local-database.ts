@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { constants, existsSync, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ConfigurationError } from '../app/config-error.js';
 import type { EmbeddedPostgres } from '../service/embedded-postgres/embedded-postgres.js';
+import { ConfigurationError } from '../service/environment.js';
 import { reasonOf } from '../util/text.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL and an access token. */
@@ -67,7 +67,7 @@ async function explainToken(work: () => Promise<string>): Promise<string> {
     return await work();
   } catch (cause) {
     const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
-    throw new ConfigurationError([`${LOCAL_TOKEN}: ${reasonOf(cause)}, ${advice}`], { cause });
+    throw new ConfigurationError([`${LOCAL_TOKEN}: ${reasonOf(cause)}, ${advice}`], false, { cause });
   }
 }
 
@@ -82,7 +82,7 @@ async function ownLocalDirectory(log: (line: string) => void = console.log): Pro
     return folder;
   } catch (cause) {
     const advice = 'should be a folder that only its owner may write (chmod go-w)';
-    throw new ConfigurationError([`${LOCAL_DIRECTORY}: ${reasonOf(cause)}, ${advice}`], { cause });
+    throw new ConfigurationError([`${LOCAL_DIRECTORY}: ${reasonOf(cause)}, ${advice}`], false, { cause });
   }
 }
 

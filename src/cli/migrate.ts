@@ -1,8 +1,7 @@
-import { ConfigurationError } from '../app/config-error.js';
-import { loadEnvironment } from '../app/config.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { type MigratorOptions, schemaFault } from '../database/database.options.js';
 import { Migrator } from '../database/migrator.js';
+import { ConfigurationError, loadEnvironment } from '../service/environment.js';
 import { endBySignal } from './output.js';
 
 export async function migrate({ schema }: { schema?: string }): Promise<void> {
@@ -17,12 +16,16 @@ export async function migrate({ schema }: { schema?: string }): Promise<void> {
 /** The database of the environment, as the owner of its tables. */
 function migrationOptions(schema: string | undefined): MigratorOptions {
   const environment = loadEnvironment(process.env);
-  const { databaseUrl, databasePassword, migrationDatabaseUrl, migrationDatabasePassword } = environment;
+  const { DATABASE_URL: databaseUrl, DATABASE_PASSWORD: databasePassword } = environment;
   const service = databaseUrl === undefined ? undefined : parseDatabaseUrl(databaseUrl, databasePassword);
   const { url, ...others } =
-    migrationDatabaseUrl === undefined
+    environment.MIGRATION_DATABASE_URL === undefined
       ? { url: databaseUrl, password: databasePassword }
-      : { url: migrationDatabaseUrl, password: migrationDatabasePassword, grantTo: service?.user };
+      : {
+          url: environment.MIGRATION_DATABASE_URL,
+          password: environment.MIGRATION_DATABASE_PASSWORD,
+          grantTo: service?.user,
+        };
   const fault = schemaFault(schema);
   const faults = fault === undefined ? [] : [`--schema: ${fault}`];
   if (url === undefined)

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { outcomeOfCommandLine } from '../../test/support/service/run-command-line.js';
-import { describeVariables } from '../app/config-values.js';
-import { Environment } from '../app/config.js';
+import { VARIABLES } from '../service/environment.js';
 
 describe('The help of plant-store', () => {
   it.each(['--help', 'serve --help'])(
@@ -10,7 +9,7 @@ describe('The help of plant-store', () => {
       const help = await outcomeOfCommandLine(command.split(' '));
       expect([help.stderr, help.code]).toEqual(['', 0]);
       const lines = help.stdout.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | '));
-      for (const { name, default: value, about } of describeVariables(Environment)) {
+      for (const [name, [, value, about]] of Object.entries(VARIABLES)) {
         expect(lines).toContain([name, value, about].filter((cell) => cell !== '').join(' | '));
       }
       expect(help.stdout).toContain('DATABASE_URL_FILE, DATABASE_PASSWORD_FILE, MIGRATION_DATABASE_URL_FILE');

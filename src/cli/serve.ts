@@ -1,15 +1,19 @@
 import type { Logger } from '@nestjs/common';
 import { constants } from 'node:os';
-import { describeVariables } from '../app/config-values.js';
-import { Environment, loadEnvironment } from '../app/config.js';
-import { assertInstalled } from '../app/prerequisites.js';
 import type { EmbeddedPostgres } from '../service/embedded-postgres/embedded-postgres.js';
-import { logWriter } from '../util/log-writer.js';
+import {
+  type Environment,
+  loadEnvironment,
+  SECRETS,
+  type ServiceEnvironment,
+  VARIABLES,
+} from '../service/environment.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { reasonOf } from '../util/text.js';
 import type { DatabaseAddress } from './database.js';
 import { LOCAL_DIRECTORY, localToken, startLocalDatabase } from './local-database.js';
 import { describeFailure, print, table } from './output.js';
+import { assertInstalled } from './prerequisites.js';
 import { printSummary } from './summary.js';
 
 /** Time that a stop gives the query for valid access tokens. */
@@ -31,7 +35,7 @@ export async function serve(): Promise<void> {
   const stopped = shutdownSignal();
   // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const isEmbedded = environment.databaseUrl === undefined;
+  const isEmbedded = environment.DATABASE_URL === undefined;
   const token = isEmbedded && isTokenless(environment) ? await localToken() : undefined;
   const postgres = isEmbedded ? await startLocalDatabase() : undefined;
   try {
@@ -40,7 +44,7 @@ export async function serve(): Promise<void> {
       const reason = isElsewhere ? ': it does not run as root, and no other user can work in this folder' : '';
       console.log(`PostgreSQL of its own, with its data in ${postgres.location}${reason}`);
     }
-    if (token !== undefined) environment.accessTokens = [token];
+    if (token !== undefined) environment.ACCESS_TOKENS = [token];
     await run(environment, stopped, token, postgres);
   } finally {
     await postgres?.stop();
@@ -48,13 +52,12 @@ export async function serve(): Promise<void> {
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
   // Nor may anything else, once the log is written.
-  logWriter.flush();
   process.stdout.write('', () => process.exit());
 }
 
 /** Whether no token is configured: then only those in the database are valid. */
-export function isTokenless({ accessTokens, jwtIssuer }: Environment): boolean {
-  return accessTokens.length === 0 && jwtIssuer === undefined;
+export function isTokenless({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
+  return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
 }
 
 /** @param token the one that the service has made for itself */
@@ -64,36 +67,32 @@ async function run(
   token?: string,
   postgres?: EmbeddedPostgres,
 ): Promise<void> {
-  const { basePath, databasePassword: password } = environment;
-  const databaseUrl = postgres?.url ?? String(environment.databaseUrl);
+  const { BASE_PATH, DATABASE_PASSWORD: password } = environment;
+  const databaseUrl = postgres?.url ?? String(environment.DATABASE_URL);
   // Loaded only here: neither --help nor a fault of the configuration waits for the application.
-  const [{ Logger }, { describeStart, listenUrls, startApp }] = await Promise.all([
+  const [{ Logger }, { describeStart, listenUrls, startService }] = await Promise.all([
     import('@nestjs/common'),
-    import('../app/create-app.js'),
+    import('../service/bootstrap.js'),
   ]);
-  const options = Object.assign(environment, { databaseUrl });
-  const app = await startApp(options).catch(async (error: unknown) => {
+  const options: ServiceEnvironment = Object.assign(environment, { DATABASE_URL: databaseUrl });
+  const app = await startService(options).catch(async (error: unknown) => {
     throw (await import('./database.js')).adviseOnConnection(error);
   });
   const logger = new Logger('PlantStore');
   const urls = listenUrls(app);
-  logger.log(`Listening on ${urls.public}${basePath}/plants`);
-  if (postgres && environment.host === '127.0.0.1')
+  logger.log(`Listening on ${urls.public}${BASE_PATH}/plants`);
+  if (postgres && environment.HOST === '127.0.0.1')
     logger.log('Only this machine can connect. HOST=0.0.0.0 lets other machines connect; a container needs it too');
   process.on('uncaughtExceptionMonitor', (error) => {
     logger.fatal('The process ends because of a failure that nothing handled', describeFailure(error));
   });
   const started = `Started plant-store ${packageVersion()}`;
   if (!process.stdout.isTTY) {
-    // The database may answer late, and a stop does not wait for it.
-    const fields = await Promise.race([describeStart(app, options), stopped]);
-    if (typeof fields !== 'string') logger.log(started, fields);
+    logger.log(started, describeStart(app, options));
   } else {
     // A person reads the summary.
     logger.log(`${started} on Node.js ${process.versions.node}`);
   }
-  // Before what is printed next, which does not go to the log.
-  logWriter.flush();
   if (postgres) printSummary(urls.public, environment, token);
   const stopping = new AbortController();
   const hint =
@@ -113,7 +112,7 @@ async function run(
   const forced = setTimeout(() => {
     logger.warn('The database did not answer in time; the process ends nevertheless');
     process.exit(1);
-  }, environment.shutdownTimeout + DISCONNECT_MS);
+  }, environment.SHUTDOWN_TIMEOUT + DISCONNECT_MS);
   // After a failure too it must not keep the process.
   await app.close().finally(() => {
     clearTimeout(forced);
@@ -159,19 +158,24 @@ export async function hintAtFirstToken(address: DatabaseAddress, logger: Logger)
 /** `plant-store openapi`: prints the document that the service would serve. Connects to nothing. */
 export async function openapi(): Promise<void> {
   const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
-  const databaseUrl = environment.databaseUrl ?? 'postgresql://localhost/plants';
-  const options = Object.assign(environment, { databaseUrl, docs: false });
+  const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
+  const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
   assertInstalled(options);
-  const { createApp } = await import('../app/create-app.js');
+  const { createService } = await import('../service/bootstrap.js');
   const { createOpenApiDocument } = await import('../service/http/swagger-ui.js');
-  const app = await createApp(options);
-  await print(JSON.stringify(createOpenApiDocument(app, environment), undefined, 2));
+  const app = await createService(options);
+  await print(
+    JSON.stringify(
+      createOpenApiDocument(app, { basePath: environment.BASE_PATH, errorStatus: environment.ERROR_STATUS }),
+      undefined,
+      2,
+    ),
+  );
 }
 
 export function describeEnvironment(): string {
-  const variables = describeVariables(Environment);
-  const rows = variables.map(({ name, default: initial, about }) => ['', name, initial, about]);
-  const secrets = variables.filter(({ secret }) => secret).map(({ name }) => `${name}_FILE`);
+  const rows = Object.entries(VARIABLES).map(([name, [, initial, about]]) => ['', name, initial, about]);
+  const secrets = SECRETS.map((name) => `${name}_FILE`);
   return `Environment variables, with their defaults:
 
 ${table(rows)}

@@ -1,4 +1,4 @@
-import type { Environment } from '../app/config.js';
+import type { Environment } from '../service/environment.js';
 import { packageVersion } from '../util/package-files.cjs';
 
 /**
@@ -6,7 +6,7 @@ import { packageVersion } from '../util/package-files.cjs';
  * @param listener where it listens
  * @param token the one that the service has made for itself
  */
-export function printSummary(listener: string, { basePath, docs }: Environment, token: string | undefined): void {
+export function printSummary(listener: string, { BASE_PATH, DOCS }: Environment, token: string | undefined): void {
   const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
   // The part after # stays in the browser.
   const fragment = token === undefined ? '' : `#token=${token}`;
@@ -14,10 +14,10 @@ export function printSummary(listener: string, { basePath, docs }: Environment, 
     '',
     `Plant Store ${packageVersion()}`,
     '',
-    `  Plants  ${url}${basePath}/plants`,
-    ...(docs ? [`  Docs    ${url}/docs${fragment}`] : []),
+    `  Plants  ${url}${BASE_PATH}/plants`,
+    ...(DOCS ? [`  Docs    ${url}/docs${fragment}`] : []),
     '',
-    ...(token === undefined ? [] : ['Create a plant:', '', curlCommand(`${url}${basePath}/plants`, token), '']),
+    ...(token === undefined ? [] : ['Create a plant:', '', curlCommand(`${url}${BASE_PATH}/plants`, token), '']),
     'Look into the database:',
     '',
     'psql "$(cat .data/database-url)"',

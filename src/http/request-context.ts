@@ -7,6 +7,8 @@ interface RequestContext {
   requestId: string | undefined;
   /** Number of the catalogue that it was answered with; 0 for any answer that is no failure. */
   error: number;
+  /** What that failure was answered with; undefined if it is none. */
+  message: string | undefined;
   /** The plant that it is about, if that could be read. */
   plantId: bigint | undefined;
 }
@@ -16,7 +18,7 @@ const CONTEXT = Symbol('plant-store:request-context');
 
 export function requestContext(reply: PlatformResponse): RequestContext {
   const response = nodeResponse(reply) as { [CONTEXT]?: RequestContext | undefined };
-  return (response[CONTEXT] ??= { requestId: undefined, error: 0, plantId: undefined });
+  return (response[CONTEXT] ??= { requestId: undefined, error: 0, message: undefined, plantId: undefined });
 }
 
 /** What the public listener calls for each request: metrics and the access log. It is given at the start. It must not throw. */

@@ -55,6 +55,8 @@ function endBehindRequest(response: ServerResponse, body: string): void {
 /** Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message, headers } = failure;
-  requestContext(response).error = error;
+  const context = requestContext(response);
+  context.error = error;
+  context.message = message;
   sendJson(response, statusOf(error, errorStatus), { error, message }, headers);
 }

@@ -4,11 +4,10 @@ import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import type { AppOptions } from '../../src/app/app.module.js';
-import { loadEnvironment } from '../../src/app/config.js';
-import { createApp, describeStart } from '../../src/app/create-app.js';
 import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
+import { createService } from '../../src/service/bootstrap.js';
+import { loadEnvironment, type ServiceEnvironment } from '../../src/service/environment.js';
 import { endPool } from '../support/database/end-pool.js';
 import { createHostileSchema } from '../support/database/hostile-schema.js';
 import { sentDuring, type SentStatement } from '../support/database/sent-statements.js';
@@ -69,10 +68,9 @@ async function useService(database: TestDatabase): Promise<void> {
   const { url } = database;
   const token = (await command('token create first', url)).trim();
   const options = loadEnvironment({ ...serviceVariables(url), LOG_LEVEL: 'fatal' });
-  const app = await createApp(options as AppOptions);
+  const app = await createService(options as ServiceEnvironment);
   try {
     await app.listen(0, '127.0.0.1');
-    await describeStart(app, options as AppOptions);
     const { port } = new URL(await app.getUrl());
     const { post } = connectTo(Number(port), '');
     app.get(PlantsHealth, { strict: false }).noteFailure(NO_ROOM);

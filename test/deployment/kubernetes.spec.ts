@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { parseAllDocuments } from 'yaml';
-import { describeVariables } from '../../src/app/config-values.js';
-import { Environment, readEnvironment } from '../../src/app/config.js';
+import { readEnvironment, VARIABLES } from '../../src/service/environment.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
@@ -87,7 +86,7 @@ describe('deploy/kubernetes/plant-store.yaml', () => {
   it('should set variables that the service takes, with values that it takes', () => {
     for (const container of containers) {
       expect(readEnvironment({ NODE_ENV: 'production', ...environmentOf(container) }).faults).toEqual([]);
-      const known = describeVariables(Environment).flatMap(({ name }) => [name, `${name}_FILE`]);
+      const known = Object.keys(VARIABLES).flatMap((name) => [name, `${name}_FILE`]);
       expect(container.env?.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
     }
   });
@@ -108,15 +107,16 @@ describe('deploy/kubernetes/plant-store.yaml', () => {
   });
 
   it('should leave each step of a stop the time that it takes', () => {
-    const { drainDelay, storageTimeout, shutdownTimeout } = readEnvironment(store ? environmentOf(store) : {});
-    expect(drainDelay).toBeGreaterThan(0);
-    expect(shutdownTimeout).toBeGreaterThan(drainDelay + storageTimeout);
-    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThanOrEqual(shutdownTimeout + 5000);
+    const { environment } = readEnvironment(store ? environmentOf(store) : {});
+    const { DRAIN_DELAY, STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = environment;
+    expect(DRAIN_DELAY).toBeGreaterThan(0);
+    expect(SHUTDOWN_TIMEOUT).toBeGreaterThan(DRAIN_DELAY + STORAGE_TIMEOUT);
+    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThanOrEqual(SHUTDOWN_TIMEOUT + 5000);
   });
 
   it('should probe the management listener', () => {
     const management = store?.ports?.find(({ name }) => name === 'management');
-    expect(management?.containerPort).toBe(new Environment().managementPort);
+    expect(management?.containerPort).toBe(Number(VARIABLES.MANAGEMENT_PORT[1]));
     const { startupProbe, livenessProbe, readinessProbe } = store ?? {};
     expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).toEqual([
       { path: '/livez', port: 'management' },

@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeVariables } from '../../src/app/config-values.js';
-import { Environment } from '../../src/app/config.js';
+import { readEnvironment, SECRETS, VARIABLES } from '../../src/service/environment.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { until } from '../support/until.js';
@@ -37,7 +36,7 @@ describe('plant-store.service', () => {
   const valuesOf = (key: string): string[] =>
     [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value);
   const numberOf = (key: string): number => Number(valuesOf(key)[0]);
-  const defaults = new Environment();
+  const { environment: defaults } = readEnvironment({});
 
   it('should run what npm start runs, from the package, and wait for it with what the package has', () => {
     const { scripts, bin, files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -63,8 +62,8 @@ describe('plant-store.service', () => {
   });
 
   it('should give the service the time, the memory and the descriptors that it may take', () => {
-    expect(numberOf('TimeoutStopSec') * 1000).toBeGreaterThan(defaults.shutdownTimeout);
-    expect(numberOf('LimitNOFILE')).toBeGreaterThan(defaults.maxConnections + 1000);
+    expect(numberOf('TimeoutStopSec') * 1000).toBeGreaterThan(defaults.SHUTDOWN_TIMEOUT);
+    expect(numberOf('LimitNOFILE')).toBeGreaterThan(defaults.MAX_CONNECTIONS + 1000);
     expect(valuesOf('MemoryMax')).toEqual(['1G']);
   });
 
@@ -89,11 +88,10 @@ describe('plant-store.service', () => {
 });
 
 describe('the files of the configuration', () => {
-  const variables = describeVariables(Environment);
   const namesIn = (file: string): string[] => [...textOf(file).matchAll(/^(\w+)='.*'$/gm)].map(([, name = '']) => name);
 
   it('should set variables that exist, in quotes that systemd and a shell know', () => {
-    const known = variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
+    const known = [...Object.keys(VARIABLES), ...SECRETS.map((name) => `${name}_FILE`)];
     const names = [...namesIn('plant-store.env'), ...namesIn('admin.env')];
     expect(names.length).toBeGreaterThan(4);
     expect(names.filter((name) => !known.includes(name))).toEqual([]);

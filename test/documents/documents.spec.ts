@@ -3,8 +3,6 @@ import { describe, expect, it } from '@jest/globals';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AuthSettings } from '../../src/auth/auth.options.js';
-import { describeVariables } from '../../src/app/config-values.js';
-import { Environment } from '../../src/app/config.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { MigratorSettings } from '../../src/database/database.options.js';
 import { PlantsRouteOptions, PlantsOptions } from '../../src/plants/plants.options.js';
@@ -70,19 +68,6 @@ describe('documents', () => {
     const [, catalogue = ''] = (texts.get('docs/errors.md') ?? '').split(/^## .*$/m);
     const explained = catalogue.matchAll(/\*\*(.+?)\*\*: /g);
     expect([...explained].map(([, value = '']) => value).sort()).toEqual([...values].sort());
-  });
-
-  it('should name every variable with its default', () => {
-    const variables = describeVariables(Environment).map(({ name, default: value }) => `${name} ${value}`.trim());
-    // Without the parameters of a URL, which are in a table, and what is further down on the page.
-    const [items = ''] = (texts.get('docs/configuration.md') ?? '').split('### Parameters of DATABASE_URL');
-    const listed = items
-      .split('\n')
-      .filter((line) => line.startsWith('- '))
-      // Up to the colon: what they are for.
-      .flatMap((line) => [...line.replace(/: .*$/, '').matchAll(/`([A-Z_]+)`(?: \(`(.*?)`)?/g)])
-      .map(([, name = '', value = '']) => `${name} ${value}`.trim());
-    expect(listed.sort()).toEqual(variables.sort());
   });
 
   it.each([

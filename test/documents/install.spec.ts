@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { Environment } from '../../src/app/config.js';
+import { VARIABLES } from '../../src/service/environment.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/install.md');
@@ -10,7 +10,7 @@ describe('docs/install.md', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(new Set(page.match(/\b\d+\.\d+\.\d+(?=\.tgz)/g))).toEqual(new Set([version]));
     expect(page).toContain(`release=/opt/plant-store/${version}\n`);
-    const asked = read('src/app/prerequisites.ts').match(/(?<=')[@\w/-]+@\d+(?=')/g) ?? [];
+    const asked = read('src/cli/prerequisites.ts').match(/(?<=')[@\w/-]+@\d+(?=')/g) ?? [];
     expect(asked.length).toBeGreaterThan(2);
     for (const name of asked) expect(page).toContain(` ${name}`);
   });
@@ -25,6 +25,6 @@ describe('docs/install.md', () => {
       const [, value] = new RegExp(`${variable}, value: '(\\d+)'`).exec(manifest) ?? [];
       expect(page).toContain(`\`${variable}\` is ${Number(value) / 1000} seconds`);
     }
-    expect(page).toContain(`the management port, ${new Environment().managementPort},`);
+    expect(page).toContain(`the management port, ${VARIABLES.MANAGEMENT_PORT[1]},`);
   });
 });

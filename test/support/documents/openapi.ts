@@ -1,7 +1,6 @@
 import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
-import type { AppOptions } from '../../../src/app/app.module.js';
-import { loadEnvironment } from '../../../src/app/config.js';
-import { createApp } from '../../../src/app/create-app.js';
+import { createService } from '../../../src/service/bootstrap.js';
+import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
 import { createOpenApiDocument } from '../../../src/service/http/swagger-ui.js';
 
 /** The document as the code generates it, without a running store. */
@@ -11,8 +10,9 @@ export async function generateOpenApi(variables: Record<string, string> = {}): P
     DATABASE_URL: 'postgresql://localhost/plants',
     ...variables,
   });
-  const app = await createApp(Object.assign(environment, { docs: false }) as AppOptions);
-  return JSON.parse(JSON.stringify(createOpenApiDocument(app, environment))) as OpenAPIObject;
+  const { BASE_PATH: basePath, ERROR_STATUS: errorStatus } = environment;
+  const app = await createService(Object.assign(environment, { DOCS: false }) as ServiceEnvironment);
+  return JSON.parse(JSON.stringify(createOpenApiDocument(app, { basePath, errorStatus }))) as OpenAPIObject;
 }
 
 /** The operation of a store that the document describes. */

@@ -1,12 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
 import type { AddressInfo } from 'node:net';
-import type { AppOptions } from '../../../src/app/app.module.js';
-import { loadEnvironment } from '../../../src/app/config.js';
-import { createApp } from '../../../src/app/create-app.js';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
 import { WriteBudget } from '../../../src/plants/write-queue.js';
-import { ManagementServer } from '../../../src/management/management-server.js';
+import { createService } from '../../../src/service/bootstrap.js';
+import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
+import { ManagementServer } from '../../../src/service/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
@@ -59,14 +58,14 @@ export async function startStoreOn(
     LOG_LEVEL: 'fatal',
     ...variables,
   });
-  const app = await createApp(environment as AppOptions);
+  const app = await createService(environment as ServiceEnvironment);
   prepare(app);
-  await app.listen(environment.port, environment.host);
+  await app.listen(environment.PORT, environment.HOST);
   const { port } = app.getHttpServer().address() as AddressInfo;
   return {
-    ...connectTo(port, environment.basePath),
+    ...connectTo(port, environment.BASE_PATH),
     managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
-    errorStatus: environment.errorStatus,
+    errorStatus: environment.ERROR_STATUS,
     database,
     statistics: app.get(PlantsMetrics, { strict: false }),
     waiting: () => app.get(WriteBudget, { strict: false }).waiting,

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { bearer, issueToken } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 type Entry = Record<string, unknown>;
@@ -67,16 +67,13 @@ describe('The log of requests', () => {
       expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
     });
 
-    it.each([
-      ['expired', '-1 second'],
-      ['revoked', '1 hour'],
-    ])('should name a token that the database knows as %s, and nothing more of it', async (tokenState, expires) => {
-      const { token, id, headers } = await issueToken(database, { name: 'shop', expires });
-      if (tokenState === 'revoked')
-        await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [id]);
-      const line = await lineOf(postHead('', plant(), headers) + plant());
-      expect(line).toMatchObject({ error: 40101, token: 'shop', tokenState });
-      expect(service.output).not.toContain(token);
+    it('should name the fields of what is no plant', async () => {
+      const body = '{"id":"1","tag":2}';
+      const line = await lineOf(postHead('', body) + body);
+      expect(line).toMatchObject({
+        error: 40003,
+        message: expect.stringMatching(/^This is not a plant: .*id.*name.*tag/),
+      });
     });
 
     it.each([
@@ -89,15 +86,10 @@ describe('The log of requests', () => {
         requestHead(`GET /plants/${TOKEN}/${WRONG} HTTP/1.1`),
         { path: '/plants/[access token]/[access token]' },
       ],
-      [
-        'tokens in the path in percent codes',
-        requestHead(`GET /plants/${percentCoded(TOKEN)}/${percentCoded(WRONG)} HTTP/1.1`),
-        { path: '/plants/[access token]/[access token]' },
-      ],
       ['other percent codes', requestHead('GET /plants/%41%20%zz HTTP/1.1'), { path: expect.stringContaining('%') }],
       ['a JWT in the path', requestHead(`GET /plants/${JWT} HTTP/1.1`), { path: '/plants/[access token]' }],
       ['a whole URL', requestHead(`GET http://me:secret@host/trees?a HTTP/1.1`), { path: '/trees' }],
-      ['a long path', requestHead(`GET /${'x'.repeat(3000)} HTTP/1.1`), { path: `/${'x'.repeat(198)}…` }],
+      ['a long path', requestHead(`GET /${'x'.repeat(3000)} HTTP/1.1`), { path: `/${'x'.repeat(498)}…` }],
       ['no Host', 'GET /trees HTTP/1.1\r\n\r\n', { error: 40010, path: '/trees', client: '127.0.0.1' }],
       [
         'what a proxy says of the client, without a token',
@@ -111,7 +103,11 @@ describe('The log of requests', () => {
 
     it('should have the address of what is no HTTP', async () => {
       const line = await lineOf('nonsense\r\n\r\n');
-      expect(line).toMatchObject({ error: 40010, client: '127.0.0.1', message: 'Refused: malformed HTTP request' });
+      expect(line).toMatchObject({
+        error: 40010,
+        client: '127.0.0.1',
+        message: expect.stringMatching(/^This is not an HTTP request/),
+      });
       expect(Object.keys(line ?? {})).not.toContain('path');
     });
 
@@ -180,8 +176,3 @@ describe('The log of requests', () => {
     }
   });
 });
-
-/** With a code in place of each letter that is the first of its kind. */
-function percentCoded(text: string): string {
-  return text.replace(/[aet]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
-}

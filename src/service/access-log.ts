@@ -1,0 +1,49 @@
+import { Logger } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { withoutTokens } from '../auth/tokens/token.js';
+import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
+import { requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
+import { escapeControls } from '../util/text.js';
+import type { Environment } from './environment.js';
+import { REQUEST } from './logger.js';
+
+const MAX_LENGTH = 500;
+const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
+
+/** A line for each answer, or for each failure, with its message. No line holds a body, a query or a token. */
+export class AccessLog implements RequestObserver {
+  private readonly logger = new Logger(REQUEST);
+
+  constructor(private readonly environment: Pick<Environment, 'LOG_REQUESTS' | 'ACCESS_TOKENS'>) {}
+
+  answered(response: ServerResponse, durationMs: number): void {
+    const { error, message, plantId } = requestContext(response);
+    if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
+    const request: ServerResponse['req'] & PlatformRequest & { originalUrl?: string } = response.req;
+    // Express changes `url` below a prefix. That of a request which could not be read is empty.
+    const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
+    const fields = {
+      requestId: requestIdOf(response),
+      client: request.socket.remoteAddress,
+      // As it was sent: anybody may write it, and only the proxy in front knows what is true.
+      forwardedFor: this.shown(request.headers['x-forwarded-for']?.toString()),
+      method: request.method ?? undefined,
+      path: this.shown(path),
+      error,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      token: request[PRINCIPAL]?.name,
+      plantId: plantId?.toString(),
+    };
+    const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+    this.logger.log(this.shown(message) ?? 'Answered', Object.fromEntries(known));
+  }
+
+  /** Text that came from a client: without access tokens, and safe for a terminal. Undefined if it is empty. */
+  private shown(text = ''): string | undefined {
+    const plain = this.environment.ACCESS_TOKENS.reduce(
+      (rest, token) => rest.replaceAll(token, '[access token]'),
+      withoutTokens(text),
+    );
+    return escapeControls(plain.length > MAX_LENGTH ? `${plain.slice(0, MAX_LENGTH - 1)}…` : plain) || undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { ServiceLogger } from './logger.js';
+
+describe(ServiceLogger.name, () => {
+  let written: string;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    written = '';
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      written += String(text);
+      return true;
+    });
+    Logger.overrideLogger(new ServiceLogger({ LOG_LEVEL: 'verbose', LOG_REQUESTS: 'all' }));
+  });
+  afterEach(() => {
+    Logger.overrideLogger(true);
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
+
+  const garden = new Logger('Garden');
+  const lines = (): Record<string, unknown>[] => {
+    const texts = written.split('\n').slice(0, -1);
+    return texts.map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  const times = (count: number, log: (index: number) => void): void => {
+    for (let index = 0; index < count; index++) log(index);
+  };
+
+  it('should print flat lines of JSON on one stream, with the names of LOG_LEVEL', () => {
+    garden.fatal('Fire');
+    garden.error('Withered', { error: 50300 }, 'Error: no water\n    at garden.ts:1:2');
+    garden.warn('Dry');
+    new Logger().log('Rain');
+    garden.debug('Wind');
+    garden.verbose('Sun', { hours: 3, id: 1n });
+    const time = new Date().toISOString();
+    const stack = expect.stringContaining('no water');
+    expect(lines()).toEqual([
+      { time, level: 'fatal', context: 'Garden', message: 'Fire' },
+      { time, level: 'error', context: 'Garden', message: 'Withered', error: 50300, stack },
+      { time, level: 'warn', context: 'Garden', message: 'Dry' },
+      { time, level: 'info', context: 'PlantStore', message: 'Rain' },
+      { time, level: 'debug', context: 'Garden', message: 'Wind' },
+      { time, level: 'trace', context: 'Garden', message: 'Sun', hours: 3, id: '1' },
+    ]);
+  });
+
+  it('should print ten lines of a kind in a second, and after it the last one with the number of the others', () => {
+    times(30, (index) => {
+      garden.warn(`The plant "${'x'.repeat(index)}" has ${index} leaves`, { leaves: index });
+      garden.log('Refused', { error: 40101 });
+    });
+    expect(lines()).toHaveLength(20);
+    jest.advanceTimersByTime(1000);
+    const last = lines().filter(({ suppressed }) => suppressed !== undefined);
+    expect(last).toEqual([
+      expect.objectContaining({ leaves: 29, suppressed: 19 }),
+      expect.objectContaining({ error: 40101, suppressed: 19 }),
+    ]);
+    jest.advanceTimersByTime(5000);
+    expect(lines()).toHaveLength(22);
+  });
+
+  it('should tell kinds apart by level, context, message and error number', () => {
+    times(10, () => {
+      garden.log('Rain');
+      garden.warn('Rain');
+      garden.log('Snow');
+      new Logger('Field').log('Rain');
+      garden.log('Refused', { error: 40101 });
+      garden.log('Refused', { error: 40102 });
+    });
+    expect(lines()).toHaveLength(60);
+  });
+
+  it('should have no limit for the log of all requests', () => {
+    times(30, () => {
+      new Logger('Request').log('Answered', { error: 0 });
+    });
+    expect(lines()).toHaveLength(30);
+  });
+});

@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import type { Registry } from 'prom-client';
+import { BearerStrategy } from '../../auth/bearer-auth.guard.js';
+import { IssuedTokenVerifier } from '../../auth/tokens/issued-token-verifier.js';
+import { Database } from '../../database/database.js';
+import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.js';
+import { requestContext, type RequestObserver } from '../../http/request-context.js';
+import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';
+import { WriteBudget } from '../../plants/write-queue.js';
+import { Readiness } from './readiness.js';
+
+const EVENT_LOOP_PRECISION_MS = 10;
+
+/** What the clients of the public listener got, since the process started. */
+export class RequestMetrics implements RequestObserver {
+  /** By error number; 0 for success. */
+  readonly answers = new Map([0, ...Object.keys(ERROR_CATALOGUE)].map((error) => [Number(error), 0]));
+  readonly durations = {
+    success: Histogram.ofSeconds(),
+    refused: Histogram.ofSeconds(),
+    failed: Histogram.ofSeconds(),
+  };
+
+  answered(response: ServerResponse, durationMs: number): void {
+    const { error } = requestContext(response);
+    const outcome = error === 0 ? 'success' : isServiceFailure(error) ? 'failed' : 'refused';
+    this.durations[outcome].observe(durationMs / 1000);
+    this.answers.set(error, (this.answers.get(error) ?? 0) + 1);
+  }
+}
+
+/** The metrics of the service, and of its process. Values are read when they are asked for: to count them costs a request next to nothing. */
+@Injectable()
+export class Metrics {
+  private readonly connectionWaits = Histogram.ofSeconds();
+  private registry: Promise<Registry> | undefined;
+
+  constructor(
+    private readonly requests: RequestMetrics,
+    private readonly plants: PlantsMetrics,
+    private readonly budget: WriteBudget,
+    private readonly database: Database,
+    private readonly credentials: BearerStrategy,
+    private readonly issuedTokens: IssuedTokenVerifier,
+    private readonly readiness: Readiness,
+  ) {
+    database.connectionWaits = this.connectionWaits;
+  }
+
+  /** All of them, in the text format of Prometheus. */
+  async expose(): Promise<{ type: string; text: string }> {
+    this.registry ??= metricsOfProcess();
+    const registry = await this.registry;
+    const { status } = await this.readiness.state();
+    const { requests, plants, budget, database, credentials, issuedTokens, connectionWaits } = this;
+    const { success, refused, failed } = requests.durations;
+    const answers = Array.from(requests.answers, ([error, count]): Sample => [`{error="${error}"}`, count]);
+    const own = [
+      metric('requests_total', 'counter', 'Answers of the public listener, by error number; 0 is success.', answers),
+      metric('request_duration_seconds', 'histogram', 'Time from the headers of a request to its answer, by outcome.', [
+        ...bucketsOf(success, 'outcome="success"'),
+        ...bucketsOf(refused, 'outcome="refused"'),
+        ...bucketsOf(failed, 'outcome="failed"'),
+      ]),
+      metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', credentials.wrongTokens),
+      metric(
+        'token_expires_seconds',
+        'gauge',
+        'Time until the first of the tokens in use ends.',
+        issuedTokens.soonestEnd,
+      ),
+      metric('plants_created_total', 'counter', 'Plants that were created.', plants.created),
+      metric('creates_waiting', 'gauge', 'Creates that wait for a statement.', budget.waiting),
+      metric('creates_in_flight', 'gauge', 'Creates whose statement is in flight.', plants.inFlight),
+      metric('statement_plants', 'histogram', 'Plants in a statement.', bucketsOf(plants.statementPlants)),
+      metric('statement_duration_seconds', 'histogram', 'Time of a statement.', bucketsOf(plants.statementSeconds)),
+      metric('database_connections_in_use', 'gauge', 'Connections in use.', database.connectionsInUse),
+      metric('database_connection_wait_seconds', 'histogram', 'Waits for a connection.', bucketsOf(connectionWaits)),
+      metric('ready', 'gauge', '1 if /readyz answers 200, else 0.', status === 'unavailable' ? 0 : 1),
+    ];
+    return { type: registry.contentType, text: `${own.join('\n')}\n${await registry.metrics()}` };
+  }
+}
+
+/** The end of a name with its labels, and the value. */
+type Sample = readonly [suffix: string, value: number];
+
+function metric(name: string, type: string, help: string, samples: number | readonly Sample[]): string {
+  const full = `plant_store_${name}`;
+  const values = typeof samples === 'number' ? [['', samples] as const] : samples;
+  const lines = values.map(([suffix, value]) => `${full}${suffix} ${value === Infinity ? '+Inf' : value}`);
+  return [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...lines].join('\n');
+}
+
+/** A histogram as Prometheus reads it: each bucket holds what the ones before it hold, too. */
+function bucketsOf({ bounds, counts, sum }: Histogram, label = ''): Sample[] {
+  let count = 0;
+  const buckets = counts.map((inBucket, at): Sample => {
+    count += inBucket;
+    return [`_bucket{le="${bounds[at] ?? '+Inf'}"${label && `,${label}`}}`, count];
+  });
+  const labels = label && `{${label}}`;
+  return [...buckets, [`_sum${labels}`, sum], [`_count${labels}`, count]];
+}
+
+/** Memory, processor time, garbage collection and event loop, from now on: prom-client takes 30 ms and 12 MB, so the first scrape loads it. */
+async function metricsOfProcess(): Promise<Registry> {
+  const { collectDefaultMetrics, Registry } = await import('prom-client');
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+  // Before its second tick the monitor of the event loop has no values but NaN. Its timer comes before a longer one that begins now.
+  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+  return registry;
+}
