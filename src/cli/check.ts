@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
 import { withoutTokens } from '../auth/tokens/token.js';
 import { logWarnings } from '../database/database-url.js';
-import { sqlStateOf } from '../database/database.errors.js';
-import { assertUsable } from '../database/migration-status.js';
+import { MigrationError, sqlStateOf } from '../database/database.errors.js';
+import { assertMigrated } from '../database/migration-status.js';
+import { assertSearchPath, PLANTS_RIGHTS } from '../database/table-checks.js';
 import { assertDurableShards } from '../plants/sharded-writer.js';
 import { connectionLimit } from '../service/bootstrap.js';
 import { ConfigurationError, readEnvironment } from '../service/environment.js';
@@ -49,7 +50,7 @@ export async function check(): Promise<void> {
     await attempt(inspectLocalToken);
   if (url !== undefined && isKnown)
     await attempt(async () => {
-      await inspectDatabase({ url, password });
+      await inspectDatabase({ url, password }, faults);
       if (isTokenless(environment)) await hintAtFirstToken({ url, password }, new Logger('PlantStore'));
     });
 
@@ -58,12 +59,21 @@ export async function check(): Promise<void> {
   console.log(`The service can start, with ${database}.`);
 }
 
-/** What the start asks of the database, on a connection that ends if it does not answer. */
-async function inspectDatabase(address: { url: string; password: string | undefined }): Promise<void> {
+/** What the start asks of the database, on a connection that ends if it does not answer. Adds what is wrong to the faults. */
+async function inspectDatabase(
+  address: { url: string; password: string | undefined },
+  faults: unknown[],
+): Promise<void> {
   await withDatabase(address, async ({ query, database }) => {
     logWarnings(database);
-    await assertUsable(query, database);
-    await assertDurableShards(query, database.schema);
+    // First of all: a function of another role could answer the rest.
+    await assertSearchPath(query, database);
+    const collect = (error: unknown): void => {
+      if (!(error instanceof MigrationError)) throw error;
+      faults.push(error);
+    };
+    await assertMigrated(query, database, PLANTS_RIGHTS).catch(collect);
+    await assertDurableShards(query, database.schema).catch(collect);
     await inspectTokenTable(query, database.schema);
   }).catch((error: unknown) => {
     throw adviseOnConnection(error);

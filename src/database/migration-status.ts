@@ -7,14 +7,7 @@ import { MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
 import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
-import {
-  assertSearchPath,
-  assertTables,
-  findMissingRights,
-  type Place,
-  PLANTS_RIGHTS,
-  type Rights,
-} from './table-checks.js';
+import { assertSearchPath, assertTables, type Place, PLANTS_RIGHTS, type Rights } from './table-checks.js';
 
 /** A migration of this build: its SQL, and the SHA-256 of that. */
 export type Migration = (typeof MIGRATIONS)[number];
@@ -46,13 +39,14 @@ export async function applyMigration(query: Query, schema: string, migration: Mi
   );
 }
 
-/** Returns the migrations that a schema lacks, oldest first. Throws if it has others, or tables of another application. */
+/** Returns the migrations that a schema lacks, oldest first. Throws if it has others, tables of another application, or unsafe ones. */
 export async function findPending(
   query: Query,
   { schema, place }: Place,
   migrations: readonly Migration[],
+  rights?: Rights,
 ): Promise<Migration[]> {
-  const tables = await assertTables(query, { schema, place });
+  const tables = await assertTables(query, { schema, place }, rights);
   const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
   if (!tables.has('_prisma_migrations')) {
     if (!tables.has('plants') && !tables.has('access_tokens')) return [...migrations];
@@ -79,18 +73,16 @@ function isOf({ name, checksum, isFinished }: HistoryRow, migration: Migration):
 }
 
 /** Throws unless the schema has the migrations of this build, and no others, and the role has these rights. */
-export async function assertMigrated(query: Query, { schema, place }: Place, rights: Rights = {}): Promise<void> {
-  const lacks = await findMissingRights(query, schema, rights);
-  if (lacks !== undefined) throw new MigrationError('refused', `${place}: ${lacks}`);
-  const pending = await findPending(query, { schema, place }, MIGRATIONS);
+export async function assertMigrated(query: Query, place: Place, rights?: Rights): Promise<void> {
+  const pending = await findPending(query, place, MIGRATIONS, rights);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
-  throw new MigrationError('behind', `${place} is not migrated: it lacks ${missing}. ${advice}`);
+  throw new MigrationError('behind', `${place.place} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
 /** Throws if creates would fail, or could be lost. */
-export async function assertUsable(query: Query, place: Place): Promise<void> {
+async function assertUsable(query: Query, place: Place): Promise<void> {
   await assertSearchPath(query, place);
   await assertMigrated(query, place, PLANTS_RIGHTS);
 }
