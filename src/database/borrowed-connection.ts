@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Connection, Rows, Statement } from './database.js';
-import { CANCELLED, DatabaseTimeoutError, isRejection, READ_ONLY } from './database.errors.js';
-import { GRACE_MS, type PgClientLike } from './database.options.js';
+import { CANCELLED, DatabaseTimeoutError, isRejection, isServerError, READ_ONLY } from './database.errors.js';
+import type { PgClientLike } from './database.options.js';
 
+/** By so much the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
+const GRACE_MS = 250;
 /** Time for the answer to a statement that was cancelled; then its connection is given up. */
 const CANCEL_TIMEOUT_MS = 1000;
 /** The message that asks a server to cancel: its length, this code, and the two numbers of the session. */
@@ -113,20 +115,13 @@ export class BorrowedConnection implements Connection {
 
   /** After a plain rejection the connection is as good as before. */
   private judge(failure: Error): Error {
-    const own = asDatabaseError(failure);
     // A server may go on with what it has cancelled, as Citus does if a node hangs; and a standby takes no later create either.
-    const isLasting = own === undefined || [READ_ONLY, CANCELLED].includes(own.code ?? '') || !isRejection(own);
-    if (isLasting) this.fault ??= failure;
-    return own ?? failure;
+    const isPlain =
+      isServerError(failure) && isRejection(failure) && ![READ_ONLY, CANCELLED].includes(failure.code ?? '');
+    if (!isPlain) this.fault ??= failure;
+    // For the log, which has the server's code, detail and hint from it.
+    return isServerError(failure) ? Object.assign(failure, { cause: Object.assign({}, failure) }) : failure;
   }
-}
-
-/** An error of PostgreSQL, as one of our copy of pg. Its cause is for the log: it has the server's code, detail and hint. */
-function asDatabaseError(error: Error): pg.DatabaseError | undefined {
-  const { message, length, severity } = error as pg.DatabaseError;
-  if (severity === undefined) return undefined;
-  const own = error instanceof pg.DatabaseError ? error : new pg.DatabaseError(message, length, 'error');
-  return Object.assign(own, error, { cause: Object.assign({}, error) });
 }
 
 /** What the types of pg leave out of a client. */

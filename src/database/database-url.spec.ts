@@ -63,7 +63,7 @@ describe(parseDatabaseUrl.name, () => {
     ['postgresql://gardener:sec#ret@db/plants', 'special characters percent-encoded'],
     ['postgresql://gardener:sec/ret@db/plants', 'special characters percent-encoded'],
     ['postgresql://gardener:sec?ret@db/plants', 'special characters percent-encoded'],
-    ['postgresql://gardener:100%secret@db/plants', 'written as %25'],
+    ['postgresql://gardener:100%secret@db/plants', '(% is %25)'],
     ['postgresql://gardener:secret@db/plants', 'password other than the one given'],
     ['postgresql://db/plants?sslmode=secret', 'sslmode out of disable, prefer, require'],
     ['postgresql://db/plants?sslrootcert=/secret/nowhere', 'names a certificate or a key that cannot be read (ENOENT)'],

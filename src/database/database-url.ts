@@ -48,7 +48,7 @@ const IGNORED = (
 const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
 
 const NO_URL =
-  'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded';
+  'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
 
 /**
  * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
@@ -57,7 +57,6 @@ const NO_URL =
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
   const [matched, credentials = '', host = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
   if (matched === undefined) throw new Error(NO_URL);
-  if (!isDecodable(url)) throw new Error('must be a URL in which a percent sign of its own is written as %25');
   if (host.includes(',')) throw new Error(`names several hosts: ${ONE_SERVER}`);
   const parameters = new URLSearchParams(query);
   checkParameters(parameters);
@@ -89,15 +88,6 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);
 }
 
-function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Throws if there are others than pg, libpq and Prisma know, or several servers. */
 function checkParameters(parameters: URLSearchParams): void {
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
@@ -124,16 +114,16 @@ function obeyedByPg(parameters: URLSearchParams): URLSearchParams {
 }
 
 function readByPg(url: string): pg.ClientConfig {
-  let fault: string;
+  let fault: NodeJS.ErrnoException;
   try {
+    // It throws if a percent sign is not encoded: what reads the URL would guess.
+    decodeURIComponent(url);
     return parseIntoClientConfig(url);
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code !== 'ERR_INVALID_URL' && syscall === undefined) throw error;
-    // Without the cause, which has the whole URL or the path.
-    fault = syscall === undefined ? NO_URL : `names a certificate or a key that cannot be read (${code})`;
+    fault = error as NodeJS.ErrnoException;
   }
-  throw new Error(fault);
+  // Without the cause, which has the whole URL or the path.
+  throw new Error(fault.syscall ? `names a certificate or a key that cannot be read (${fault.code})` : NO_URL);
 }
 
 /** Host and port, for people. */

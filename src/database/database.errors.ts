@@ -6,6 +6,11 @@ interface ServerError {
   severity?: string | undefined;
 }
 
+/** Whether PostgreSQL itself has reported an error, through any copy of pg. */
+export function isServerError(error: unknown): error is ServerError {
+  return (Object(error) as ServerError).severity !== undefined;
+}
+
 /**
  * SQLSTATEs after which the session goes on, in any language: faults of data, of a constraint, of the statement, a rolled
  * back transaction, a lock that was not granted, a statement that was cancelled.

@@ -16,8 +16,6 @@ export const DEFAULT_POOL_SIZE = 10;
 export const PoolSize = WholeNumber(1, 1000);
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
-/** Milliseconds by which the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
-export const GRACE_MS = 250;
 
 /** The URL of a PostgreSQL database, which must fit the password of this option. Messages repeat neither. */
 export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {

@@ -56,20 +56,17 @@ export class PoolDatabase extends Database {
   }
 
   async connect(): Promise<BorrowedConnection> {
-    const client = (await this.pool.connect()) as Partial<PgClientLike> | undefined;
-    if (typeof client?.query !== 'function' || typeof client.release !== 'function') {
-      // A pg client has a `connect()` as well, which gives nothing to return.
-      const found = 'connect() of the pool gave no connection with query() and release()';
-      throw new TypeError(`${found}: it has to be a Pool of pg`);
-    }
-    const lent = client as PgClientLike;
+    const client = await this.pool.connect();
+    // A client of pg has a `connect()` as well, which gives nothing to return.
+    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
+      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
     // A lost connection also fails what waits for it; without a listener, the event would end the process.
     const ignore = (): void => undefined;
-    lent.on('error', ignore);
+    client.on('error', ignore);
     this.connectionsInUse += 1;
-    return new BorrowedConnection(lent, this.timeout, () => {
+    return new BorrowedConnection(client, this.timeout, () => {
       this.connectionsInUse -= 1;
-      lent.removeListener('error', ignore);
+      client.removeListener('error', ignore);
     });
   }
 

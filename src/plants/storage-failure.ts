@@ -1,6 +1,10 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
-import pg from 'pg';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError, isRejection } from '../database/database.errors.js';
+import {
+  ConnectionPoolExhaustedError,
+  DatabaseUnreachableError,
+  isRejection,
+  isServerError,
+} from '../database/database.errors.js';
 import {
   type ApiError,
   plantRejected,
@@ -69,7 +73,7 @@ function isOverload(error: unknown): boolean {
 export function rejectionOf(error: unknown): string | undefined {
   // Prisma's client has it in an error of its own.
   const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
-  if (failure instanceof pg.DatabaseError) return isRejection(failure) ? failure.code : undefined;
+  if (isServerError(failure)) return isRejection(failure) ? failure.code : undefined;
   if (!(failure instanceof Error && isDriverAdapterError(failure))) return undefined;
   const { originalCode: code, severity } = failure.cause as { originalCode?: string; severity?: string };
   return isRejection({ code, severity }) ? code : undefined;

@@ -147,12 +147,6 @@ describe(Migrator.name, () => {
     expect(await migrator.status()).toBe('current');
   });
 
-  it('should apply each migration once if eight migrate at the same time', async () => {
-    const results = await Promise.all(Array.from({ length: 8 }, () => new Migrator({ url }).migrate()));
-    expect(results.flat().sort()).toEqual(names);
-    expect(await rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
-  });
-
   it('should keep to a schema other than public', async () => {
     const schema = 'green "house';
     const migrator = new Migrator({ url, schema });
@@ -179,20 +173,9 @@ describe(Migrator.name, () => {
     expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
   });
 
-  describe('and the schema', () => {
-    const difference = async (schema: string): Promise<string | null> => {
-      await new Migrator({ url }).migrate();
-      return schemaDifference(parseDatabaseUrl(url), schema);
-    };
-
-    it('should agree', async () => {
-      expect(await difference(await readFile(SCHEMA_FILE, 'utf8'))).toBe('-- This is an empty migration.\n');
-    });
-
-    it('should be seen to differ if they do', async () => {
-      const schema = await readFile(SCHEMA_FILE, 'utf8');
-      const changed = schema.replace(/^(\s+name\s+)String$/m, '$1String?');
-      expect(await difference(changed)).toMatch('ALTER TABLE "plants" ALTER COLUMN "name" DROP NOT NULL');
-    });
+  it('should agree with the schema', async () => {
+    await new Migrator({ url }).migrate();
+    const schema = await readFile(SCHEMA_FILE, 'utf8');
+    expect(await schemaDifference(parseDatabaseUrl(url), schema)).toBe('-- This is an empty migration.\n');
   });
 });

@@ -85,17 +85,6 @@ describe.each(['garden', `Green "house's`])('a database that an application shar
     await database.client.query('ALTER TABLE factories ADD COLUMN extra text');
     expect(await host.drift()).toMatch('DROP COLUMN "extra"');
   });
-
-  it('should have the plants of each where they belong', async () => {
-    await host.deploy();
-    await store.migrate();
-    const guest = await Guest.start({ url, schema });
-    await guest.expectCreated(1);
-    await guest.stop();
-    const { rows } = await database.client.query<object>(`SELECT id, name FROM ${pg.escapeIdentifier(schema)}.plants`);
-    expect(rows).toEqual([{ id: '1', name: 'Rose' }]);
-    expect((await database.client.query('SELECT FROM public.plants')).rowCount).toBe(0);
-  });
 });
 
 describe("a store in the application's own schema", () => {
