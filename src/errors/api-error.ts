@@ -1,15 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { type ErrorNumber, isServiceFailure, statusOf } from './error-catalogue.js';
-
-/** What an `ApiError` may have in addition to its number and message; `cause` is for the log alone. */
-export interface ApiErrorOptions extends ErrorOptions {
-  /** Response headers of this failure, such as `Allow` or `Retry-After`. @defaultValue none */
-  headers?: OutgoingHttpHeaders;
-  /** Whether `ApiExceptionFilter` logs it. @defaultValue true for numbers from 50000 on */
-  isLogged?: boolean;
-}
+import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
 /**
  * A failure that is reported to the client: a number of the catalogue and a message for people. `ApiExceptionFilter` answers
@@ -17,39 +9,33 @@ export interface ApiErrorOptions extends ErrorOptions {
  * number begins with.
  */
 export class ApiError extends HttpException {
-  /** Response headers of this failure. */
+  /** Response headers of this failure, such as `Retry-After`. */
   readonly headers: OutgoingHttpHeaders;
-  /** Whether `ApiExceptionFilter` logs it. */
-  readonly isLogged: boolean;
 
   /**
    * @param message for people: what was wrong, where, and what would be right
-   * @param options headers, whether it is logged, and the cause
+   * @param options response headers of this failure; the cause, for the log alone
    */
   constructor(
     /** The number of the failure in the error catalogue. */
     readonly error: ErrorNumber,
     message: string,
-    { headers = {}, isLogged = isServiceFailure(error), cause }: ApiErrorOptions = {},
+    { headers = {}, cause }: { headers?: OutgoingHttpHeaders; cause?: unknown } = {},
   ) {
     super({ error, message }, statusOf(error, 'semantic'), { cause });
     this.headers = headers;
-    this.isLogged = isLogged;
   }
 }
 
 /** The body of every failure, as a schema of OpenAPI. */
 @ApiSchema({ name: 'Error' })
 export class ErrorBody {
-  /** The number in the error catalogue. */
   @ApiProperty({
     type: 'integer',
     format: 'int32',
     description: 'Error number. Its first three digits are the status that plain HTTP would have used.',
   })
   error!: number;
-
-  /** What was wrong, where, and what would be right: for people. */
   @ApiProperty({ description: 'Error message text: what was wrong, where, and what would be right' })
   message!: string;
 }
@@ -59,12 +45,8 @@ export const CHALLENGE = 'Bearer realm="plants"';
 
 /** The request breaks HTTP itself or never ends, so where the next one begins is unknown. */
 const CLOSE = { Connection: 'close' };
-const ALLOW_POST = { Allow: 'POST' };
 const RETRY_LATER = { 'Retry-After': '1' };
-
 const SEND_LATER = 'Nothing was written; send the request again later.';
-const REPEAT_WITH_KEY =
-  'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
 
 // One for each failure, in the order of the catalogue.
 
@@ -82,10 +64,8 @@ export function invalidPlant(faults: readonly string[]): ApiError {
 }
 
 export function invalidIdempotencyKey(found: string): ApiError {
-  return new ApiError(
-    40004,
-    `The Idempotency-Key ${found}. It must be sent at most once and have 1 to 255 characters.`,
-  );
+  const message = `The Idempotency-Key ${found}. It must be sent at most once and have 1 to 255 characters.`;
+  return new ApiError(40004, message);
 }
 
 export function malformedRequest(message: string, cause?: Error): ApiError {
@@ -111,9 +91,8 @@ export function malformedAuthorization(found: string): ApiError {
 export function insufficientScope(required: readonly string[], lacking = required): ApiError {
   const [scopes, them] = lacking.length > 1 ? ['scopes', 'them'] : ['scope', 'it'];
   const message = `The access token lacks the ${scopes} ${lacking.join(', ')}. Send one that has ${them}.`;
-  return new ApiError(40300, message, {
-    headers: challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`),
-  });
+  const scope = `scope="${required.join(' ')}"`;
+  return new ApiError(40300, message, { headers: challenge('error="insufficient_scope"', scope) });
 }
 
 /** RFC 6750, section 3.1: what is wrong with the token stands behind the realm. */
@@ -127,13 +106,9 @@ export function unknownPath(): ApiError {
   return new ApiError(40400, message);
 }
 
-export function methodNotAllowed(): ApiError {
-  return new ApiError(40500, 'This method is not offered here. The only one that is: POST.', { headers: ALLOW_POST });
-}
-
-export function connectNotOffered(): ApiError {
-  const message = 'CONNECT is not offered: this service is no proxy. Plants are created with POST at /plants.';
-  return new ApiError(40500, message, { headers: { ...ALLOW_POST, ...CLOSE } });
+export function methodNotAllowed(headers: OutgoingHttpHeaders = {}): ApiError {
+  const message = 'This method is not offered here. The only one that is: POST.';
+  return new ApiError(40500, message, { headers: { Allow: 'POST', ...headers } });
 }
 
 /** @param milliseconds the time limit; without one, the service stops */
@@ -179,10 +154,6 @@ export function unforeseenFailure(cause: unknown): ApiError {
   return new ApiError(50000, message, { cause });
 }
 
-export function plantRejected(cause: unknown): ApiError {
-  return new ApiError(50000, 'The storage rejected the plant in a way the service did not foresee.', { cause });
-}
-
 export function storageUnavailable(cause: unknown): ApiError {
   return new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause, headers: RETRY_LATER });
 }
@@ -205,19 +176,13 @@ export function tooManyBodies(): ApiError {
 
 /** The application limits its clients, and has written nothing. It may have said how long to wait. */
 export function clientLimited(cause: Error, hasRetryAfter: boolean): ApiError {
-  const headers = hasRetryAfter ? {} : RETRY_LATER;
-  return new ApiError(50301, cause.message, { cause, isLogged: false, headers });
+  return new ApiError(50301, cause.message, { cause, headers: hasRetryAfter ? {} : RETRY_LATER });
 }
 
+/** The database has not answered, or the application has given up waiting: the plant may be created all the same. */
 export function storageTimeout(cause: unknown): ApiError {
-  const message = `The storage did not answer in time, and whether the plant was created is unknown. ${REPEAT_WITH_KEY}`;
-  return new ApiError(50400, message, { cause });
-}
-
-/** The application has given up waiting: the plant may be created all the same. */
-export function answerNotAwaited(cause: unknown): ApiError {
   const message =
-    'The application did not wait for the answer any longer, and whether the plant was created is unknown. ' +
-    REPEAT_WITH_KEY;
+    'The storage did not answer in time, and whether the plant was created is unknown. ' +
+    'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
   return new ApiError(50400, message, { cause });
 }

@@ -8,10 +8,15 @@ import {
   Logger,
 } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { answerNotAwaited, ApiError, clientLimited, unforeseenFailure, unknownPath } from '../errors/api-error.js';
-import { ERROR_CATALOGUE, ERROR_STATUS, type ErrorNumber, type ErrorStatus } from '../errors/error-catalogue.js';
-import { restoreContentType } from './body-parser-exemption.js';
-import { nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
+import { ApiError, clientLimited, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
+import {
+  ERROR_CATALOGUE,
+  ERROR_STATUS,
+  type ErrorNumber,
+  type ErrorStatus,
+  isServiceFailure,
+} from '../errors/error-catalogue.js';
+import { nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
 import { requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
@@ -30,9 +35,10 @@ export class ApiExceptionFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<PlatformRequest>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
-    restoreContentType(nodeRequest(request));
     const failure = toApiError(exception, response);
-    if (failure.isLogged) this.log(failure, request, response);
+    // A limit of the application's for its clients is no failure to the operator.
+    const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
+    if (isServiceFailure(failure.error) && !isLimit) this.log(failure, request, response);
     // Half an answer cannot become another one.
     if (nodeResponse(response).headersSent) nodeResponse(response).destroy();
     else sendError(response, failure, this.errorStatus);
@@ -60,7 +66,7 @@ function toApiError(failure: unknown, response: PlatformResponse): ApiError {
       return unknownPath();
     // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
     case 408:
-      return answerNotAwaited(failure);
+      return storageTimeout(failure);
     case 429:
       return clientLimited(failure, hasRetryAfter(response));
     default: {

@@ -7,10 +7,10 @@ import {
 } from '../database/database.errors.js';
 import {
   type ApiError,
-  plantRejected,
   storageOverloaded,
   storageTimeout,
   storageUnavailable,
+  unforeseenFailure,
 } from '../errors/api-error.js';
 
 /** More creates wait for the database than may wait; this one was not sent. */
@@ -48,7 +48,7 @@ export function storageError(error: unknown): ApiError {
   if (isOverload(error)) return storageOverloaded(error);
   if (isUndecided(error)) return storageTimeout(error);
   if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
-  return plantRejected(error);
+  return unforeseenFailure(error);
 }
 
 /** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */

@@ -50,13 +50,6 @@ describe('GET /openapi.json and /docs', () => {
     expect(headersOf(responses['503'])).toEqual(['Retry-After', 'X-Request-Id']);
   });
 
-  it('should say for every number of the catalogue what the client does', async () => {
-    store = await startStore();
-    const { description = '' } = (await served()).info;
-    for (const [error, { client }] of Object.entries(ERROR_CATALOGUE))
-      expect(description).toMatch(new RegExp(`^\\| ${error} \\|.* \\| ${client.replace(/\W/g, '.')} \\|$`, 'm'));
-  });
-
   it.each([
     ['/docs', 4],
     ['/docs/', 4],

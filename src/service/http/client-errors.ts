@@ -2,9 +2,9 @@ import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'nod
 import type { Socket } from 'node:net';
 import {
   ApiError,
-  connectNotOffered,
   headersTooLarge,
   malformedRequest,
+  methodNotAllowed,
   requestTimeout as lateRequest,
 } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
@@ -35,7 +35,7 @@ export function answerClientErrors(
     // Node hands the connection over without its own listeners: an error without one ends the process, and nothing reads.
     socket.on('error', () => socket.destroy()).resume();
     queue.stop(socket);
-    answerLast(socket, connectNotOffered());
+    answerLast(socket, methodNotAllowed({ Connection: 'close' }));
   });
 
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {

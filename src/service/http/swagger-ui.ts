@@ -49,13 +49,13 @@ function description(errorStatus: ErrorStatus): string {
       ? 'Every failure is answered with status 400'
       : 'Every failure is answered with the status that its error number begins with';
   const rows = Object.entries(ERROR_CATALOGUE).map(
-    ([error, { meaning, retry, client }]) => `| ${error} | ${meaning} | ${retry} | ${client} |`,
+    ([error, { meaning, retry }]) => `| ${error} | ${meaning} | ${retry} |`,
   );
   return [
     'A store of plants with one operation: the creation of a plant.',
     `${status} and an Error body, whose \`error\` is one of these numbers:`,
     '<details>\n<summary>Error numbers</summary>',
-    ['| error | meaning | Retryable? | The client … |', '|---|---|---|---|', ...rows].join('\n'),
+    ['| error | meaning | Retryable? |', '|---|---|---|', ...rows].join('\n'),
     '</details>',
   ].join('\n\n');
 }
