@@ -10,21 +10,13 @@ import type { IncomingMessage } from 'node:http';
  * `NestFactory.create()`, on Express or Fastify; in a test before `app.init()`. {@link PlantsModule} has an example.
  * On Express, a `POST` route of the application's that takes the same path, for example in another version, gets no body from them either.
  *
- * @throws Error if it comes too late, after a parser or the routes, or on another platform
+ * @throws Error if it comes too late, after a parser or the routes
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
-  const platform = adapter.getType();
-  if (platform === 'express') exemptOnExpress(adapter.getInstance() as Express);
-  else if (platform === 'fastify') exemptOnFastify(adapter.getInstance() as FastifyInstance);
-  else {
-    const found = `exemptPlantsFromBodyParser() knows Express and Fastify, not "${platform}"`;
-    throw new Error(`${found}: create the application with \`bodyParser: false\` instead.`);
-  }
+  if (adapter.getType() === 'fastify') exemptOnFastify(adapter.getInstance() as FastifyInstance);
+  else exemptOnExpress(adapter.getInstance() as Express);
 }
-
-const TOO_LATE =
-  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
 
 /** The key of `@RouteConfig()` of `@nestjs/platform-fastify`: by its name, so that a host on Express does not need that package. */
 const ROUTE_CONFIG = '__fastify_route_config__';
@@ -38,15 +30,17 @@ function readsOwnBody(config: unknown): boolean {
   return (Object(config) as { readsOwnBody?: boolean }).readsOwnBody === true;
 }
 
+const TOO_LATE =
+  'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
+
 /** A layer of Express' router, with what its types leave out. */
 type Layer = Express['router']['stack'][number] & { match(path: string): boolean };
 
 /** Express finds the route only after its parsers, so the routes are asked here, before them. */
 function exemptOnExpress(express: Express): void {
   const layers = express.router.stack as Layer[];
-  if (layers.some(({ name, route }) => route ?? /^(?:json|urlencoded|raw|text)Parser$/.test(name))) {
+  if (layers.some(({ name, route }) => route ?? /^(?:json|urlencoded|raw|text)Parser$/.test(name)))
     throw new Error(TOO_LATE);
-  }
   // Nest copies the metadata of a route to the function that it gives to the router.
   const isMarked = ({ route }: Layer): boolean =>
     route?.stack.some(({ handle }) => readsOwnBody(Reflect.getMetadata(ROUTE_CONFIG, handle))) ?? false;
@@ -76,18 +70,15 @@ function exemptOnFastify(fastify: FastifyInstance): void {
 
 /** Parsers go by the media type. No parser takes this one, unless it takes every one, and no client can know it. */
 const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
-const contentTypes = new WeakMap<IncomingMessage, string | undefined>();
+const hidden = new WeakMap<IncomingMessage, string | undefined>();
 
 function hideContentType(request: IncomingMessage): void {
-  if (request.headers['content-type'] === UNPARSED) return;
-  contentTypes.set(request, request.headers['content-type']);
+  if (hidden.has(request)) return;
+  hidden.set(request, request.headers['content-type']);
   request.headers['content-type'] = UNPARSED;
 }
 
 /** Gives a request the media type that its client sent. */
 export function restoreContentType(request: IncomingMessage): void {
-  if (request.headers['content-type'] !== UNPARSED) return;
-  const type = contentTypes.get(request);
-  if (type === undefined) delete request.headers['content-type'];
-  else request.headers['content-type'] = type;
+  if (hidden.has(request)) request.headers['content-type'] = hidden.get(request);
 }

@@ -61,22 +61,17 @@ const MAX_MEDIA_TYPE_LENGTH = 256;
 /** Checks that a request body is declared as UTF-8 JSON. */
 function checkMediaType(request: IncomingMessage): void {
   // `request.headers` has only the first of them.
-  if (headerValues(request, 'content-type').length > 1) {
-    throw unsupportedMedia('The Content-Type header is repeated. It must be sent once, as application/json.');
-  }
-  const type = request.headers['content-type'];
+  const [type, ...others] = headerValues(request, 'content-type');
+  if (type === undefined || others.length > 0)
+    throw unsupportedMedia('The Content-Type header is missing or repeated. Send one, with application/json.');
   if (type === JSON_TYPE) return;
-  if (type === undefined) {
-    throw unsupportedMedia('The Content-Type header is missing. It must be application/json.');
-  }
-  if (type.length > MAX_MEDIA_TYPE_LENGTH) {
-    const found = `The Content-Type header has ${type.length} characters`;
-    throw unsupportedMedia(`${found}, more than ${MAX_MEDIA_TYPE_LENGTH}. It must be application/json.`);
-  }
+  if (type.length > MAX_MEDIA_TYPE_LENGTH)
+    throw unsupportedMedia(
+      `The media type has more than ${MAX_MEDIA_TYPE_LENGTH} characters. It must be application/json.`,
+    );
   const parsed = parseMediaType(type);
-  if (parsed?.essence !== JSON_TYPE) {
+  if (parsed?.essence !== JSON_TYPE)
     throw unsupportedMedia(`The media type ${quote(type)} is not supported. It must be application/json.`);
-  }
   const charset = parsed.params.get('charset') ?? 'utf-8';
   if (!['utf-8', 'utf8'].includes(charset.toLowerCase())) {
     throw unsupportedMedia(`The charset ${quote(charset)} is not supported. It must be utf-8.`);
