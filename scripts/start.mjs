@@ -1,6 +1,5 @@
-// Runs a command of the service, and before it the build if that is missing or of other sources.
+// Runs a command of the service with the variables of .env, as far as they are not set already.
 import { existsSync } from 'node:fs';
-import './ensure-build.mjs';
 
 if (existsSync('.env')) process.loadEnvFile();
 await import('../dist/main.js');

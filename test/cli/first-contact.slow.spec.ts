@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describeWith } from '../support/jest/describe-with.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
-const SCRIPTS = fileURLToPath(new URL('../../scripts', import.meta.url));
 const FREE_PORTS = { PORT: '0', MANAGEMENT_PORT: '0' };
-const COLOURS = { TERM: 'xterm-256color' };
-const SPINNER = /[\u2800-\u28ff] Building …/;
 const ESCAPE = '\u001b';
 const CLEAR_LINE = `\r${ESCAPE}[2K`;
 const missing = process.platform === 'linux' ? undefined : 'there is no `script` of util-linux here.';
@@ -36,49 +32,6 @@ describeWith(missing, 'plant-store serve on a terminal', () => {
       expectCleanTerminal(service.output);
       await expect(readFile(join(folder, '.data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT');
     }
-  });
-
-  describe('with a build before it', () => {
-    const start = (): PlantStoreProcess =>
-      new PlantStoreProcess(['serve'], {
-        terminal: true,
-        script: join(folder, 'scripts/start.mjs'),
-        variables: COLOURS,
-      });
-
-    /** A package with a build of its own. */
-    beforeEach(async () => {
-      await cp(SCRIPTS, join(folder, 'scripts'), { recursive: true });
-      for (const path of ['src/database/generated', 'prisma']) {
-        await mkdir(join(folder, path), { recursive: true });
-      }
-      for (const file of ['prisma.config', 'tsconfig', 'tsconfig.build', 'package-lock']) {
-        await writeFile(join(folder, `${file}${file === 'prisma.config' ? '.ts' : '.json'}`), '');
-      }
-      await writeFile(
-        join(folder, 'package.json'),
-        JSON.stringify({ type: 'module', scripts: { build: 'node build.mjs' } }),
-      );
-    });
-
-    it('should show that it builds, and nothing of it afterwards', async () => {
-      const build = "mkdirSync('dist'); writeFileSync('dist/main.js', 'console.log(1)')";
-      await writeFile(join(folder, 'build.mjs'), `import { mkdirSync, writeFileSync } from 'node:fs'; ${build}`);
-      await using service = start();
-      expect(await service.ended).toBe(0);
-      expect(service.output).toMatch(SPINNER);
-      expect(linesLeft(service.output)).toEqual(['1', '']);
-    });
-
-    it('should leave a clean terminal after Ctrl-C while it builds', async () => {
-      await writeFile(join(folder, 'build.mjs'), 'setInterval(() => undefined, 1000)');
-      await using service = start();
-      await service.printed(SPINNER);
-      service.interrupt();
-      // As a shell has it, for an end by SIGINT.
-      expect(await service.ended).toBe(130);
-      expectCleanTerminal(service.output);
-    });
   });
 });
 
