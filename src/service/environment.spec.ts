@@ -197,7 +197,7 @@ describe('A secret in a file', () => {
     ]);
     // Nor is what could not be read called missing.
     expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: missing })).toEqual([
-      'DATABASE_URL_FILE: cannot be read (ENOENT), should be the path of a file',
+      'DATABASE_URL_FILE: cannot read that file (ENOENT), should be the path of a readable one',
     ]);
     expect(faultsOf({ ACCESS_TOKENS_FILE: file('\n') })).toEqual([
       'ACCESS_TOKENS_FILE: is the path of an empty file, should be that of a file with the secret',

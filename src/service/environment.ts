@@ -193,9 +193,8 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
     content = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
   } catch (cause) {
     // The path is not shown: it may be the secret itself, given to the wrong variable.
-    throw new Error(`cannot be read (${String((cause as NodeJS.ErrnoException).code)}), should be the path of a file`, {
-      cause,
-    });
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw new Error(`cannot read that file (${code}), should be the path of a readable one`, { cause });
   }
   if (content.trim() === '') throw new Error('is the path of an empty file, should be that of a file with the secret');
   return content;

@@ -6,6 +6,18 @@ import { MANIFEST } from '../support/documents/package-manifest.js';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const { dependencies, peerDependencies } = MANIFEST;
+/** class-transformer by the decorators of `NewPlant`. */
+const LIBRARIES = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/passport',
+  '@nestjs/platform-express',
+  '@nestjs/swagger',
+  '@prisma/client',
+  'class-transformer',
+  'class-validator',
+  'passport-http-bearer',
+];
 
 function undeclared(packages: Iterable<string>): string[] {
   return [...packages].filter((name) => !(name in dependencies) && !(name in peerDependencies));
@@ -21,6 +33,12 @@ describe('package.json', () => {
 
     expect(packages).not.toEqual([]);
     expect(undeclared(packages)).toEqual([]);
+  });
+
+  it('should use the libraries that the service is known for', async () => {
+    expect([...(await packagesOf('dist/main.js'))]).toEqual(expect.arrayContaining(LIBRARIES));
+    const commands = Object.values(MANIFEST.scripts).join('\n');
+    for (const tool of ['prisma', 'jest', 'tsc']) expect(commands).toMatch(new RegExp(`\\b${tool}\\b`));
   });
 
   it('should have nothing of the metrics loaded by a host', async () => {
