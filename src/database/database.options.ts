@@ -114,7 +114,16 @@ export type UrlDatabaseOptions = Given<UrlSettings, 'url', 'pool'>;
 /** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. */
 export type PoolDatabaseOptions = Given<Omit<PoolSettings, 'url'>, 'pool'>;
 
-/** The database of the plants: either `url` or `pool`. */
+/**
+ * The database of the plants: either `url`, for connections of the store's own, or `pool`, to borrow those of the application.
+ *
+ * @example
+ * import type { DynamicModule } from '@nestjs/common';
+ * import { type DatabaseOptions, PlantsModule, type PlantsModuleOptions } from 'plant-store';
+ *
+ * export const database: DatabaseOptions = { url: 'postgresql://plants@localhost:5432/app', schema: 'garden', timeout: 2000 };
+ * export const guardedStore = (options: PlantsModuleOptions): DynamicModule => PlantsModule.forRoot({ ...options, guards: 'global' });
+ */
 // Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `pool`.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions;
 

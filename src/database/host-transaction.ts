@@ -10,6 +10,13 @@ import type { Query } from './database.js';
  *   resolves with the rows or with `{ rows }`. A `QueryRunner` of TypeORM after `await queryRunner.startTransaction()` is one.
  *
  * Whether a transaction was begun is up to you: without one, the plant is committed by itself.
+ *
+ * @example
+ * import type { HostTransaction, PlantsService } from 'plant-store';
+ *
+ * export async function plantRose(plants: PlantsService, transaction: HostTransaction): Promise<void> {
+ *   await plants.create({ id: 3n, name: 'Rose' }, { transaction });
+ * }
  */
 export type HostTransaction =
   // A pool has a `totalCount`, and Prisma's client itself a `$connect`.

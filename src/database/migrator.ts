@@ -25,10 +25,12 @@ export type MigrationState = 'current' | 'behind' | 'unknown' | 'unreachable';
  * Makes the tables that this version needs, and tells whether a database has them, as `plant-store migrate` does.
  *
  * @example
- * import { Migrator } from 'plant-store';
+ * import { MigrationError, Migrator } from 'plant-store';
  *
  * const migrator = new Migrator({ url: process.env.DATABASE_URL ?? 'postgresql://owner@localhost:5432/app', schema: 'garden' });
- * await migrator.migrate();
+ * await migrator.migrate().catch((failure: unknown) => {
+ *   if (!(failure instanceof MigrationError && failure.code === 'locked')) throw failure; // locked: another session was in the way
+ * });
  * console.log(await migrator.status()); // current
  */
 export class Migrator {

@@ -57,12 +57,16 @@ export class PlantsService implements OnModuleInit {
    *   transaction can go on.
    * @throws TypeError if an option cannot be used
    * @example
-   * import { ApiError, type PlantsService } from 'plant-store';
+   * import { ApiError, type CreatePlantOptions, type NewPlant, type Plant, type PlantsService } from 'plant-store';
    * declare const plants: PlantsService; // injected
    *
-   * await plants.create({ id: 1n, name: 'Rose' }, { idempotencyKey: 'order-17' }).catch((failure: unknown) => {
-   *   if (!(failure instanceof ApiError && failure.error === 40901)) throw failure; // 40901: the id is taken
+   * const rose: NewPlant = { id: 1n, name: 'Rose' };
+   * const options: CreatePlantOptions = { idempotencyKey: 'order-17' };
+   * const created: Plant | undefined = await plants.create(rose, options).catch((failure: unknown) => {
+   *   if (failure instanceof ApiError && failure.error === 40901) return undefined; // the id is taken
+   *   throw failure;
    * });
+   * console.log(created?.name);
    * @example
    * import type { PoolClient } from 'pg';
    * import type { PlantsService } from 'plant-store';
