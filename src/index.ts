@@ -1,8 +1,8 @@
 /** The store for applications of Nest: `PlantsModule`, bearer tokens, migrations and errors. */
-export { AuthModule } from './auth/auth.module.js';
-export type { AuthModuleOptions } from './auth/auth.options.js';
-export { BearerAuthGuard, RequireScopes } from './auth/bearer-auth.guard.js';
-export { type Principal, TokenVerifier } from './auth/token-verifier.js';
+export { PlantsAuthModule } from './auth/auth.module.js';
+export type { PlantsAuthModuleOptions } from './auth/auth.options.js';
+export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+export { type Principal, RequireScopes, TokenVerifier } from './auth/token-verifier.js';
 export type { DatabaseOptions } from './database/database.options.js';
 export type { HostTransaction } from './database/host-transaction.js';
 export { Migrator } from './database/migrator.js';

@@ -1,13 +1,13 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { type AuthModuleOptions, AuthSettings, authSettingsOf } from './auth.options.js';
-import { BearerAuthGuard, BearerStrategy } from './bearer-auth.guard.js';
-import { JwtVerifier } from './jwt/jwt-verifier.js';
-import { StaticTokenVerifier } from './static-tokens.js';
+import { type PlantsAuthModuleOptions, PlantsAuthOptions, authOptionsOf } from './auth.options.js';
+import { BearerAuthGuard } from './bearer-auth.guard.js';
+import { JwtVerifier } from './jwt.verifier.js';
+import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
-import { IssuedTokenVerifier } from './tokens/issued-token-verifier.js';
+import { IssuedTokenVerifier } from './issued-token.verifier.js';
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<AuthModuleOptions>({
-  moduleName: 'Auth',
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsAuthModuleOptions>({
+  moduleName: 'PlantsAuth',
 })
   .setClassMethodName('forRoot')
   .build();
@@ -20,35 +20,34 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 @Module({
   providers: [
     BearerAuthGuard,
-    BearerStrategy,
-    { provide: AuthSettings, useFactory: authSettingsOf, inject: [MODULE_OPTIONS_TOKEN] },
+    { provide: PlantsAuthOptions, useFactory: authOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: StaticTokenVerifier,
-      useFactory: ({ accessTokens }: AuthSettings) => accessTokens && new StaticTokenVerifier(accessTokens),
-      inject: [AuthSettings],
+      useFactory: ({ accessTokens }: PlantsAuthOptions) => accessTokens && new StaticTokenVerifier(accessTokens),
+      inject: [PlantsAuthOptions],
     },
     {
       provide: IssuedTokenVerifier,
-      useFactory: ({ issuedTokens }: AuthSettings) => issuedTokens && new IssuedTokenVerifier(issuedTokens),
-      inject: [AuthSettings],
+      useFactory: ({ issuedTokens }: PlantsAuthOptions) => issuedTokens && new IssuedTokenVerifier(issuedTokens),
+      inject: [PlantsAuthOptions],
     },
     {
       provide: JwtVerifier,
-      useFactory: ({ jwt }: AuthSettings) => jwt && new JwtVerifier(jwt),
-      inject: [AuthSettings],
+      useFactory: ({ jwt }: PlantsAuthOptions) => jwt && new JwtVerifier(jwt),
+      inject: [PlantsAuthOptions],
     },
     {
       provide: TokenVerifier,
-      useFactory: ({ verifier }: AuthSettings, ...verifiers: (TokenVerifier | undefined)[]) =>
+      useFactory: ({ verifier }: PlantsAuthOptions, ...verifiers: (TokenVerifier | undefined)[]) =>
         verifier ?? new TokenVerifiers(verifiers.filter((one) => one !== undefined)),
-      inject: [AuthSettings, StaticTokenVerifier, IssuedTokenVerifier, JwtVerifier],
+      inject: [PlantsAuthOptions, StaticTokenVerifier, IssuedTokenVerifier, JwtVerifier],
     },
   ],
-  exports: [BearerAuthGuard, BearerStrategy, IssuedTokenVerifier],
+  exports: [BearerAuthGuard, TokenVerifier, IssuedTokenVerifier],
 })
-export class AuthModule extends ConfigurableModuleClass {
+export class PlantsAuthModule extends ConfigurableModuleClass {
   /** The module with these options. The start fails with an error that names every fault, if they cannot work. */
-  static override forRoot(options: AuthModuleOptions): DynamicModule {
+  static override forRoot(options: PlantsAuthModuleOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
-import { AuthModule } from './auth.module.js';
-import { authSettingsOf } from './auth.options.js';
-import { StaticTokenVerifier } from './static-tokens.js';
+import { PlantsAuthModule } from './auth.module.js';
+import { authOptionsOf } from './auth.options.js';
+import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TokenVerifier } from './token-verifier.js';
 
 const TOKEN = 'a-token-of-20-characters-or-more';
@@ -13,7 +13,7 @@ class NobodyVerifier extends TokenVerifier {
   }
 }
 
-const faultsOf = (options: unknown): string[] => faultsOfError('AuthModule', () => authSettingsOf(options));
+const faultsOf = (options: unknown): string[] => faultsOfError('PlantsAuthModule', () => authOptionsOf(options));
 
 describe(StaticTokenVerifier.name, () => {
   it('should accept the tokens that were given, and no others', () => {
@@ -23,7 +23,7 @@ describe(StaticTokenVerifier.name, () => {
   });
 });
 
-describe(authSettingsOf.name, () => {
+describe(authOptionsOf.name, () => {
   it.each<[string, unknown, RegExp]>([
     [
       'no options',
@@ -49,16 +49,16 @@ describe(authSettingsOf.name, () => {
     ['a short token', { accessTokens: [TOKEN, 'secret'] }, /^accessTokens: token 2 of 2 is too short/m],
     ['a token with a blank', { accessTokens: [`${TOKEN} x`] }, /token 1 of 1 cannot be sent as a bearer token/],
   ])('should refuse %s, and repeat no token', (_, options, message) => {
-    const check = (): unknown => authSettingsOf(options);
-    expect(check).toThrow(/^The options of AuthModule cannot be used:/);
+    const check = (): unknown => authOptionsOf(options);
+    expect(check).toThrow(/^The options of PlantsAuthModule cannot be used:/);
     expect(check).toThrow(message);
     expect(check).not.toThrow(/secret|a-token-of/);
   });
 });
 
-describe(AuthModule.name, () => {
+describe(PlantsAuthModule.name, () => {
   it('should take no options for none', () => {
-    expect(() => AuthModule.forRoot(undefined as never)).not.toThrow();
+    expect(() => PlantsAuthModule.forRoot(undefined as never)).not.toThrow();
   });
 });
 
@@ -107,10 +107,10 @@ describe('issuedTokens', () => {
 
   it('should keep a module from being made', () => {
     const options = { issuedTokens: { url: 'nowhere' } };
-    expect(() => authSettingsOf(options)).toThrow(/^The options of AuthModule cannot be used:/);
-    expect(() => authSettingsOf(options)).toThrow(/^issuedTokens\.url: must be a PostgreSQL URL/m);
-    expect(() => authSettingsOf({ issuedTokens: { url } })).not.toThrow();
-    expect(() => AuthModule.forRoot({ issuedTokens: { url } })).not.toThrow();
+    expect(() => authOptionsOf(options)).toThrow(/^The options of PlantsAuthModule cannot be used:/);
+    expect(() => authOptionsOf(options)).toThrow(/^issuedTokens\.url: must be a PostgreSQL URL/m);
+    expect(() => authOptionsOf({ issuedTokens: { url } })).not.toThrow();
+    expect(() => PlantsAuthModule.forRoot({ issuedTokens: { url } })).not.toThrow();
   });
 });
 

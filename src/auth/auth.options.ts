@@ -11,11 +11,14 @@ import {
   Should,
 } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
-import { accessTokensFault } from './static-tokens.js';
+import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** The class that messages name. */
-export const AUTH_MODULE = 'AuthModule';
+export const AUTH_MODULE = 'PlantsAuthModule';
+export const WITHOUT_AUTH_MODULE =
+  `imports: of a module that uses BearerAuthGuard is without ${AUTH_MODULE}, should have ${AUTH_MODULE}.forRoot({ accessTokens }), ` +
+  'or the very object that forRoot() returned for the store';
 
 /** What may hold a password, which must not be shown. */
 const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
@@ -30,7 +33,7 @@ export function HttpUrl({ query = false, required = false } = {}): PropertyDecor
 }
 
 /** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
-function tokensFault(tokens: unknown, options: AuthSettings, found: string): string | undefined {
+function tokensFault(tokens: unknown, options: PlantsAuthOptions, found: string): string | undefined {
   if (tokens === undefined) {
     return sourcesOf(options).length > 0 || options.verifier !== undefined
       ? undefined
@@ -44,7 +47,7 @@ function tokensFault(tokens: unknown, options: AuthSettings, found: string): str
     : `token ${other + 1} ${describeFound(tokens[other])}, should be a string`;
 }
 
-function verifierFault(verifier: unknown, options: AuthSettings, found: string): string | undefined {
+function verifierFault(verifier: unknown, options: PlantsAuthOptions, found: string): string | undefined {
   if (verifier === undefined) return undefined;
   const sources = sourcesOf(options);
   if (sources.length > 0) return `is given in addition to ${sources.join(' and ')}, should be left out, or those`;
@@ -53,17 +56,17 @@ function verifierFault(verifier: unknown, options: AuthSettings, found: string):
     : `${found}, should be an object with a method verify: extend TokenVerifier`;
 }
 
-function sourcesOf(options: AuthSettings): string[] {
+function sourcesOf(options: PlantsAuthOptions): string[] {
   return (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
 }
 
 class IssuedTokens extends DatabaseAddress {
-  /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). One statement has at most 1000, so that a revocation takes effect. @defaultValue 5000 */
+  /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
-/** The database of the tokens that `plant-store token create` issues. It has the store's tables. */
+/** The database that `plant-store token` issues tokens in. It has the store's tables. */
 export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
@@ -89,7 +92,7 @@ class Jwt {
 export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
 /** The options, checked, with the defaults in place of what was not given. */
-export class AuthSettings {
+export class PlantsAuthOptions {
   /** Static tokens, at least 20 characters of a bearer token each. Their only scope is `plants:create`. @defaultValue none */
   @Rule(tokensFault)
   accessTokens?: readonly string[] | undefined;
@@ -105,9 +108,9 @@ export class AuthSettings {
 }
 
 /** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
-export type AuthModuleOptions = Given<AuthSettings>;
+export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
 
 /** Throws an error that names every fault. */
-export function authSettingsOf(options: unknown): AuthSettings {
-  return checkOptions(AuthSettings, options, AUTH_MODULE);
+export function authOptionsOf(options: unknown): PlantsAuthOptions {
+  return checkOptions(PlantsAuthOptions, options, AUTH_MODULE);
 }

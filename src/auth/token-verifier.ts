@@ -1,9 +1,13 @@
 import { PRINCIPAL } from '../http/platform.js';
+import { describeFound } from '../util/options.js';
+import { SCOPE } from './token-format.js';
+
+const REQUIRED_SCOPES = 'plant-store:required-scopes';
 
 /** What a token must have to create plants. */
 export const CREATE_PLANTS = 'plants:create';
 
-/** The owner of a valid token. */
+/** The owner of a valid token: `request.user` behind `BearerAuthGuard`. */
 export interface Principal {
   /**
    * A name that is safe to log and to store: never the token or anything derived from it. 1 to 255 characters, without U+0000 and
@@ -15,10 +19,10 @@ export interface Principal {
 }
 
 /**
- * Decides what a bearer token is worth. Extend it, and give it to `AuthModule` as `verifier`.
+ * Decides what a bearer token is worth. Extend it, and give it to `PlantsAuthModule` as `verifier`.
  *
  * @example
- * import { AuthModule, type Principal, TokenVerifier } from 'plant-store';
+ * import { PlantsAuthModule, type Principal, TokenVerifier } from 'plant-store';
  *
  * class SessionVerifier extends TokenVerifier {
  *   verify(token: string): Principal | undefined {
@@ -26,7 +30,7 @@ export interface Principal {
  *   }
  * }
  *
- * export const AUTH = AuthModule.forRoot({ verifier: new SessionVerifier() });
+ * export const AUTH = PlantsAuthModule.forRoot({ verifier: new SessionVerifier() });
  */
 export abstract class TokenVerifier {
   /**
@@ -56,35 +60,34 @@ export class TokenVerifiers extends TokenVerifier {
   }
 }
 
-/** A token that was valid once. */
-export interface RefusedToken {
-  readonly name: string;
-  readonly reason: 'expired' | 'revoked';
-}
-
-const WRONG_TOKEN = Symbol('why the token is wrong');
-
-interface Authenticated {
-  [PRINCIPAL]?: Principal;
-  [WRONG_TOKEN]?: RefusedToken;
-}
-
-/** The result of a verifier that may know why a token is invalid. The reason is for the log; no answer has it. */
-export function refuseToken(request: unknown, refused: RefusedToken | undefined): Principal | undefined {
-  if (request !== undefined && refused !== undefined) (request as Authenticated)[WRONG_TOKEN] = refused;
-  return undefined;
-}
-
-/** What is known of the token that this request was refused for; undefined if that is nothing. */
-export function refusedTokenOf(request: object): RefusedToken | undefined {
-  return (request as Authenticated)[WRONG_TOKEN];
-}
-
-export function setPrincipal(request: object, principal: Principal): void {
-  (request as Authenticated)[PRINCIPAL] = principal;
-}
-
 /** The principal that `BearerAuthGuard` found for this request; undefined if it found none. */
 export function principalOf(request: object): Principal | undefined {
-  return (request as Authenticated)[PRINCIPAL];
+  return (request as { [PRINCIPAL]?: Principal })[PRINCIPAL];
+}
+
+/**
+ * The scopes that a token needs, all of them, for a handler or for all handlers of a controller. What a handler requires counts instead of what
+ * its controller requires. Several on one handler add up. A method that overrides another needs its own. Without it any valid token
+ * passes. **Without `BearerAuthGuard` it has no effect**, and nothing warns.
+ *
+ * @param scopes at least one: visible ASCII characters without quotes and backslashes, such as `orders:read`
+ * @throws TypeError if there is no scope, or one has other characters
+ */
+export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
+  for (const [index, scope] of (scopes.length === 0 ? [undefined] : scopes).entries()) {
+    if (typeof scope === 'string' && SCOPE.test(scope)) continue;
+    const found = `RequireScopes(): scope ${index + 1} ${describeFound(scope, typeof scope === 'string')}`;
+    throw new TypeError(`${found}, should be visible ASCII characters without quotes and backslashes, as orders:read`);
+  }
+  return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
+    const of = method?.value ?? target;
+    const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];
+    Reflect.defineMetadata(REQUIRED_SCOPES, [...new Set([...others, ...scopes])], of);
+  };
+}
+
+/** What `RequireScopes` has said of a handler, or else of its controller. A context that the application makes may have neither. */
+export function requiredScopes(handler: unknown, controller: unknown): readonly string[] {
+  const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+  return (of(handler) ?? of(controller) ?? []) as readonly string[];
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { inspectTokenTable } from '../auth/tokens/issued-token-verifier.js';
-import { withoutTokens } from '../auth/tokens/token.js';
+import { withoutTokens } from '../auth/token-format.js';
+import { inspectTokenTable } from '../auth/token-store.js';
 import { logWarnings } from '../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../database/database.errors.js';
 import { assertMigrated } from '../database/migration-status.js';

@@ -1,4 +1,4 @@
-import { withoutTokens } from '../auth/tokens/token.js';
+import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../service/environment.js';
 import { escapeControlsInLines } from '../util/text.js';
 import { describeFailure } from './output.js';

@@ -1,11 +1,12 @@
 import type pg from 'pg';
-import { TokenAdministration } from '../auth/tokens/token-admin.js';
+import { TokensService } from '../auth/tokens.service.js';
 import { type Limits, withConnection } from '../database/connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../database/database.errors.js';
 import type { Query } from '../database/database.js';
 import { schemaFault } from '../database/database.options.js';
 import { assertMigrated } from '../database/migration-status.js';
+import { UrlDatabase } from '../database/url-database.js';
 import { ConfigurationError, loadEnvironment } from '../service/environment.js';
 import { useLocalDatabase } from './local-database.js';
 import { endBySignal } from './output.js';
@@ -34,7 +35,7 @@ function connectionAdvice(sqlState = ''): string {
   return 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.';
 }
 
-type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl }>;
+type OpenDatabase = Readonly<{ client: pg.Client; query: Query; database: DatabaseUrl; address: DatabaseAddress }>;
 
 type Work<T> = (open: OpenDatabase) => Promise<T>;
 
@@ -51,10 +52,15 @@ export async function withServiceDatabase<T>(schema: string | undefined, work: W
 }
 
 /** Work on the access tokens of a database that has the tables of this build. */
-export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): Work<T> {
-  return async ({ client, query, database }) => {
+export function onTokens<T>(work: (tokens: TokensService) => Promise<T>): Work<T> {
+  return async ({ query, database, address: { url, password, schema } }) => {
     await assertMigrated(query, database);
-    return work(new TokenAdministration(client, database.schema));
+    const own = new UrlDatabase({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
+    try {
+      return await work(new TokensService(own));
+    } finally {
+      await own.onApplicationShutdown();
+    }
   };
 }
 
@@ -62,7 +68,7 @@ export function onTokens<T>(work: (tokens: TokenAdministration) => Promise<T>): 
 export async function withDatabase<T>(address: DatabaseAddress, work: Work<T>): Promise<T> {
   const { url, password, schema, signal } = address;
   const database = parseDatabaseUrl(url, password, schema);
-  return withConnection(database, (query, client) => work({ client, query, database }), {
+  return withConnection(database, (query, client) => work({ client, query, database, address }), {
     timeout: STATEMENT_TIMEOUT_MS,
     signal,
   });

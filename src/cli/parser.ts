@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { withoutTokens } from '../auth/tokens/token.js';
+import { withoutTokens } from '../auth/token-format.js';
 import { buildCommit, packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 

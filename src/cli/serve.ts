@@ -146,7 +146,7 @@ function shutdownSignal(): Promise<string> {
 export async function hintAtFirstToken(address: DatabaseAddress, logger: Logger): Promise<void> {
   try {
     const { onTokens, withDatabase } = await import('./database.js');
-    const hasValid = onTokens((tokens) => tokens.hasValid());
+    const hasValid = onTokens(async (tokens) => (await tokens.list()).some(({ state }) => state === 'valid'));
     if (await withDatabase(address, hasValid)) return;
     logger.warn(`No access token is valid now, so nobody can create plants. ${CREATE_TOKEN_ADVICE}`);
   } catch (error) {

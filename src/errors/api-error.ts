@@ -82,6 +82,11 @@ export function invalidToken(): ApiError {
   return new ApiError(40101, message, { headers: challenge('error="invalid_token"') });
 }
 
+export function mistypedToken(): ApiError {
+  const message = 'The access token is not valid: it has a typing error. Send it as it was issued.';
+  return new ApiError(40101, message, { headers: challenge('error="invalid_token"') });
+}
+
 export function malformedAuthorization(found: string): ApiError {
   const message = `${found}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`;
   return new ApiError(40102, message, { headers: challenge() });

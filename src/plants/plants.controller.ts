@@ -14,8 +14,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { RequireScopes } from '../auth/bearer-auth.guard.js';
-import { CREATE_PLANTS } from '../auth/token-verifier.js';
+import { CREATE_PLANTS, RequireScopes } from '../auth/token-verifier.js';
 import { CHALLENGE } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody } from '../http/body-parser-exemption.js';

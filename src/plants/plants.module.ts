@@ -111,10 +111,10 @@ async function openWriter(
  * ```ts
  * import { Module } from '@nestjs/common';
  * import { NestFactory } from '@nestjs/core';
- * import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from 'plant-store';
+ * import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from 'plant-store';
  *
  * const url = process.env.DATABASE_URL ?? 'postgresql://plants@localhost:5432/plants';
- * const auth = AuthModule.forRoot({ accessTokens: ['a-token-of-20-characters-or-more'] });
+ * const auth = PlantsAuthModule.forRoot({ accessTokens: ['a-token-of-20-characters-or-more'] });
  *
  * @Module({ imports: [PlantsModule.forRoot({ database: { url }, guards: [BearerAuthGuard], imports: [auth] })] })
  * class GardenModule {}

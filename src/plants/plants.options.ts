@@ -94,7 +94,7 @@ export class PlantsRouteOptions {
   /** Who may create plants. Required, unless `path` is `false`. */
   @Rule(guardsFault)
   guards?: PlantsGuards;
-  /** Modules that export what the guards need, such as `AuthModule.forRoot({ accessTokens })`. @defaultValue [] */
+  /** Modules that export what the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */

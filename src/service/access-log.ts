@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { withoutTokens } from '../auth/tokens/token.js';
+import { withoutTokens } from '../auth/token-format.js';
 import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
 import { requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';

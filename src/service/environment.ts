@@ -2,7 +2,7 @@ import type { LogLevel } from '@nestjs/common';
 import { isFQDN, isIP } from 'class-validator';
 import { constants } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { accessTokensFault } from '../auth/static-tokens.js';
+import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { ExplainedError, failureOf, isHttpUrl, quote } from '../util/text.js';

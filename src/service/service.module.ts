@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import { AuthModule } from '../auth/auth.module.js';
+import { PlantsAuthModule } from '../auth/auth.module.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { PlantsModule } from '../plants/plants.module.js';
@@ -21,7 +21,7 @@ export class ServiceModule {
       password: environment.DATABASE_PASSWORD,
       timeout: environment.STORAGE_TIMEOUT,
     };
-    const auth = AuthModule.forRoot({
+    const auth = PlantsAuthModule.forRoot({
       accessTokens: ACCESS_TOKENS.length > 0 ? ACCESS_TOKENS : undefined,
       issuedTokens: database,
       jwt:

@@ -3,7 +3,7 @@ import { Controller, Get, Module, Req, UseFilters, UseGuards } from '@nestjs/com
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import { ApiExceptionFilter, AuthModule, BearerAuthGuard, Migrator, type Principal } from '../../src/index.js';
+import { ApiExceptionFilter, PlantsAuthModule, BearerAuthGuard, Migrator, type Principal } from '../../src/index.js';
 import type { IssuedTokensOptions } from '../../src/auth/auth.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { tokenSessions } from '../support/service/store-instances.js';
@@ -29,7 +29,10 @@ describe('An application of its own that takes issued tokens', () => {
     database = await createTestDatabase({ migrated: false });
     const { url } = database;
     await new Migrator({ url, schema: SCHEMA }).migrate();
-    @Module({ imports: [AuthModule.forRoot({ issuedTokens: { url, schema: SCHEMA } })], controllers: [MeController] })
+    @Module({
+      imports: [PlantsAuthModule.forRoot({ issuedTokens: { url, schema: SCHEMA } })],
+      controllers: [MeController],
+    })
     class HostModule {}
     app = await NestFactory.create<NestExpressApplication>(HostModule, { logger: false });
     await app.listen(0, '127.0.0.1');
@@ -67,7 +70,7 @@ describe('An application of its own that takes issued tokens', () => {
       /^cannot connect to database plants at 127\.0\.0\.1:1/,
     ],
   ])('should not start if they are to be %s', async (_, issuedTokens, message) => {
-    @Module({ imports: [AuthModule.forRoot({ issuedTokens: issuedTokens(database.url) })] })
+    @Module({ imports: [PlantsAuthModule.forRoot({ issuedTokens: issuedTokens(database.url) })] })
     class HostModule {}
     const host = await NestFactory.create(HostModule, { logger: false, abortOnError: false });
     await expect(host.init()).rejects.toThrow(message);

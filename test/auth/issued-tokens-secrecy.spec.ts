@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeToken } from '../../src/auth/tokens/token.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { ManagedService } from '../support/service/managed-service.js';
 import { endTokenSessions, errorOf, NO_PLANT } from '../support/service/store-instances.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';

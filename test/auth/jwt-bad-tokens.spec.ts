@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, createPublicKey } from 'node:crypto';
-import { JwtVerifier } from '../../src/auth/jwt/jwt-verifier.js';
+import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
 import { AUDIENCE, base64url, publicJwk, signingKey, type SigningKey } from '../support/tokens/forged-jwt.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { JwtVerifier } from '../../src/auth/jwt/jwt-verifier.js';
+import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
 import { AUDIENCE } from '../support/tokens/forged-jwt.js';

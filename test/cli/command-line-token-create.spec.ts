@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
-import { isWellFormedToken } from '../../src/auth/tokens/token.js';
+import { isWellFormedToken } from '../../src/auth/token-format.js';
 import { onTokens, withDatabase } from '../../src/cli/database.js';
 import { parseExpiry } from '../../src/cli/token/token-arguments.js';
 import { Migrator } from '../../src/database/migrator.js';

@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { type ListedToken, TokenCommands } from '../support/tokens/token-commands.js';
 
-const MOMENT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
-
 describe('plant-store token, with rows that were written by hand', () => {
   let database: TestDatabase;
   let commands: TokenCommands;
@@ -36,36 +34,6 @@ describe('plant-store token, with rows that were written by hand', () => {
     const row = table.split('\n').find((line) => line.startsWith(`${id} `)) ?? '';
     return { row, token: (JSON.parse(json) as ListedToken[]).find((token) => token.id === id) };
   }
-
-  it.each([
-    ['forever', 'infinity', 'never', null],
-    ['far', '290000-01-01 00:00:00Z', '9999-12-31T23:59:59Z', '9999-12-31T23:59:59.999Z'],
-    ['later', '10000-01-01 00:00:00Z', '9999-12-31T23:59:59Z', '9999-12-31T23:59:59.999Z'],
-  ])('should list, rotate and revoke one that ends %s', async (name, end, shown, expiresAt) => {
-    const id = await written(name, 'expires_at', end);
-    const { row, token } = await listed(id);
-    expect(row).toMatch(new RegExp(` ${MOMENT} +${shown} +- +valid$`));
-    expect(token).toMatchObject({ id, expiresAt, state: 'valid' });
-
-    const { told: remarks } = await commands.make('rotate', name);
-    expect(remarks).toMatch(new RegExp(`^The one with the id ${id} stays valid until ${MOMENT}\\.$`, 'm'));
-    expect(remarks).toContain(expiresAt === null ? 'It never expires.' : `It expires at ${shown}.`);
-    expect((await commands.list(name)).at(-1)).toMatchObject({ expiresAt, state: 'valid' });
-
-    expect((await told('revoke', name)).split('\n')).toHaveLength(3);
-    expect(await commands.states(name)).toEqual(['revoked', 'revoked']);
-  });
-
-  it.each([
-    ['-infinity', '0001-01-01T00:00:00Z'],
-    ['0044-03-15 12:00:00Z BC', '0001-01-01T00:00:00Z'],
-    ['0033-04-03 15:00:00Z', '0033-04-03T15:00:00Z'],
-  ])('should say of one that ended at %s that it ended long ago', async (end, shown) => {
-    const id = await written(`past${end.slice(0, 4)}`, 'expires_at', end);
-    expect((await listed(id)).row).toMatch(new RegExp(` ${shown} +- +expired$`));
-    expect(await told('revoke', String(id))).toMatch(`has expired already, at ${shown}\n`);
-    expect(await commands.fail(1, 'rotate', `past${end.slice(0, 4)}`)).toMatch('is valid any more');
-  });
 
   it('should list, rotate and revoke one without scopes', async () => {
     const id = await written('scopeless', 'scopes', null);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { makeToken } from '../../src/auth/tokens/token.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { MIGRATION_NAMES } from '../support/database/migration-names.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { AuthSettings } from '../../src/auth/auth.options.js';
+import { PlantsAuthOptions } from '../../src/auth/auth.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { MigratorSettings } from '../../src/database/database.options.js';
 import { PlantsRouteOptions, PlantsOptions } from '../../src/plants/plants.options.js';
@@ -72,7 +72,7 @@ describe('documents', () => {
 
   it.each([
     { name: 'PlantsModule', Options: [PlantsOptions, PlantsRouteOptions], others: [] },
-    { name: 'AuthModule', Options: [AuthSettings], others: [] },
+    { name: 'PlantsAuthModule', Options: [PlantsAuthOptions], others: [] },
     { name: 'Migrator', Options: [MigratorSettings], others: [] },
   ])('should list every option of $name, with the default of the code', ({ name, Options, others }) => {
     const options = Object.assign({}, ...Options.map((Class) => new Class())) as Record<string, unknown>;

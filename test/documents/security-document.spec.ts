@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { isWellFormedToken, makeToken } from '../../src/auth/tokens/token.js';
+import { isWellFormedToken, makeToken } from '../../src/auth/token-format.js';
 
 const security = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8');
 const [, patternText = '', example = ''] = /```text\n(.*)\n```[^]*```text\n(.*)\n```/.exec(security) ?? [];

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type CanActivate, type ExecutionContext, type INestApplication, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
-  AuthModule,
+  PlantsAuthModule,
   BearerAuthGuard,
   PlantsModule,
   type PlantsModuleOptions,
@@ -38,7 +38,7 @@ class SessionGuard implements CanActivate {
 
 const BEARER: PlantsModuleRouteOptions = {
   guards: [BearerAuthGuard],
-  imports: [AuthModule.forRoot({ verifier: new TellingVerifier() })],
+  imports: [PlantsAuthModule.forRoot({ verifier: new TellingVerifier() })],
 };
 
 describe.each(PLATFORMS)('who creates plants in a host on %s', (platform) => {

@@ -8,7 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { connect as connectSocket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../src/index.js';
+import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
 import { until } from '../support/until.js';
@@ -45,7 +45,7 @@ describe.each(['h2c', 'https'] as const)('the store in a host on Fastify with HT
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const auth = AuthModule.forRoot({ accessTokens: [TOKEN] });
+    const auth = PlantsAuthModule.forRoot({ accessTokens: [TOKEN] });
     @Module({
       imports: [PlantsModule.forRoot({ database: { url: database.url }, guards: [BearerAuthGuard], imports: [auth] })],
     })

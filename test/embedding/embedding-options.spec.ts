@@ -3,7 +3,7 @@ import { type DynamicModule, Global, Injectable, Module, type Type } from '@nest
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
-  AuthModule,
+  PlantsAuthModule,
   BearerAuthGuard,
   PlantsHealth,
   PlantsModule,
@@ -56,7 +56,7 @@ describe('the options of a store in an application', () => {
   describe('with BearerAuthGuard', () => {
     const guarded = (imports?: PlantsModuleRouteOptions['imports']): DynamicModule =>
       PlantsModule.forRoot({ ...options(), guards: [BearerAuthGuard], ...(imports && { imports }) });
-    const auth = (): DynamicModule => AuthModule.forRoot({ accessTokens: [TOKEN] });
+    const auth = (): DynamicModule => PlantsAuthModule.forRoot({ accessTokens: [TOKEN] });
 
     function exporting(decorate: ClassDecorator): Type {
       const module = auth();
@@ -68,11 +68,11 @@ describe('the options of a store in an application', () => {
 
     it.each<[string, () => DynamicModule[]]>([
       ['nothing imported', () => [guarded()]],
-      ['AuthModule in addition to the store', () => [auth(), guarded()]],
+      ['PlantsAuthModule in addition to the store', () => [auth(), guarded()]],
     ])('should say which option is missing, with %s', async (_, imports) => {
       const failure = await rejectionOf(start(imports()));
       expect((failure as Error).message).toMatch(
-        /^imports: of a module that uses BearerAuthGuard is without AuthModule, should have AuthModule\.forRoot\({ accessTokens }\)/m,
+        /^imports: of a module that uses BearerAuthGuard is without PlantsAuthModule, should have PlantsAuthModule\.forRoot\({ accessTokens }\)/m,
       );
     });
 
@@ -80,15 +80,17 @@ describe('the options of a store in an application', () => {
       ['imported', () => [guarded([auth()])]],
       ['behind a module of the application', () => [guarded([exporting(() => undefined)])]],
       ['global', () => [guarded(), exporting(Global())]],
-    ])('should find AuthModule %s', async (_, imports) => {
+    ])('should find PlantsAuthModule %s', async (_, imports) => {
       const url = await start(imports());
       expect(await post(url, [])).toMatchObject([400, { error: 40100 }]);
       expect(await post(url, {}, { Authorization: `Bearer ${TOKEN}` })).toMatchObject([400, { error: 40003 }]);
     });
 
-    it('should tell of AuthModule what is wrong with its own options', async () => {
-      const failure = await rejectionOf(start([guarded([AuthModule.forRoot({ accessTokens: [] })])]));
-      expect((failure as Error).message).toMatch(/^The options of AuthModule cannot be used:\naccessTokens: is empty/);
+    it('should tell of PlantsAuthModule what is wrong with its own options', async () => {
+      const failure = await rejectionOf(start([guarded([PlantsAuthModule.forRoot({ accessTokens: [] })])]));
+      expect((failure as Error).message).toMatch(
+        /^The options of PlantsAuthModule cannot be used:\naccessTokens: is empty/,
+      );
     });
   });
 

@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import {
   ApiExceptionFilter,
-  AuthModule,
+  PlantsAuthModule,
   BearerAuthGuard,
   PlantsModule,
   PlantsService,
@@ -73,7 +73,7 @@ describe.each(PLATFORMS)("the scopes that a host's own routes require on %s", (p
 
   beforeAll(async () => {
     @Module({
-      imports: [AuthModule.forRoot({ verifier: new NamedScopesVerifier() })],
+      imports: [PlantsAuthModule.forRoot({ verifier: new NamedScopesVerifier() })],
       controllers: [ReportsController],
     })
     class HostModule {}
@@ -134,7 +134,7 @@ describe.each(PLATFORMS)("a host's own routes with BearerAuthGuard on %s", (plat
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const auth = AuthModule.forRoot({ accessTokens: [TOKEN] });
+    const auth = PlantsAuthModule.forRoot({ accessTokens: [TOKEN] });
     const store = PlantsModule.forRoot({ database: { url: database.url }, guards: [BearerAuthGuard], imports: [auth] });
 
     @Module({ imports: [auth, store], controllers: [OrdersController] })

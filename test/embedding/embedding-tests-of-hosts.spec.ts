@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type INestApplication, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import {
-  AuthModule,
+  PlantsAuthModule,
   BearerAuthGuard,
   exemptPlantsFromBodyParser,
   type NewPlant,
@@ -20,7 +20,7 @@ import { TOKEN } from '../support/http/request.js';
       // Nothing listens there.
       database: { url: 'postgresql://gardener@127.0.0.1:1/plants' },
       guards: [BearerAuthGuard],
-      imports: [AuthModule.forRoot({ accessTokens: [TOKEN] })],
+      imports: [PlantsAuthModule.forRoot({ accessTokens: [TOKEN] })],
     }),
   ],
 })

@@ -3,7 +3,7 @@ import { Controller, Get, Module, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import { AuthModule, BearerAuthGuard, PlantsModule, type Principal, TokenVerifier } from '../../src/index.js';
+import { BearerAuthGuard, PlantsAuthModule, PlantsModule, type Principal, TokenVerifier } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 
 const TOKENS = { plants: 'the-token-of-the-first-store', trees: 'the-token-of-the-second-store' };
@@ -33,12 +33,12 @@ function hostOf(databases: Record<Store, TestDatabase>): new () => object {
       PlantsModule.forRoot({
         database: { url: databases.plants.url },
         guards: [BearerAuthGuard],
-        imports: [AuthModule.forRoot({ accessTokens: [TOKENS.plants] })],
+        imports: [PlantsAuthModule.forRoot({ accessTokens: [TOKENS.plants] })],
       }),
       PlantsModule.forRootAsync({
         path: 'garden/trees',
         guards: [BearerAuthGuard],
-        imports: [AuthModule.forRootAsync({ useFactory: () => ({ verifier: new TreesVerifier() }) })],
+        imports: [PlantsAuthModule.forRootAsync({ useFactory: () => ({ verifier: new TreesVerifier() }) })],
         errorStatus: 'semantic',
         useFactory: () => Promise.resolve({ database: { url: databases.trees.url }, bodyLimit: 100 }),
       }),

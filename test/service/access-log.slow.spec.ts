@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeToken } from '../../src/auth/tokens/token.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, TOKEN } from '../support/http/request.js';

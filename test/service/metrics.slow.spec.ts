@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { makeToken } from '../../src/auth/tokens/token.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { TableLock } from '../support/database/table-lock.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';

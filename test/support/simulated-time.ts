@@ -3,6 +3,7 @@ import { setImmediate as setRealImmediate } from 'node:timers';
 interface Event {
   at: number;
   readonly run: () => void;
+  unref(): Event;
   isCancelled?: boolean;
 }
 
@@ -13,7 +14,16 @@ export class SimulatedTime {
   private readonly events: Event[] = [];
 
   /** Has something happen after so many milliseconds. */
-  readonly after = (milliseconds: number, run: () => void): Event => this.add({ at: this.now + milliseconds, run });
+  readonly after = (milliseconds: number, run: () => void): Event => {
+    const at = this.now + milliseconds;
+    return this.add({
+      at,
+      run,
+      unref() {
+        return this;
+      },
+    });
+  };
 
   private readonly every = (milliseconds: number, run: () => void): Event => {
     const event = this.after(milliseconds, () => {

@@ -1,6 +1,6 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { dateOf, type TokenExpiry } from '../../auth/tokens/token-record.js';
-import { holdsToken, SCOPE } from '../../auth/tokens/token.js';
+import type { TokenExpiry } from '../../auth/tokens.service.js';
+import { holdsToken, SCOPE } from '../../auth/token-format.js';
 import { quoteArgument, UsageError } from '../parser.js';
 
 const DAY_SECONDS = 86_400;
@@ -55,7 +55,7 @@ function parseMoment(text: string): Date | undefined {
   const at = Date.parse(`${day}T${time}${zone}`);
   // Date takes the 30th of February for the 2nd of March.
   const exists = !Number.isNaN(at) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-  return exists ? dateOf(at / 1000) : undefined;
+  return exists ? new Date(at) : undefined;
 }
 
 /** Parses the values of `--scope`; each may hold several scopes. */

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { type NewToken, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
+import type { NewToken, TokenRecord } from '../../auth/tokens.service.js';
 import { escapeControls, reasonOf } from '../../util/text.js';
 import { OutputError, table, write } from '../output.js';
 
@@ -49,6 +49,11 @@ function scopeRemarks(scopes: readonly string[]): string[] {
   return [`The store knows the scope ${CREATE_PLANTS} alone${effect}.`];
 }
 
+/** To the second. */
+export function utc(time: Date): string {
+  return `${time.toISOString().slice(0, -5)}Z`;
+}
+
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
 export function tokenTable(records: readonly TokenRecord[]): string {
@@ -71,24 +76,21 @@ function cellsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }: 
  * Writes the line of the log that says who changed tokens to standard error, as JSON with the names of the service's log.
  * @param action the command: create, rotate or revoke
  * @param role the role of the database
- * @param outcome `unconfirmed` if the database may have made the change
  */
 export function writeAudit(
   action: string,
   records: readonly TokenRecord[],
   role: string | undefined,
   json: boolean,
-  outcome?: string,
 ): void {
   const time = new Date().toISOString();
   const message = `token ${action}`;
   const user = userName();
   const tokens = records.map(({ id, name }) => ({ id, name }));
   const names = tokens.map(({ id, name }) => `${name} (id ${id})`).join(', ');
-  const result = outcome === undefined ? '' : `, ${outcome}`;
   const line = json
-    ? JSON.stringify({ time, level: 'info', context: 'Audit', message, outcome, tokens, user, role })
-    : `${time}  info [Audit] ${message}: ${names}, by ${user ?? 'an unknown user'} as the role ${role ?? 'unknown'}${result}`;
+    ? JSON.stringify({ time, level: 'info', context: 'Audit', message, tokens, user, role })
+    : `${time}  info [Audit] ${message}: ${names}, by ${user ?? 'an unknown user'} as the role ${role ?? 'unknown'}`;
   console.error(escapeControls(line));
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { outcomeOfCommandLine } from '../../../test/support/service/run-command-line.js';
-import { makeToken } from '../../auth/tokens/token.js';
+import { makeToken } from '../../auth/token-format.js';
 
 describe('plant-store token, called for help, or wrongly', () => {
   it.each([

@@ -1,13 +1,12 @@
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import type { TokenAdministration } from '../../auth/tokens/token-admin.js';
-import { TokenAdministrationError, type TokenRecord, utc } from '../../auth/tokens/token-record.js';
-import { tokenNameFault } from '../../auth/tokens/token.js';
+import type { TokenRecord, TokensService } from '../../auth/tokens.service.js';
+import { tokenNameFault } from '../../auth/token-format.js';
 import { escapeControls, escapeControlsInLines } from '../../util/text.js';
 import { onTokens, withServiceDatabase } from '../database.js';
 import { OutputError, print } from '../output.js';
 import { quoteArgument, UsageError } from '../parser.js';
 import { parseExpiry, parseOverlap, parseScopes, refuseToken } from './token-arguments.js';
-import { printToken, tokenTable, writeAudit } from './token-output.js';
+import { printToken, tokenTable, utc, writeAudit } from './token-output.js';
 
 const DEFAULT_EXPIRY = '90d';
 const DEFAULT_EXPIRY_REMARK = 'That is in 90 days, as --expires does not say otherwise.';
@@ -25,30 +24,25 @@ interface TokenOptions {
   readonly json?: boolean;
 }
 
-type Work<T> = (tokens: TokenAdministration) => Promise<T>;
+type Work<T> = (tokens: TokensService) => Promise<T>;
 
 function withTokens<T>(schema: string | undefined, work: Work<T>): Promise<T> {
   return withServiceDatabase(schema, onTokens(work));
 }
 
-/** Changes tokens, and writes who did it to standard error, also if the database does not confirm it. @param action as the command line has it */
-function change<T>({ json = false, schema }: TokenOptions, action: string, work: Work<T>): Promise<T> {
+/** Changes tokens, and writes who did it to standard error. @param action as the command line has it */
+function change<T>(
+  { json = false, schema }: TokenOptions,
+  action: string,
+  work: Work<T>,
+  changedBy: (result: T) => readonly TokenRecord[],
+): Promise<T> {
   return withServiceDatabase(schema, async (database) => {
     const [row] = await database.query<{ role: string }>('SELECT current_user::text AS role');
-    const audited: Work<T> = async (tokens) => {
-      const audit = (outcome?: string): void => {
-        if (tokens.changed.length > 0) writeAudit(action, tokens.changed, row?.role, json, outcome);
-      };
-      try {
-        const result = await work(tokens);
-        audit();
-        return result;
-      } catch (error) {
-        if (error instanceof TokenAdministrationError && error.code === 'unconfirmed') audit(error.code);
-        throw error;
-      }
-    };
-    return onTokens(audited)(database);
+    const result = await onTokens(work)(database);
+    const changed = changedBy(result);
+    if (changed.length > 0) writeAudit(action, changed, row?.role, json);
+    return result;
   });
 }
 
@@ -64,7 +58,12 @@ export async function createToken(options: TokenOptions, operand?: string): Prom
   const expiry = parseExpiry(expires ?? DEFAULT_EXPIRY);
   const scopes = parseScopes(scope ?? [CREATE_PLANTS]);
 
-  const made = await change(options, 'create', (tokens) => tokens.create(name, scopes, expiry));
+  const made = await change(
+    options,
+    'create',
+    (tokens) => tokens.create(name, scopes, expiry),
+    ({ record }) => [record],
+  );
   await printToken(made, expires === undefined ? [DEFAULT_EXPIRY_REMARK] : []);
 }
 
@@ -77,8 +76,12 @@ export async function listTokens({ json, schema }: TokenOptions): Promise<void> 
 
 export async function revokeTokens(options: TokenOptions, nameOrId: string): Promise<void> {
   refuseToken(nameOrId);
-  const target = ID.test(nameOrId) ? { id: nameOrId } : { name: nameOrId };
-  const { revoked, ended } = await change(options, 'revoke', (tokens) => tokens.revoke(target));
+  const { revoked, ended } = await change(
+    options,
+    'revoke',
+    (tokens) => tokens.revoke(nameOrId),
+    (done) => done.revoked,
+  );
   await report(revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded));
 }
 
@@ -110,7 +113,12 @@ export async function rotateToken(options: TokenOptions, name: string): Promise<
     throw new UsageError(`${quoteArgument(name)} is an id, should be a name: all tokens of it are rotated`);
   const seconds = parseOverlap(overlap ?? DEFAULT_OVERLAP);
   const expiry = expires === undefined ? undefined : parseExpiry(expires);
-  const { replaced, ...made } = await change(options, 'rotate', (tokens) => tokens.rotate(name, seconds, expiry));
+  const { replaced, ...made } = await change(
+    options,
+    'rotate',
+    (tokens) => tokens.rotate(name, seconds, expiry),
+    (done) => [done.record, ...done.replaced],
+  );
   await printToken(made, [], replaced.map(describeReplaced));
 }
 

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
-import { BearerStrategy } from '../../auth/bearer-auth.guard.js';
-import { IssuedTokenVerifier } from '../../auth/tokens/issued-token-verifier.js';
+import { IssuedTokenVerifier } from '../../auth/issued-token.verifier.js';
 import { Database } from '../../database/database.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.js';
 import { requestContext, type RequestObserver } from '../../http/request-context.js';
@@ -42,7 +41,6 @@ export class Metrics {
     private readonly plants: PlantsMetrics,
     private readonly budget: WriteBudget,
     private readonly database: Database,
-    private readonly credentials: BearerStrategy,
     private readonly issuedTokens: IssuedTokenVerifier,
     private readonly readiness: Readiness,
   ) {
@@ -54,8 +52,9 @@ export class Metrics {
     this.registry ??= metricsOfProcess();
     const registry = await this.registry;
     const { status } = await this.readiness.state();
-    const { requests, plants, budget, database, credentials, issuedTokens, connectionWaits } = this;
+    const { requests, plants, budget, database, issuedTokens, connectionWaits } = this;
     const { success, refused, failed } = requests.durations;
+    const wrongTokens = (requests.answers.get(40101) ?? 0) + (requests.answers.get(40102) ?? 0);
     const answers = Array.from(requests.answers, ([error, count]): Sample => [`{error="${error}"}`, count]);
     const own = [
       metric('requests_total', 'counter', 'Answers of the public listener, by error number; 0 is success.', answers),
@@ -64,7 +63,7 @@ export class Metrics {
         ...bucketsOf(refused, 'outcome="refused"'),
         ...bucketsOf(failed, 'outcome="failed"'),
       ]),
-      metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', credentials.wrongTokens),
+      metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', wrongTokens),
       metric(
         'token_expires_seconds',
         'gauge',

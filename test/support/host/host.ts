@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } from '../../../src/index.js';
+import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-guest-contract.js';
 import type { StartedTarget } from '../../contract/running-target.js';
 import { configureHost } from '../../packed/host/src/configure-host.js';
@@ -31,7 +31,7 @@ export async function startHost({ platform, body, http2 }: HostOptions): Promise
       PlantsModule.forRoot({
         database: { url: database.url },
         guards: [BearerAuthGuard],
-        imports: [AuthModule.forRoot({ accessTokens: [TOKEN] })],
+        imports: [PlantsAuthModule.forRoot({ accessTokens: [TOKEN] })],
       }),
     ],
   })

@@ -67,14 +67,16 @@ async function run(imports, work, prepare) {
 }
 
 const before = await run([], () => []);
-const { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } = await import(`${STORE}index.js`);
+const { PlantsAuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, PlantsModule } = await import(
+  `${STORE}index.js`
+);
 const imported = processState([Order]);
 if (spoiled !== undefined) Object.defineProperty(BigInt.prototype, 'toJSON', { value: String, configurable: true });
 
 const store = PlantsModule.forRoot({
   database: { url },
   guards: [BearerAuthGuard],
-  imports: [AuthModule.forRoot({ accessTokens: [token] })],
+  imports: [PlantsAuthModule.forRoot({ accessTokens: [token] })],
 });
 const after = await run(
   [store],

@@ -1,5 +1,5 @@
 import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
-import { makeToken, tokenDigest } from '../../../src/auth/tokens/token.js';
+import { makeToken, tokenDigest } from '../../../src/auth/token-format.js';
 import type { TestDatabase } from '../database/test-database.js';
 
 export interface TokenFields {

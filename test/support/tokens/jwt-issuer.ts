@@ -1,23 +1,26 @@
 import { Logger } from '@nestjs/common';
-import { IssuerKeys, KEYS_TIMING } from '../../../src/auth/jwt/issuer-keys.js';
-import { JwtVerifier } from '../../../src/auth/jwt/jwt-verifier.js';
+import { JwtVerifier } from '../../../src/auth/jwt.verifier.js';
 import { AUDIENCE, forgeJwt, publicJwk, type SigningKey } from './forged-jwt.js';
 import { json, KeyServer } from './key-server.js';
 
 /** An issuer that has the keys it is given, and a verifier of its JWTs that may ask it at any time. */
 export class JwtIssuer implements AsyncDisposable {
-  /** What the verifier says to who debugs it. */
-  readonly debugged: string[] = [];
+  /** What the verifier tells the operator. */
+  readonly logged: string[] = [];
   readonly verifier: JwtVerifier;
 
   private constructor(
     readonly server: KeyServer,
     typ?: 'at+jwt',
   ) {
-    const options = { issuer: server.url, audience: [AUDIENCE, 'garden'], jwksUrl: `${server.url}/keys`, typ };
-    this.verifier = new JwtVerifier(options, new IssuerKeys(options, { ...KEYS_TIMING, cooldownMs: 0 }));
-    const debug = (message: unknown): number => this.debugged.push(String(message));
-    Logger.overrideLogger({ log: () => undefined, warn: () => undefined, error: () => undefined, debug });
+    this.verifier = new JwtVerifier({
+      issuer: server.url,
+      audience: [AUDIENCE, 'garden'],
+      jwksUrl: `${server.url}/keys`,
+      typ,
+    });
+    const log = (message: unknown): number => this.logged.push(String(message));
+    Logger.overrideLogger({ log, warn: log, error: log });
   }
 
   /** @param typ what the verifier requires; nothing unless given */
@@ -36,7 +39,6 @@ export class JwtIssuer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.verifier.onApplicationShutdown();
     await this.server[Symbol.asyncDispose]();
     Logger.overrideLogger(true);
   }

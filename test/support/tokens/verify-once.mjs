@@ -1,4 +1,4 @@
-import { IssuedTokenVerifier } from '../../../dist/auth/tokens/issued-token-verifier.js';
+import { IssuedTokenVerifier } from '../../../dist/auth/issued-token.verifier.js';
 
 // A host that verifies a token, and never closes its application.
 const [url, token] = process.argv.slice(2);

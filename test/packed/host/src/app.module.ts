@@ -1,5 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { AuthModule, BearerAuthGuard, PlantsModule } from 'plant-store';
+import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 import { AppController } from './app.controller.js';
 import { AppService } from './app.service.js';
 import { OrdersController } from './orders.controller.js';
@@ -15,7 +15,7 @@ class Settings {
 class SettingsModule {}
 
 function store() {
-  const auth = AuthModule.forRoot({ accessTokens: [ACCESS_TOKEN], issuedTokens: { url: DATABASE_URL } });
+  const auth = PlantsAuthModule.forRoot({ accessTokens: [ACCESS_TOKEN], issuedTokens: { url: DATABASE_URL } });
   return PlantsModule.forRootAsync({
     imports: [SettingsModule, auth],
     inject: [Settings],

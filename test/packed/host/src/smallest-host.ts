@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AuthModule, BearerAuthGuard, exemptPlantsFromBodyParser, Migrator, PlantsModule } from 'plant-store';
+import { BearerAuthGuard, exemptPlantsFromBodyParser, Migrator, PlantsAuthModule, PlantsModule } from 'plant-store';
 
 const { DATABASE_URL, ACCESS_TOKEN, PORT = '3000' } = process.env;
 if (!DATABASE_URL || !ACCESS_TOKEN) throw new Error('Set DATABASE_URL and ACCESS_TOKEN.');
@@ -11,7 +11,7 @@ const database = { url: DATABASE_URL, schema: 'plants' };
     PlantsModule.forRoot({
       database,
       guards: [BearerAuthGuard],
-      imports: [AuthModule.forRoot({ accessTokens: [ACCESS_TOKEN] })],
+      imports: [PlantsAuthModule.forRoot({ accessTokens: [ACCESS_TOKEN] })],
     }),
   ],
 })

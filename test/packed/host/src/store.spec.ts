@@ -1,6 +1,6 @@
 import { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { AuthModule, exemptPlantsFromBodyParser, Migrator, TokenVerifier } from 'plant-store';
+import { PlantsAuthModule, exemptPlantsFromBodyParser, Migrator, TokenVerifier } from 'plant-store';
 import request from 'supertest';
 import { App } from 'supertest/types.js';
 import { AppModule } from './app.module.js';
@@ -56,7 +56,7 @@ describe('the store of the host', () => {
 
   importing('should import what reads JWTs', async () => {
     const jwt = { issuer: 'https://id.example.com', audience: 'plants' };
-    const moduleRef = await Test.createTestingModule({ imports: [AuthModule.forRoot({ jwt })] }).compile();
+    const moduleRef = await Test.createTestingModule({ imports: [PlantsAuthModule.forRoot({ jwt })] }).compile();
     const [header, claims] = [{ alg: 'RS256' }, { iss: 'https://other.example' }].map((part) =>
       Buffer.from(JSON.stringify(part)).toString('base64url'),
     );

@@ -1,6 +1,6 @@
 import { requiredVariable } from '@app/api';
 import { Module } from '@nestjs/common';
-import { AuthModule, BearerAuthGuard, PlantsModule } from 'plant-store';
+import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 import { OrdersModule } from './orders/orders.module.js';
 
 @Module({
@@ -9,7 +9,7 @@ import { OrdersModule } from './orders/orders.module.js';
     PlantsModule.forRoot({
       database: { url: requiredVariable('DATABASE_URL'), schema: 'plants' },
       guards: [BearerAuthGuard],
-      imports: [AuthModule.forRoot({ accessTokens: [requiredVariable('ACCESS_TOKEN')] })],
+      imports: [PlantsAuthModule.forRoot({ accessTokens: [requiredVariable('ACCESS_TOKEN')] })],
     }),
   ],
 })

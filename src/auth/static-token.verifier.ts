@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
+import { BEARER_TOKEN, tokenDigest } from './token-format.js';
 import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
-import { BEARER_TOKEN, tokenDigest } from './tokens/token.js';
 
 const MIN_LENGTH = 20;
-// Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent.
+/** Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent. */
 const MAX_LENGTH = 8192;
 const SENDABLE = new RegExp(`^${BEARER_TOKEN}$`);
 

@@ -1,0 +1,214 @@
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
+import { mistypedToken } from '../errors/api-error.js';
+import { quote, reasonOf } from '../util/text.js';
+import { withinTime } from '../util/timing.js';
+import type { IssuedTokensOptions } from './auth.options.js';
+import { isWellFormedToken, resemblesToken, tokenKey } from './token-format.js';
+import { type TokenRow, TokenStore } from './token-store.js';
+import { type Principal, TokenVerifier } from './token-verifier.js';
+
+/** A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. */
+const FRESH_MS = 2000;
+/** From one confirmation of the tokens in use to the next. */
+const CONFIRM_EVERY_MS = 500;
+/** From a failure to the next attempt. */
+const RETRY_MS = 100;
+/** A token is in use for so long after a request with it. Its last use is recorded as often. */
+const MINUTE_MS = 60_000;
+/** Tokens that one statement looks up for requests: its time is limited. */
+const MAX_LOOKUPS = 10_000;
+const SHUTDOWN_TIMEOUT_MS = 1500;
+const MEANWHILE = 'Until they can, requests with them wait, and are then answered with 50300';
+
+/** A token in use. All moments are those of `performance.now()`. */
+interface KnownToken {
+  readonly id: number;
+  readonly principal: Principal;
+  /** When the database was asked, not when it answered: so an error is on the safe side. -Infinity once it is not valid. */
+  readonly confirmedAt: number;
+  readonly expiresAt: number;
+  usedAt: number;
+}
+
+/** A request that waits for the look-up of its token. */
+interface Waiting {
+  readonly key: string;
+  readonly resolve: (principal: Principal | undefined) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Accepts the tokens that were issued and are neither expired nor revoked. One loop confirms the tokens in use and looks up those that
+ * requests wait for, by one statement at a time: so no result replaces a newer one.
+ */
+export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(IssuedTokenVerifier.name);
+  /** By their keys. Only tokens that the database has confirmed are here. */
+  private readonly known = new Map<string, KnownToken>();
+  private readonly waiting = new Set<Waiting>();
+  private loop: Promise<void> | undefined;
+  /** Ends the pause of the loop. */
+  private wake = (): void => undefined;
+  private confirmAt = 0;
+  /** When uses are to be recorded, and when they were. */
+  private recordAt = 0;
+  private recordedAt = 0;
+  /** Why the last statement failed. */
+  private failure: Error | undefined;
+  private isStopped = false;
+
+  /** Connects with the first token that may have been issued. */
+  constructor(
+    private readonly options: IssuedTokensOptions,
+    private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
+  ) {
+    super();
+  }
+
+  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+    if (!resemblesToken(token)) return undefined;
+    const key = tokenKey(token);
+    const known = this.known.get(key);
+    const now = performance.now();
+    if (known && now < known.confirmedAt + FRESH_MS && now < known.expiresAt) {
+      known.usedAt = now;
+      return known.principal;
+    }
+    // Only now, as it costs more than to look into the cache, which holds nothing malformed.
+    if (!isWellFormedToken(token)) throw mistypedToken();
+    return this.lookUp(key);
+  }
+
+  /** Seconds until the first of the tokens in use ends; Infinity if none of them does. */
+  get soonestEnd(): number {
+    let soonest = Infinity;
+    for (const { expiresAt } of this.known.values()) soonest = Math.min(soonest, expiresAt);
+    return (soonest - performance.now()) / 1000;
+  }
+
+  onModuleInit(): Promise<void> {
+    return this.store.assertReady();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.isStopped = true;
+    for (const { reject } of this.waiting) reject(new Error('the application shuts down'));
+    this.wake();
+    const finish = async (): Promise<void> => {
+      await this.loop;
+      await this.record();
+      await this.store.end();
+    };
+    const timeUp = (): Error => new Error('the database does not answer');
+    await withinTime(finish(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
+  }
+
+  private async lookUp(key: string): Promise<Principal | undefined> {
+    if (this.isStopped) throw new Error('the application has shut down');
+    const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
+    let request: Waiting | undefined;
+    const result = new Promise<Principal | undefined>((resolve, reject) => {
+      request = { key, resolve, reject };
+      this.waiting.add(request);
+    });
+    this.wake();
+    this.loop ??= this.run();
+    const timeUp = (): Error => this.failure ?? new DatabaseTimeoutError(`no answer within ${timeout} ms`);
+    try {
+      return await withinTime(result, timeout, timeUp);
+    } finally {
+      if (request) this.waiting.delete(request);
+    }
+  }
+
+  /** Runs as long as tokens are in use or requests wait. */
+  private async run(): Promise<void> {
+    while (!this.isStopped && this.known.size + this.waiting.size > 0) {
+      await this.ask();
+      if (performance.now() >= this.recordAt) await this.record();
+      await this.pause();
+    }
+    this.loop = undefined;
+  }
+
+  private async ask(): Promise<void> {
+    const askedAt = performance.now();
+    // A request that comes later waits for the next statement: a token may be revoked while this one runs.
+    const requests = [...this.waiting].slice(0, MAX_LOOKUPS);
+    const keys = new Set(requests.map(({ key }) => key));
+    if (askedAt >= this.confirmAt) for (const key of this.known.keys()) keys.add(key);
+    try {
+      const rows = new Map((await this.store.find([...keys])).map((row) => [row.key, row]));
+      if (askedAt >= this.confirmAt) this.confirmAt = askedAt + CONFIRM_EVERY_MS;
+      for (const key of keys) this.update(key, rows.get(key), askedAt);
+      for (const request of requests) this.answer(request, rows.get(request.key));
+      if (this.failure) this.logger.log('Access tokens can be looked up again');
+      this.failure = undefined;
+    } catch (error) {
+      if (!this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${MEANWHILE}`);
+      this.failure = error as Error;
+    }
+  }
+
+  private update(key: string, row: TokenRow | undefined, askedAt: number): void {
+    const known = this.known.get(key);
+    if (row && faultOf(row) === undefined) {
+      const { id, name, scopes, remaining } = row;
+      const principal = Object.freeze({ name, scopes: Object.freeze(scopes) });
+      const expiresAt = askedAt + (remaining ?? Infinity);
+      this.known.set(key, { id, principal, confirmedAt: askedAt, expiresAt, usedAt: known?.usedAt ?? askedAt });
+    } else if (known) this.known.set(key, { ...known, confirmedAt: -Infinity, expiresAt: Infinity });
+  }
+
+  private answer({ key, resolve }: Waiting, row: TokenRow | undefined): void {
+    const fault = row ? faultOf(row) : 'The database does not have it';
+    const known = this.known.get(key);
+    if (fault === undefined && known) {
+      known.usedAt = performance.now();
+      resolve(known.principal);
+      return;
+    }
+    this.logger.log(`An access token was refused. ${fault ?? ''}`);
+    resolve(undefined);
+  }
+
+  /** Records the uses since the last time, and forgets the tokens that were not used for a minute. */
+  private async record(): Promise<void> {
+    const now = performance.now();
+    const uses = [...this.known.values()].filter(({ usedAt }) => usedAt >= this.recordedAt);
+    if (uses.length > 0) {
+      this.recordAt = now + MINUTE_MS;
+      await this.store.recordUses(new Map(uses.map(({ id, usedAt }) => [id, now - usedAt]))).then(
+        () => (this.recordedAt = now),
+        (error: unknown) => {
+          this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+        },
+      );
+    }
+    for (const [key, { usedAt }] of this.known) if (usedAt < now - MINUTE_MS) this.known.delete(key);
+  }
+
+  /** Until the next statement: for no time at all if requests wait, and the last one did not fail. */
+  private async pause(): Promise<void> {
+    const isAwaited = this.waiting.size > 0;
+    if (isAwaited && this.failure === undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
+      if (isAwaited) return;
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.wake = () => undefined;
+  }
+}
+
+/** Why a token is not valid, for the log; undefined if it is. */
+function faultOf({ id, name, isRevoked, remaining }: TokenRow): string | undefined {
+  if (!isRevoked && (remaining === null || remaining > 0)) return undefined;
+  const reason = isRevoked ? 'was revoked' : `has expired ${Math.round(-(remaining ?? 0) / 1000)} s ago`;
+  return `${quote(name)} with the id ${id} ${reason}`;
+}

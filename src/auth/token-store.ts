@@ -1,0 +1,123 @@
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+import { withConnection } from '../database/connection.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
+import type { Query } from '../database/database.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
+import { assertMigrated } from '../database/migration-status.js';
+import { findMissingRights } from '../database/table-checks.js';
+import type { IssuedTokensOptions } from './auth.options.js';
+
+/** Limit of a statement: all are short, and no other one is sent meanwhile. */
+const STATEMENT_TIMEOUT_MS = 1000;
+/** Limit of the wait for a lock when a use is recorded: the next attempt comes in a minute. */
+const LOCK_TIMEOUT_MS = 100;
+
+/** An issued token. */
+export interface TokenRow {
+  readonly id: number;
+  /** `tokenKey` of the token. */
+  readonly key: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Milliseconds until it expires, by the database's clock; null if it never does. */
+  readonly remaining: number | null;
+  readonly isRevoked: boolean;
+}
+
+/** The issued tokens in PostgreSQL, on one connection. It keeps no state in its session, and does not keep the process from ending. */
+export class TokenStore {
+  private readonly pool: pg.Pool;
+  private readonly table: string;
+
+  constructor(private readonly options: IssuedTokensOptions) {
+    const { config, schema, isPooled } = parseDatabaseUrl(options.url, options.password, options.schema);
+    this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+    this.pool = new pg.Pool({
+      ...config,
+      max: 1,
+      connectionTimeoutMillis: options.timeout ?? DEFAULT_STORAGE_TIMEOUT,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+      // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.
+      ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
+      allowExitOnIdle: true,
+      keepAlive: true,
+      application_name: 'plant-store-tokens',
+    });
+    // The next statement opens another connection. Without listeners, these events would end the process.
+    this.pool.on('error', () => undefined);
+    this.pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  /** Throws if the options name no table of tokens: else every request would get a 50300, as if it could be sent again. */
+  async assertReady(): Promise<void> {
+    const { url, password, schema } = this.options;
+    const database = parseDatabaseUrl(url, password, schema);
+    await withConnection(database, async (query) => {
+      await assertMigrated(query, database);
+      await inspectTokenTable(query, database.schema);
+    });
+  }
+
+  /** The tokens with these keys. Throws if the server is a standby, which may not hear of a revocation. */
+  async find(keys: readonly string[]): Promise<TokenRow[]> {
+    // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
+    // transaction, which may have waited for a lock. A row that was written by hand may have no scopes.
+    const sql = `SELECT pg_is_in_recovery() AS "isStandby", token.* FROM (VALUES (1)) AS always
+      LEFT JOIN (SELECT id::float8 AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
+          (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
+          revoked_at IS NOT NULL AS "isRevoked"
+        FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
+    const rows = await this.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)], (found) => {
+      if (found[0]?.isStandby === true) throw new Error('the server is a standby');
+    });
+    // Of no token there is one row, without an id.
+    return rows.filter(({ id }: { id: number | null }) => id !== null);
+  }
+
+  /**
+   * Records the last use of tokens, by their ids: so many milliseconds ago. It does not wait for the disk, and not long for a lock. It has no
+   * SKIP LOCKED and no volatile function, as the replicated table of a distributed engine refuses them. The settings are local to the
+   * transaction.
+   */
+  async recordUses(uses: ReadonlyMap<number, number>): Promise<void> {
+    // Sorted, so that two instances lock the rows in the same order.
+    const values = [...uses]
+      .sort(([one], [other]) => one - other)
+      .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
+    await this.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+      SET LOCAL synchronous_commit = off;
+      UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
+      WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
+  }
+
+  async end(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /** After a failure the connection is closed: the next one may lead to another server. */
+  private async query<Row extends object>(
+    sql: string,
+    values?: unknown[],
+    check: (rows: readonly Row[]) => void = () => undefined,
+  ): Promise<Row[]> {
+    const client = await this.pool.connect();
+    let failure: Error | undefined;
+    try {
+      const { rows } = await client.query<Row>(sql, values);
+      check(rows);
+      return rows;
+    } catch (error) {
+      throw (failure = error as Error);
+    } finally {
+      client.release(failure);
+    }
+  }
+}
+
+/** Warns if the role cannot use the access tokens: static tokens and JWTs are valid without them. */
+export async function inspectTokenTable(query: Query, schema: string): Promise<void> {
+  const lacks = await findMissingRights(query, schema, { access_tokens: ['SELECT', 'UPDATE'] });
+  if (lacks === undefined) return;
+  new Logger('IssuedTokenVerifier').warn(`Access tokens of schema ${schema} cannot be used: ${lacks}`);
+}
