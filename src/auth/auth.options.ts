@@ -107,7 +107,15 @@ export class PlantsAuthOptions {
   verifier?: TokenVerifier | undefined;
 }
 
-/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
+/**
+ * Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone.
+ *
+ * @example
+ * import { PlantsAuthModule, type PlantsAuthModuleOptions } from 'plant-store';
+ *
+ * const options: PlantsAuthModuleOptions = { issuedTokens: { url: 'postgresql://plants@localhost:5432/app' } };
+ * export const AUTH = PlantsAuthModule.forRoot(options);
+ */
 export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
 
 /** Throws an error that names every fault. */

@@ -21,13 +21,9 @@ export type Given<T, Required extends keyof T = never, Refused extends keyof T =
   OrUndefined<Omit<T, Required | Refused>>;
 type OrUndefined<T> = { [Name in keyof T]?: T[Name] | undefined };
 
-const SHOWN = Symbol('SHOWN');
 const NESTED = Symbol('NESTED');
 
-/** Lets messages repeat the value of a field. Without it they describe a text by its type: it may be a secret. */
-export const Shown = Reflect.metadata(SHOWN, true);
-
-/** What was found in place of the right value. */
+/** What was found in place of the right value. A text is described by its type, unless it may be shown: it may be a secret. */
 export function describeFound(value: unknown, shown = false): string {
   if (value === undefined) return 'is missing';
   if (shown) return `is ${quote(value)}`;
@@ -41,8 +37,8 @@ export type FindFault<T = never> = (value: unknown, options: T, found: string) =
 
 /** A rule of a field that reports by itself what is wrong. All other rules are built on it. */
 export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
-  const faultOf = ({ value, object, property }: ValidationArguments): string | undefined =>
-    findFault(value, object as T, describeFound(value, Reflect.hasMetadata(SHOWN, object, property)));
+  const faultOf = ({ value, object }: ValidationArguments): string | undefined =>
+    findFault(value, object as T, describeFound(value));
   return ValidateBy({
     name: 'rule',
     validator: {
@@ -69,8 +65,8 @@ export function Milliseconds(from = 1, to = DAY_MS): PropertyDecorator {
   return WholeNumber(from, to, 'a whole number of milliseconds');
 }
 
-export function Choice(values: readonly unknown[], spellings = values): PropertyDecorator {
-  return Should(`one of ${spellings.join(', ')}`, (value) => isIn(value, values));
+export function Choice(values: readonly unknown[]): PropertyDecorator {
+  return Should(`one of ${values.join(', ')}`, (value) => isIn(value, values));
 }
 
 export function Matching(what: string, pattern: RegExp): PropertyDecorator {

@@ -1,6 +1,3 @@
-/** A timer of Node.js cannot wait longer: it would run at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /** Settles as the work does. If that takes longer, it rejects with an error made then; the work goes on, and its result is lost. */
 export async function withinTime<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
