@@ -54,7 +54,7 @@ async function simulate(seed: number): Promise<string[]> {
   );
   // Of the statements: no connection, a standby, an answer that does not come.
   const trouble = random() < 0.3 ? 0 : random() * 0.7;
-  const latency = random() < 0.3 ? 900 : 50;
+  const latency = random() < 0.3 ? STATEMENT_TIMEOUT / 2 : 50;
   const away = moments(4);
   let inFlight = 0;
   let troubleAt = -Infinity;
@@ -66,7 +66,7 @@ async function simulate(seed: number): Promise<string[]> {
     const pause = (most: number): Promise<void> => new Promise((resolve) => time.after(random() * most, resolve));
     await pause(fails ? STATEMENT_TIMEOUT : latency);
     const rows = tokens.map((token, id) => token.rowAt(time.now, id)).filter(({ key }) => keys.includes(key));
-    await pause(latency / 10);
+    await pause(latency);
     inFlight -= 1;
     if (!fails) return rows;
     troubleAt = time.now;
