@@ -161,7 +161,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
       const revoked = commands.run('revoke', 'lost');
       await lock.awaited();
       await lock.terminateWaiting();
-      expect(await revoked).toMatchObject({ code: 1, stderr: expect.stringContaining('is not known') });
+      expect(await revoked).toMatchObject({ code: 1, stderr: expect.stringContaining('outcome unknown') });
     });
   });
 
