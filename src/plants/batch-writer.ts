@@ -23,7 +23,6 @@ interface Statement {
   readonly sentAt: number;
   /** It has one plant of a statement that was rejected. */
   readonly isSingle: boolean;
-  isSlow: boolean;
 }
 
 /**
@@ -40,8 +39,6 @@ export class BatchWriter implements PlantWriter {
   /** Are repeated after the next sweep. */
   private readonly paused: (readonly PendingCreate[])[] = [];
   private readonly inFlight = new Set<Statement>();
-  private fast = 0;
-  private slow = 0;
 
   constructor(
     private readonly target: InsertTarget,
@@ -50,10 +47,11 @@ export class BatchWriter implements PlantWriter {
     private readonly metrics: PlantsMetrics,
   ) {}
 
-  /** @throws WriteQueueFullError */
+  /** @throws ConnectionPoolExhaustedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
-    const create = new PendingCreate(record, this.timeout);
-    this.budget.admit(create, this.free);
+    const now = performance.now();
+    const create = new PendingCreate(record, now + this.timeout);
+    this.budget.admit(create, this.free(now));
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
@@ -65,7 +63,8 @@ export class BatchWriter implements PlantWriter {
   }
 
   sendNext(now: number): boolean {
-    const { singles, repeats, waiting, free } = this;
+    const { singles, repeats, waiting } = this;
+    const free = this.free(now);
     if (free > 0 && repeats.length > 0) this.send(repeats.shift() ?? [], now);
     else if (singles.length > 0 && this.budget.hasFreeSingle) this.send(singles.splice(0, 1), now, true);
     else if (free > 0 && waiting.length > 0) this.send(this.takeWaiting(), now);
@@ -77,26 +76,24 @@ export class BatchWriter implements PlantWriter {
     const { waiting, singles, repeats, paused, inFlight } = this;
     repeats.push(...paused.splice(0));
     for (const create of [...singles, ...repeats.flat()]) this.endIfLate(create, now);
-    const inTime = waiting.findIndex(({ deadline }) => deadline > now);
-    const late = waiting.splice(0, inTime < 0 ? waiting.length : inTime);
-    this.budget.dismiss(late);
-    for (const create of late) this.endIfLate(create, now);
-    for (const statement of inFlight) {
-      if (!statement.isSingle && !statement.isSlow && now - statement.sentAt > SLOW_STATEMENT_MS) {
-        statement.isSlow = true;
-        this.fast -= 1;
-        this.slow += 1;
-      }
-      for (const create of statement.creates)
-        if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
-          create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
-    }
+    const late = waiting.filter((create) => this.endIfLate(create, now));
+    this.budget.dismiss(waiting.splice(0, late.length));
+    for (const create of [...inFlight].flatMap(({ creates }) => creates))
+      if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
+        create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
   }
 
   /** Statements that may be sent now, besides those of singles. */
-  private get free(): number {
-    const { fast, slow, budget, target } = this;
-    return Math.max(0, Math.min(target.pace - fast, 2 * target.pace - fast - slow, budget.free));
+  private free(now: number): number {
+    const { inFlight, budget } = this;
+    const { pace } = this.target;
+    let [all, fast] = [0, 0];
+    for (const { isSingle, sentAt } of inFlight) {
+      if (isSingle) continue;
+      all += 1;
+      if (now - sentAt <= SLOW_STATEMENT_MS) fast += 1;
+    }
+    return Math.max(0, Math.min(pace - fast, 2 * pace - all, budget.free));
   }
 
   private takeWaiting(): readonly PendingCreate[] {
@@ -116,26 +113,30 @@ export class BatchWriter implements PlantWriter {
   /** After its deadline nothing is sent for a create. */
   private send(creates: readonly PendingCreate[], now: number, isSingle = false): void {
     const inTime = creates.filter((create) => !this.endIfLate(create, now));
-    if (inTime.length > 0) void this.write({ creates: inTime, sentAt: now, isSingle, isSlow: false });
+    if (inTime.length > 0) void this.write({ creates: inTime, sentAt: now, isSingle });
   }
 
   private async write(statement: Statement): Promise<void> {
-    this.begin(statement);
+    const { creates, isSingle } = statement;
+    this.inFlight.add(statement);
+    this.budget.begin(creates.length, isSingle);
+    this.metrics.inFlight += creates.length;
     try {
       const taken = await this.insert(statement);
       if (taken.length > 0) await this.settleTaken(taken);
     } catch (error) {
-      this.takeBack(statement, error as Error);
-    } finally {
-      this.end(statement);
+      this.takeBack(creates, error as Error);
     }
+    this.metrics.inFlight -= creates.length;
+    this.budget.end(isSingle);
+    this.inFlight.delete(statement);
+    if (!this.isIdle) this.budget.schedule(this);
   }
 
   /** Returns the creates whose ids are taken; the others are stored. */
   private async insert({ creates, sentAt }: Statement): Promise<PendingCreate[]> {
     const { metrics, target } = this;
     metrics.statementPlants.observe(creates.length);
-    metrics.inFlight += creates.length;
     try {
       const stored = new Set(await target.insert(creates.map(({ record }) => record)));
       metrics.created += stored.size;
@@ -146,7 +147,6 @@ export class BatchWriter implements PlantWriter {
       });
     } finally {
       metrics.statementSeconds.observeSince(sentAt);
-      metrics.inFlight -= creates.length;
     }
   }
 
@@ -175,33 +175,20 @@ export class BatchWriter implements PlantWriter {
     if (again.length > 0) this.repeats.push(again);
   }
 
-  private takeBack({ creates }: Statement, error: Error): void {
+  private takeBack(creates: readonly PendingCreate[], error: Error): void {
     const open = creates.filter(({ isSettled }) => !isSettled);
+    const isRejected = isPlantRejected(error);
     if (this.target.mayBeStored(error)) {
       for (const create of open) create.unconfirmed ??= error;
-    } else if (isPlantRejected(error)) {
-      if (creates.length > 1) this.singles.push(...open);
-      else for (const create of open) create.fail(error);
+    } else if (isRejected && creates.length > 1) {
+      this.singles.push(...open);
       return;
+    } else {
+      // What is no plant's fault would fail the others again, and nothing of them is written.
+      for (const create of open) if (isRejected || !create.unconfirmed) create.fail(error);
     }
-    // The others would fail in the same way again, and nothing of them is written.
-    for (const create of open) if (!create.unconfirmed) create.fail(error);
     const again = open.filter(({ isSettled }) => !isSettled);
     if (again.length > 0) this.paused.push(again);
-  }
-
-  private begin(statement: Statement): void {
-    this.inFlight.add(statement);
-    if (!statement.isSingle) this.fast += 1;
-    this.budget.begin(statement.creates.length, statement.isSingle);
-  }
-
-  private end(statement: Statement): void {
-    this.inFlight.delete(statement);
-    if (statement.isSlow) this.slow -= 1;
-    else if (!statement.isSingle) this.fast -= 1;
-    this.budget.end(statement.isSingle);
-    if (!this.isIdle) this.budget.schedule(this);
   }
 
   /** Whether a create that is to be sent has its result; it gets one if its time is up. */

@@ -57,11 +57,7 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 /** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
-/**
- * The plant of a request's body. Fields that no plant has are ignored.
- *
- * @throws ApiError 40003 that names every wrong field
- */
+/** The plant of a request's body. Fields that no plant has are ignored. @throws ApiError 40003 that names every wrong field */
 export function parseNewPlant(body: JsonObject): NewPlant {
   const { id: sent, name, tag } = body as Fields;
   const id = (sent instanceof JsonNumber ? parseInt64(sent.source) : undefined) ?? sent;
@@ -84,6 +80,7 @@ export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
 const MAX_DIGITS = 19;
+const MAX_SHOWN_DIGITS = 40;
 /** Most ids: within the range for certain, as they are written. */
 const PLAIN = /^-?\d{1,18}$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -93,28 +90,22 @@ function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
 }
 
-/**
- * The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Returns undefined if the number
- * has a fraction or lies outside of int64. Its size is checked before it is expanded, so `1e999999999` costs nothing.
- */
+/** The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Undefined if it has a fraction or lies outside of int64. */
 export function parseInt64(source: string): bigint | undefined {
   if (PLAIN.test(source)) return BigInt(source);
   const match = NUMBER.exec(source);
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const digits = whole + fraction;
-
-  // Loops, because a pattern like /0+$/ takes quadratic time on a long run of zeros in the middle.
-  let first = 0;
-  while (digits[first] === '0') first++;
-  if (first === digits.length) return 0n;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return 0n;
+  // A loop, because the pattern /0+$/ takes quadratic time on a long run of zeros in the middle.
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
 
-  // Beyond 2^53 Number() rounds the exponent, but such an exponent is out of range however it is rounded.
+  // Checked before it is expanded, so that 1e999999999 costs nothing. An exponent that Number() rounds is out of range in any case.
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
-  if (zeros < 0 || end - first + zeros > MAX_DIGITS) return undefined;
-  const value = BigInt(`${sign}${digits.slice(first, end)}${'0'.repeat(zeros)}`);
+  if (zeros < 0 || end + zeros > MAX_DIGITS) return undefined;
+  const value = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
   return isInt64(value) ? value : undefined;
 }
 
@@ -125,11 +116,7 @@ export function isStorableText(value: unknown): value is string {
 
 const MAX_KEY_LENGTH = 255;
 
-/**
- * The `Idempotency-Key` of a request, or undefined if it has none.
- *
- * @throws ApiError 40004
- */
+/** The `Idempotency-Key` of a request, or undefined if it has none. @throws ApiError 40004 */
 export function idempotencyKey(request: PlatformRequest): string | undefined {
   const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
   if (others.length > 0) throw invalidIdempotencyKey('is repeated');
@@ -141,15 +128,13 @@ export function idempotencyKey(request: PlatformRequest): string | undefined {
 export function assertIdempotencyKey(key: string): void {
   if (key === '') throw invalidIdempotencyKey('is empty');
   if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
-  if (!isStorableText(key)) {
+  if (!isStorableText(key))
     throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
-  }
 }
 
 function idFault(value: unknown): string {
-  if (typeof value === 'number') {
+  if (typeof value === 'number')
     return `is the number ${value}, which may have been rounded; it must be a bigint, such as 1n`;
-  }
   return `${describeValue(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
 }
 
@@ -160,11 +145,7 @@ function textFault(value: unknown): string {
 }
 
 function describeValue(value: unknown): string {
-  if (value instanceof JsonNumber) return `is the number ${shorten(value.source)}`;
+  if (value instanceof JsonNumber) return `is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`;
   if (value instanceof JsonStructure) return `is an ${value.kind}`;
   return describeFound(value);
-}
-
-function shorten(source: string): string {
-  return source.length > 40 ? `${source.slice(0, 40)}…` : source;
 }

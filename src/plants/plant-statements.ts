@@ -36,10 +36,7 @@ export interface InsertTarget {
 const LOCK_SHARE = 0.2;
 /** Statements in flight: while one waits for the disk, another is sent. With more, fewer plants would share each commit. */
 const MAX_STATEMENTS = 2;
-/**
- * Makes the commit of its statement wait for the disk. Behind a pooler or in a host, a setting of the session could be lost. A stricter
- * setting stays.
- */
+/** Makes the commit of its statement wait for the disk, whatever the session's setting is. A stricter one stays. */
 const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit'::text) NOT IN ('on'::text, 'remote_apply'::text)
   THEN set_config('synchronous_commit'::text, 'on'::text, true) END`;
 
@@ -50,18 +47,16 @@ export const RETURNING = 'ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint
 const STORED = `id::bigint::text, write_id::bigint::text AS "writeId", name::text, tag::text, idempotency_key::text AS "idempotencyKey"`;
 
 /**
- * The SQL of the store. Ids are sent and read as text: a host may have changed what pg makes of an int8. Arguments of functions have exactly
- * the types of the catalogue's: a function that others have made can then not take the place of one.
+ * The SQL of the store. Ids are sent and read as text: a host may have changed what pg makes of an int8. Arguments have exactly the types of
+ * the catalogue's functions, so that no function of others takes their place.
  */
 @Injectable()
 export class PlantStatements implements InsertTarget {
   readonly pace: number = MAX_STATEMENTS;
-  readonly mayBeStored: (error: unknown) => boolean = isUndecided;
   private readonly table: string;
   protected readonly insertInto: string;
   private readonly insertOneSql: string;
   private readonly insertManySql: string;
-  private readonly lockTimeout: string;
 
   constructor(
     protected readonly database: Database,
@@ -72,14 +67,18 @@ export class PlantStatements implements InsertTarget {
     // The settings are made before the first row goes in, and for this statement alone.
     this.insertOneSql = `${this.insertInto} SELECT $1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::text
       FROM (SELECT ${WAIT_FOR_DISK}) AS setting ${RETURNING}`;
+    const lockTimeout = Math.ceil(database.timeout * LOCK_SHARE);
     // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is grammar, and
     // always the catalogue's.
     this.insertManySql = `${this.insertInto} SELECT ${COLUMNS}
-      FROM (SELECT set_config('lock_timeout'::text, $1::text, true), ${WAIT_FOR_DISK}) AS setting,
-        unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+      FROM (SELECT set_config('lock_timeout'::text, '${lockTimeout}'::text, true), ${WAIT_FOR_DISK}) AS setting,
+        unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
         WITH ORDINALITY AS plant (${COLUMNS}, position)
       ORDER BY id, position ${RETURNING}`;
-    this.lockTimeout = String(Math.ceil(database.timeout * LOCK_SHARE));
+  }
+
+  mayBeStored(error: unknown): boolean {
+    return isUndecided(error);
   }
 
   /** Of several plants with one id the first is inserted. */
@@ -87,7 +86,6 @@ export class PlantStatements implements InsertTarget {
     const [first] = plants;
     if (first && plants.length === 1) return this.database.queryColumn(this.insertOneSql, valuesOf(first));
     return this.database.queryColumn(this.insertManySql, [
-      this.lockTimeout,
       plants.map(({ id }) => String(id)),
       plants.map(({ writeId }) => String(writeId)),
       plants.map(({ name }) => name),
@@ -97,10 +95,7 @@ export class PlantStatements implements InsertTarget {
     ]);
   }
 
-  /**
-   * The look-up has a commit of its own. It comes after those of the rows that the look-up sees, so these are as durable as it is: a row can be
-   * visible before, after a crash or a wait for a standby that was cancelled. The message gives it something to commit.
-   */
+  /** A row can be seen before it is durable. The commit of the look-up itself comes after that of the row; the message is what it commits. */
   findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
     // With the prefix: what is left to a default could be matched better by a function of others.
     const message = `pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)`;

@@ -6,19 +6,22 @@ import { findMissingRights, PLANTS_RIGHTS } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
 import { COLUMNS } from './plant-statements.js';
 
-/** Minimum time between two probes. */
 const PROBE_EVERY_MS = 2000;
-/** Limit of the wait for the result of a probe. */
 const CHECK_TIMEOUT_MS = 2000;
 /** So long after a lack of resources the probe needs room: on a full disk, small plants still fit into what the table has. */
 const LARGE_PROBES_MS = 60_000;
 /** SQLSTATEs of a server that lacks resources, such as room on the disk, or has trouble with its files; not those of too many connections. */
 const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
-/** SQLSTATEs with which the probe's own plant was refused: others may pass. */
-const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0)/;
+/** SQLSTATEs with which the probe's own plant was refused: others may pass. A policy refuses with that of a missing right. */
+const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0|42501)/;
+const REASONS: Partial<Record<string, string>> = {
+  '': 'the database cannot be reached',
+  [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
+  '53100': 'the disk of the database is full',
+};
 
 /**
- * Tells whether the store can create plants, for the health endpoint of an application. Inject it in a module that imports the store.
+ * Tells whether the store can create plants, for a health endpoint. Inject it in a module that imports the store.
  *
  * @example
  * import type { PlantsHealth } from 'plant-store';
@@ -41,8 +44,8 @@ export class PlantsHealth {
   constructor(private readonly database: Database) {}
 
   /**
-   * Resolves if a plant could be created. The database is probed once in 2 seconds at most; until then the last result counts. The probe inserts a
-   * plant and rolls it back. While every connection is in use, the last result stays.
+   * Resolves if a plant could be created. A probe inserts a plant and rolls it back, once in 2 seconds at most; until then, and while every
+   * connection is in use, the last result counts.
    *
    * @throws Error within 2 seconds; its message is the reason, without any secret, and its `cause` has the details
    */
@@ -72,26 +75,19 @@ export class PlantsHealth {
     } catch (cause) {
       if (cause instanceof ConnectionPoolExhaustedError) return;
       this.noteFailure(cause);
-      const { reason, isDegraded } = await this.explain(cause);
-      this.degradation = isDegraded ? `degraded: ${reason}` : undefined;
-      this.failure = isDegraded ? undefined : new Error(reason, { cause });
+      const state = sqlStateOf(cause) ?? '';
+      const reason = REASONS[state] ?? (state === MISSING_RIGHT ? await this.findMissingRights() : undefined);
+      const isDegraded = reason === undefined && PLANT_REFUSED.test(state);
+      const rule = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
+      this.degradation = isDegraded ? `${rule} (SQLSTATE ${state})` : undefined;
+      const refusal = `the database refuses creates (SQLSTATE ${state})`;
+      this.failure = isDegraded ? undefined : new Error(reason ?? refusal, { cause });
     }
   }
 
-  private async explain(error: unknown): Promise<{ reason: string; isDegraded?: boolean }> {
-    const state = sqlStateOf(error);
-    if (state === undefined) return { reason: 'the database cannot be reached' };
-    if (state === READ_ONLY) return { reason: 'the database accepts no writes: it is a standby, or read-only' };
-    if (state === '53100') return { reason: 'the disk of the database is full' };
-    if (state === MISSING_RIGHT) {
-      const { query, schema } = this.database;
-      const lacks = await findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
-      if (lacks !== undefined) return { reason: lacks };
-    } else if (!PLANT_REFUSED.test(state)) {
-      return { reason: `the database refuses creates (SQLSTATE ${state})` };
-    }
-    const rule = 'a constraint, trigger or policy of the table plants refuses an ordinary plant';
-    return { reason: `${rule} (SQLSTATE ${state})`, isDegraded: true };
+  private async findMissingRights(): Promise<string | undefined> {
+    const { query, schema } = this.database;
+    return findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
   }
 }
 

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 /** Up to as many as one statement may have. */
 const STATEMENT_PLANTS_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-
-/** In seconds: from a create that finds everything in memory to one that waits for as long as a client does. */
+/** In seconds: up to as long as a client waits. */
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts values by their size. To count one takes a few comparisons and two additions, and allocates nothing. */
+/** Counts values by their size, and allocates nothing for one. */
 export class Histogram {
   /** Values up to each bound and above the one before it; at the end, those above the last bound. */
   readonly counts: number[];
@@ -21,7 +20,6 @@ export class Histogram {
     return new Histogram(DURATION_BOUNDS);
   }
 
-  /** How many values there were. */
   get count(): number {
     return this.counts.reduce((total, count) => total + count, 0);
   }
@@ -35,8 +33,8 @@ export class Histogram {
   }
 
   /** Counts the time since a moment of `performance.now()`. */
-  observeSince(start: number, end = performance.now()): void {
-    this.observe((end - start) / 1000);
+  observeSince(start: number): void {
+    this.observe((performance.now() - start) / 1000);
   }
 }
 
@@ -47,7 +45,7 @@ export class PlantsMetrics {
   created = 0;
   /** Creates with a statement in flight now. */
   inFlight = 0;
-  /** Plants in each of the statements that create them; with many creates at a time, one statement has several plants. */
+  /** Plants in each of the statements that create them. */
   readonly statementPlants = new Histogram(STATEMENT_PLANTS_BOUNDS);
   /** Seconds that each statement took, including the wait for a connection. */
   readonly statementSeconds = Histogram.ofSeconds();

@@ -1,5 +1,4 @@
 import {
-  type CanActivate,
   type ConfigurableModuleAsyncOptions,
   ConfigurableModuleBuilder,
   type DynamicModule,
@@ -9,8 +8,8 @@ import {
   Optional,
 } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
-import { hasUrl } from '../database/database.options.js';
 import { Database } from '../database/database.js';
+import { hasUrl } from '../database/database.options.js';
 import { assertReadyForCreates } from '../database/migration-status.js';
 import { PoolDatabase } from '../database/pool-database.js';
 import { PrismaService } from '../database/prisma.js';
@@ -19,11 +18,12 @@ import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';
 import { type InsertTarget, PlantStatements } from './plant-statements.js';
+import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { plantsControllerAt } from './plants.controller.js';
 import {
   PLANTS_MODULE,
+  type PlantsFactoryOptions,
   type PlantsModuleOptions,
   type PlantsModuleRouteOptions,
   PlantsOptions,
@@ -33,55 +33,42 @@ import {
 } from './plants.options.js';
 import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { ShardedWriter, ShardStatements } from './sharded-writer.js';
+import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
 import { WriteBudget } from './write-queue.js';
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsModuleOptions>({
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsFactoryOptions>({
   moduleName: 'Plants',
 })
   .setClassMethodName('forRoot')
   // All of them: Nest would count one that is missing here among the options of the factory.
-  .setExtras<Partial<PlantsRouteOptions>>(new PlantsRouteOptions(), storeOf)
+  .setExtras<Partial<PlantsRouteOptions>>(new PlantsRouteOptions(), (definition, given) => {
+    const route = routeOptionsOf(given);
+    const { providers = [], imports = [] } = definition;
+    return {
+      ...definition,
+      providers: [
+        ...providers,
+        { provide: PlantsRouteOptions, useValue: route },
+        { provide: ERROR_STATUS, useValue: route.errorStatus },
+      ],
+      imports: [...imports, ...route.imports],
+      controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
+    };
+  })
   .build();
 
 /** As Nest builds it, except for the options of the route: for Nest, all of them are optional. */
 interface PlantsModuleBase {
   new (): object;
-  forRoot(options: PlantsModuleOptions & PlantsModuleRouteOptions): DynamicModule;
+  forRoot(options: PlantsModuleOptions): DynamicModule;
   /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
-  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsModuleOptions> & PlantsModuleRouteOptions): DynamicModule;
+  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsFactoryOptions> & PlantsModuleRouteOptions): DynamicModule;
 }
 const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
 
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
-
-const openRoute = (path: string): string =>
-  `guards is 'none': everybody may create plants at the path "${path}", unless a global guard forbids it. ` +
-  'Give an array of classes, such as [BearerAuthGuard], to close it';
-
-function hasGlobalGuard(application: ApplicationConfig): boolean {
-  // A factory of APP_GUARD may have returned nothing.
-  const guards: (Partial<CanActivate> | undefined)[] = application.getGlobalGuards();
-  return (
-    application.getGlobalRequestGuards().length > 0 || guards.some((guard) => typeof guard?.canActivate === 'function')
-  );
-}
-
-function storeOf(definition: DynamicModule, given: object): DynamicModule {
-  const route = routeOptionsOf(given);
-  return {
-    ...definition,
-    providers: [
-      ...(definition.providers ?? []),
-      { provide: PlantsRouteOptions, useValue: route },
-      { provide: ERROR_STATUS, useValue: route.errorStatus },
-    ],
-    imports: [...(definition.imports ?? []), ...route.imports],
-    controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
-  };
-}
 
 /** Checks at the start that plants can be created, and opens the writer for the table as it is. */
 async function openWriter(
@@ -95,17 +82,19 @@ async function openWriter(
   await assertReadyForCreates(database, options.database);
   const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, database.timeout, metrics);
   const writer = writerOf(statements);
+  if (!(await assertDurableShards(database.query, database.schema))) return writer;
   const ofShard = new ShardStatements(database, prisma);
-  return (await ShardedWriter.open(database, writer, () => writerOf(ofShard))) ?? writer;
+  const sharded = new ShardedWriter(database, writer, () => writerOf(ofShard));
+  await sharded.refresh();
+  return sharded;
 }
 
 /**
- * The store as a module: `POST /plants`, with exact ids, the contract's error bodies, and tables of its own. The application says with
- * `guards` who may create plants. The start fails with a {@link MigrationError} if the database lacks the tables of this version or cannot be
- * reached.
+ * The store as a module: `POST /plants`, with tables of its own. The application says with `guards` who may create plants. The start fails
+ * with a {@link MigrationError} if the database cannot be reached, or lacks the tables of this version.
  *
- * It exports `PlantsService` and `PlantsHealth`. Each call of `forRoot` makes a store of its own: to use one store in several
- * modules, keep what `forRoot` returned in a constant, and import that.
+ * It exports `PlantsService` and `PlantsHealth`. Each call of `forRoot` makes a store of its own: to use one in several modules, import
+ * what one call has returned.
  *
  * @example
  * ```ts
@@ -163,7 +152,7 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
   }
 
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
-  static override forRoot(options: PlantsModuleOptions & PlantsModuleRouteOptions): DynamicModule {
+  static override forRoot(options: PlantsModuleOptions): DynamicModule {
     // JavaScript may call it without any, which is reported like every other fault.
     return super.forRoot(Object(options) as typeof options);
   }
@@ -172,8 +161,13 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
   configure(): void {
     const { guards, path } = this.route;
     if (path === false) return;
-    if (guards === 'none') new Logger(PlantsModule.name).warn(openRoute(path));
-    if (guards === 'global' && !hasGlobalGuard(this.application))
-      throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
+    if (guards === 'none')
+      new Logger(PlantsModule.name).warn(
+        `guards is 'none': everybody may create plants at the path "${path}", unless a global guard forbids it`,
+      );
+    if (guards !== 'global') return;
+    const found = [...this.application.getGlobalGuards(), ...this.application.getGlobalRequestGuards()];
+    // A factory of APP_GUARD may have returned nothing.
+    if (!found.some(Boolean)) throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
   }
 }

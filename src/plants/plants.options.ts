@@ -6,7 +6,6 @@ import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
   checkOptions,
   Choice,
-  describeFound,
   FunctionThat,
   type Given,
   Matching,
@@ -29,6 +28,7 @@ export const PLANTS_MODULE = 'PlantsModule';
 export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
 export const QueueLimit = WholeNumber(1, 1_000_000);
 
+/** The options that `forRootAsync` takes from its factory. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
@@ -44,8 +44,22 @@ export class PlantsOptions {
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
-/** The options of a store that `forRootAsync` takes from a factory. */
-export type PlantsModuleOptions = Given<PlantsOptions, 'database'>;
+export type PlantsFactoryOptions = Given<PlantsOptions, 'database'>;
+
+/**
+ * Who may create plants:
+ * - guard classes, at least one, which run after the global ones: the store's `BearerAuthGuard` or your own;
+ * - `'global'`: a global guard protects the route. The start checks that there is one, not what it checks;
+ * - `'none'`: everybody may create plants, unless a global guard forbids it. The start logs a warning.
+ */
+export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
+
+const GUARDS =
+  "an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
+
+function isGuards(value: unknown): boolean {
+  return value === 'global' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isGuard));
+}
 
 /** Not every version of Nest refuses a class without this method: some leave it out, and so the route open. */
 function isGuard(value: unknown): boolean {
@@ -53,37 +67,11 @@ function isGuard(value: unknown): boolean {
   return typeof value === 'function' && typeof prototype?.canActivate === 'function';
 }
 
-/**
- * Who may create plants:
- * - guard classes, at least one: guards of the route, the store's `BearerAuthGuard` or your own. They run after the global ones;
- * - `'global'`: a global guard protects the route. The start checks that there is one; it cannot see what that checks;
- * - `'none'`: everybody may create plants, unless a global guard forbids it. The start logs one warning.
- */
-export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
-
-const GUARDS =
-  "an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
-
-function guardsFault(guards: unknown, { path }: PlantsRouteOptions): string | undefined {
-  if (guards === 'global' || guards === 'none' || (path === false && guards === undefined)) return undefined;
-  if (!Array.isArray(guards)) return `${describeFound(guards, typeof guards === 'string')}, should be ${GUARDS}`;
-  if (guards.length === 0) return `is empty, should be ${GUARDS}`;
-  const index = guards.findIndex((guard) => !isGuard(guard));
-  if (index < 0) return undefined;
-  const guard: unknown = guards[index];
-  const isNamed = typeof guard === 'function' && guard.name !== '';
-  const found = isNamed ? `is ${guard.name}, without a method canActivate` : describeFound(guard);
-  return `guard ${index + 1} ${found}, should be ${GUARDS}`;
-}
-
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
+/** The options that must be known before the application starts; `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
-  /**
-   * Path of the route, below the application's global prefix, such as `garden/plants`; `false`: no route, the service alone, which needs no
-   * `guards`.
-   * @defaultValue 'plants'
-   */
+  /** Path of the route, below the application's global prefix, such as `garden/plants`; `false`: no route, the service alone. @defaultValue 'plants' */
   @Should(
     'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false',
     (value) => value === false || (typeof value === 'string' && PATH.test(value)),
@@ -92,7 +80,9 @@ export class PlantsRouteOptions {
   /** The `version` of `@Controller()`, if the application has versioning enabled. @defaultValue the default version of the application */
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
-  @Rule(guardsFault)
+  @Rule<PlantsRouteOptions>((guards, { path }, found) =>
+    isGuards(guards) || (path === false && guards === undefined) ? undefined : `${found}, should be ${GUARDS}`,
+  )
   guards?: PlantsGuards;
   /** Modules that export what the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @Should('an array of modules', Array.isArray)
@@ -100,30 +90,24 @@ export class PlantsRouteOptions {
   /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
   @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
   errorStatus: ErrorStatus = 'contract';
-  /**
-   * The security scheme of the OpenAPI document that the operation requires, as `addBearerAuth()` defines it. With `guards: 'none'` it
-   * requires none.
-   * @defaultValue 'bearer'
-   */
+  /** The security scheme of the OpenAPI document that the operation requires, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // What OpenAPI allows in the keys of components.
   @Matching('the name of a security scheme of the OpenAPI document, such as "bearer"', /^[\w.-]+$/)
   securityScheme = 'bearer';
 }
 
-/**
- * The options of a store that must be known before the application starts; `forRootAsync` takes them next to the factory. `guards` is
- * required unless `path` is `false`.
- */
 export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' | 'guards'>> &
   ({ path?: string; guards: PlantsGuards } | { path: false; guards?: PlantsGuards });
+
+/** The options of `PlantsModule.forRoot`. `guards` is required unless `path` is `false`. */
+export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOptions;
 
 const ROUTE_OPTIONS = optionNames(PlantsRouteOptions);
 
 /** The options with their defaults. @throws Error that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
   // Nest takes those of the route from the options of forRoot, so any that is left comes from a factory.
-  const elsewhere = `; next to the factory: ${ROUTE_OPTIONS.join(', ')}`;
-  return checkOptions(PlantsOptions, given, PLANTS_MODULE, elsewhere);
+  return checkOptions(PlantsOptions, given, PLANTS_MODULE, `; next to the factory: ${ROUTE_OPTIONS.join(', ')}`);
 }
 
 /** Those of the route. @param given for `forRoot` all options; the others are checked elsewhere */

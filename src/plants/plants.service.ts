@@ -14,9 +14,8 @@ export interface CreatePlantOptions {
   /** The creator of the plant, stored with it. @defaultValue none */
   readonly creator?: Creator | undefined;
   /**
-   * A transaction of the application's: the plant is stored when that commits, and only then. The statistics do not
-   * count it. `undefined` is refused: it may stand for a transaction that rolls back.
-   * @defaultValue none: the create is committed by itself
+   * A transaction of the application's: the plant is stored when that commits. `undefined` is refused: it may stand for a transaction that
+   * rolls back. @defaultValue none: the create is committed by itself
    */
   readonly transaction?: HostTransaction;
 }
@@ -25,10 +24,9 @@ export interface CreatePlantOptions {
 function assertCreator(creator: unknown): void {
   const { name } = Object(creator) as Record<string, unknown>;
   if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  throw new TypeError(
-    `creator: its name cannot be stored, should be { name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone ` +
-      'surrogates; it is what create(), createdBy of the options or a TokenVerifier gave',
-  );
+  const right = `{ name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`;
+  const origin = 'create(), createdBy of the options or a TokenVerifier gave it';
+  throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
 }
 
 /** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */

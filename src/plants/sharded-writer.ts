@@ -3,9 +3,7 @@ import pg from 'pg';
 import type { Database, Query } from '../database/database.js';
 import { MigrationError } from '../database/database.errors.js';
 import { reasonOf } from '../util/text.js';
-import { withinTime } from '../util/timing.js';
 import type { PlantWriter } from './batch-writer.js';
-import { INT64_MAX, INT64_MIN } from './new-plant.js';
 import {
   type PlantRecord,
   PlantStatements,
@@ -18,45 +16,22 @@ import { isUndecided, rejectionOf } from './storage-failure.js';
 
 const TYPES = ['bigint', 'bigint', 'text', 'text', 'text', 'text'];
 const READ_EVERY_MS = 60_000;
-/** Limit of a query on all nodes: one of them may not answer. */
-const NODES_TIMEOUT_MS = 5000;
-/** Ids for which our hash is compared with the database's. */
-const SAMPLE_IDS = [0n, 1n, -1n, 2n ** 32n, -(2n ** 32n), INT64_MAX, INT64_MIN];
-/** SQLSTATEs of a server that lives, but has lost the one that holds the shard: the statement may have been committed there before. */
+/** SQLSTATEs of a server that has lost the one that holds the shard: the statement may have been committed there before. */
 const SHARD_LOST = /^(?:08|57P|XX)/;
 
-/**
- * Has a batch writer for each shard of a table that Citus has distributed. The map of the shards may be out of date: a statement then concerns
- * two of them, which costs time and changes no result.
- */
+/** Has a writer for each shard of a table that Citus has distributed. With a map that is out of date a statement is only slower. */
 export class ShardedWriter implements PlantWriter {
   private readonly logger = new Logger(ShardedWriter.name);
   /** In the order of their hashes. Each shard ends where the next one begins. */
   private shards: readonly { readonly minHash: number; readonly writer: PlantWriter }[] = [];
   private nextReading = 0;
 
-  /**
-   * @param readShards returns the smallest hash of each shard, in ascending order; none if the table is in one place
-   * @param writer of a table in one place
-   */
   constructor(
-    private readonly readShards: () => Promise<number[]>,
+    private readonly database: Pick<Database, 'query' | 'schema'>,
+    /** Of a table in one place. */
     private readonly writer: PlantWriter,
     private readonly writerOfShard: () => PlantWriter,
   ) {}
-
-  /** Undefined if the database does not have the extension. @throws MigrationError if plants could be lost */
-  static async open(
-    { query, schema }: Pick<Database, 'query' | 'schema'>,
-    writer: PlantWriter,
-    writerOfShard: () => PlantWriter,
-  ): Promise<ShardedWriter | undefined> {
-    if (!(await hasCitus(query))) return undefined;
-    await assertDurableShards(query, schema);
-    const sharded = new ShardedWriter(() => readShards(query, schema), writer, writerOfShard);
-    await sharded.refresh();
-    return sharded;
-  }
 
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     if (performance.now() >= this.nextReading) void this.refresh();
@@ -77,25 +52,34 @@ export class ShardedWriter implements PlantWriter {
       this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
     }
   }
-}
 
-export function mayBeStoredInShard(error: unknown): boolean {
-  return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
+  /** The smallest hash of each shard, in ascending order; none if the table is in one place. */
+  async readShards(): Promise<number[]> {
+    const { query, schema } = this.database;
+    const shards = await query<{ minHash: number }>(
+      `SELECT shardminvalue::float8 AS "minHash" FROM pg_dist_shard AS shard
+       JOIN pg_dist_partition AS part ON part.logicalrelid::oid = shard.logicalrelid::oid
+       WHERE part.logicalrelid::oid = to_regclass($1::text)::oid AND partmethod = 'h'::"char" ORDER BY 1`,
+      [`${pg.escapeIdentifier(schema)}.plants`],
+    );
+    return shards.map(({ minHash }) => minHash);
+  }
 }
 
 /** The statements for plants of one shard. */
 export class ShardStatements extends PlantStatements {
   // While a statement of one shard waits for the disk, those of the others are sent.
   override readonly pace = 1;
-  override readonly mayBeStored = mayBeStoredInShard;
 
-  /**
-   * A statement goes to its shard unchanged, and is committed there, only if its rows are constants. With a sub-select, for a setting, it would be
-   * committed on two servers. The shortest plant is repeated up to a power of two, so that there are few statements to prepare.
-   */
+  override mayBeStored(error: unknown): boolean {
+    return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
+  }
+
+  /** A statement is sent on to its shard, and committed there alone, only if its rows are constants: so it makes no setting. */
   override insert(plants: readonly PlantRecord[]): Promise<string[]> {
     // In the order of their ids, or two statements could each wait for a row of the other; the first of several with one id stays first.
     const sorted = [...plants].sort(({ id: one }, { id: other }) => (one < other ? -1 : Number(one > other)));
+    // The shortest is repeated up to a power of two: there are few statements to prepare.
     const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
     while (Math.log2(sorted.length) % 1 > 0) sorted.push(shortest);
     const rowOf = (_: unknown, row: number): string =>
@@ -104,56 +88,39 @@ export class ShardStatements extends PlantStatements {
     return this.database.queryColumn(sql, sorted.flatMap(valuesOf));
   }
 
-  /** Their server made the plants durable before it showed them. A fence would be written on the server that gets the statement. */
+  /** The server of the shard made the plants durable before it showed them. A fence would be written on another one. */
   override findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
     return this.find(plants);
   }
 }
 
-async function hasCitus(query: Query): Promise<boolean> {
-  return (await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`)).length > 0;
-}
-
-/** The smallest hash of each shard of `plants`, in ascending order; none if the table is in one place. */
-async function findShards(query: Query, schema: string): Promise<number[]> {
-  const shards = await query<{ minHash: number }>(
-    `SELECT shardminvalue::float8 AS "minHash" FROM pg_dist_shard AS shard
-     JOIN pg_dist_partition AS part ON part.logicalrelid::oid = shard.logicalrelid::oid
-     WHERE part.logicalrelid::oid = to_regclass($1::text)::oid AND partmethod = 'h'::"char" ORDER BY 1`,
+/**
+ * Whether the database has Citus. An insert cannot set `synchronous_commit` on the server of its shard, so that of the role counts.
+ *
+ * @throws MigrationError if plants could be lost
+ */
+export async function assertDurableShards(query: Query, schema: string): Promise<boolean> {
+  const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
+  if (citus.length === 0) return false;
+  const weak = query<{ found: string }>(
+    `SELECT pg_catalog.format('synchronous_commit is %s %s: plants could be lost. Run on the coordinator: '
+         'ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on; and leave it out of DATABASE_URL, PGOPTIONS and your pool',
+         setting, place, current_user, current_database()) AS found
+     FROM pg_dist_partition, (
+       SELECT result AS setting, pg_catalog.format('on node %s:%s', nodename, nodeport) AS place
+       FROM run_command_on_all_nodes('SHOW synchronous_commit'::text) JOIN pg_dist_node USING (nodeid) WHERE success
+       UNION ALL SELECT current_setting('synchronous_commit'::text), 'in this session'::text) AS commits
+     WHERE logicalrelid::oid = to_regclass($1::text)::oid AND partmethod = 'h'::"char"
+       AND setting NOT IN ('on'::text, 'remote_apply'::text)`,
     [`${pg.escapeIdentifier(schema)}.plants`],
   );
-  return shards.map(({ minHash }) => minHash);
-}
-
-/** The same, if the database hashes ids as `hashInt8` does. */
-async function readShards(query: Query, schema: string): Promise<number[]> {
-  const sql = 'SELECT id::text, hashint8(id)::float8 AS hash FROM pg_catalog.unnest($1::bigint[]) AS id';
-  const hashes = await query<{ id: string; hash: number }>(sql, [SAMPLE_IDS.map(String)]);
-  if (hashes.every(({ id, hash }) => hashInt8(BigInt(id)) === hash)) return findShards(query, schema);
-  throw new Error('this database hashes ids in a way that is not known here: creates go on, but slower');
-}
-
-/** Throws if plants could be lost: an insert cannot set `synchronous_commit` on the server of its shard, so that of the role counts. */
-export async function assertDurableShards(query: Query, schema: string): Promise<void> {
-  if (!(await hasCitus(query)) || (await findShards(query, schema)).length === 0) return;
-  // This session commits in the shards of its own node. If it is as weak as the role, the role is to be changed: the nodes come first.
-  const weak = query<{ found: string }>(
-    `SELECT pg_catalog.format('synchronous_commit is %s on node %s:%s: plants could be lost. '
-         'Run on the coordinator: ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on',
-         result, nodename, nodeport, current_user, current_database()) AS found
-     FROM run_command_on_all_nodes('SHOW synchronous_commit'::text) JOIN pg_dist_node USING (nodeid)
-     WHERE success AND result NOT IN ('on'::text, 'remote_apply'::text)
-     UNION ALL
-     SELECT pg_catalog.format('synchronous_commit is %s in this session: plants could be lost. '
-         'Remove it from DATABASE_URL, PGOPTIONS or your pool', value)
-     FROM current_setting('synchronous_commit'::text) AS value WHERE value NOT IN ('on'::text, 'remote_apply'::text)`,
-  );
-  const late = (): Error => new Error(`a node does not answer within ${NODES_TIMEOUT_MS} ms`);
-  const [first] = await withinTime(weak, NODES_TIMEOUT_MS, late).catch((error: unknown) => {
+  const [first] = await weak.catch((error: unknown) => {
+    // A node that does not answer keeps no other from its work.
     new Logger(ShardedWriter.name).warn(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
     return [];
   });
   if (first) throw new MigrationError('refused', first.found);
+  return true;
 }
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));

@@ -5,13 +5,7 @@ import {
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
-import {
-  isPlantRejected,
-  isUndecided,
-  PlantLeftOutError,
-  storageError,
-  WriteQueueFullError,
-} from './storage-failure.js';
+import { isPlantRejected, isUndecided, PlantLeftOutError, storageError } from './storage-failure.js';
 
 const SECRET = 'INSERT INTO plants';
 
@@ -24,7 +18,6 @@ describe(storageError.name, () => {
   it.each([
     ['no connection could be made', 50300, new DatabaseUnreachableError()],
     ['every connection stayed busy', 50301, new ConnectionPoolExhaustedError()],
-    ['too many creates wait', 50301, new WriteQueueFullError()],
     ['the server is read-only for now', 50300, rejected('25006', 'ERROR')],
     ['a transaction was rolled back', 50300, rejected('40001')],
     ['resources ran out', 50300, rejected('53100', 'ERROR')],

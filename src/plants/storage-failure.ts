@@ -13,20 +13,11 @@ import {
   unforeseenFailure,
 } from '../errors/api-error.js';
 
-/** More creates wait for the database than may wait; this one was not sent. */
-export class WriteQueueFullError extends Error {
-  override readonly name = 'WriteQueueFullError';
-}
-
 /** An insert has stored nothing, twice, though no plant has the id. */
 export class PlantLeftOutError extends Error {
   override readonly name = 'PlantLeftOutError';
-
-  constructor() {
-    super(
-      'PostgreSQL stored nothing, though no plant has the id: a trigger or a rule of the table plants leaves the plant out',
-    );
-  }
+  override readonly message =
+    'no plant has the id, and none is stored: a trigger or a rule of the table plants leaves it out';
 }
 
 /**
@@ -45,7 +36,7 @@ const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
-  if (isOverload(error)) return storageOverloaded(error);
+  if (error instanceof ConnectionPoolExhaustedError) return storageOverloaded(error);
   if (isUndecided(error)) return storageTimeout(error);
   if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
   return unforeseenFailure(error);
@@ -59,14 +50,10 @@ export function isPlantRejected(error: unknown): boolean {
 
 /** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
-  if (error instanceof DatabaseUnreachableError || error instanceof PlantLeftOutError || isOverload(error))
-    return false;
+  const unsent = [DatabaseUnreachableError, ConnectionPoolExhaustedError, PlantLeftOutError];
+  if (unsent.some((type) => error instanceof type)) return false;
   const state = rejectionOf(error);
   return state === undefined || UNDECIDED.test(state);
-}
-
-function isOverload(error: unknown): boolean {
-  return error instanceof ConnectionPoolExhaustedError || error instanceof WriteQueueFullError;
 }
 
 /** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */

@@ -1,13 +1,12 @@
-import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
-import { WriteQueueFullError } from './storage-failure.js';
 
-/** Plants in one statement: with more, the gain is small (their commit is shared by 500 already), and those behind them wait longer. */
+/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
 export const MAX_BATCH_PLANTS = 500;
 /** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-/** Plants of rejected statements in flight, each in a statement of its own: it may wait for a lock as long as a create may. New creates keep half. */
+/** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
 /** Assumed number of connections if it is unknown, and one that is for look-ups of tokens and the health check. */
 const UNKNOWN_CONNECTIONS = 9;
@@ -19,8 +18,6 @@ const SWEEP_EVERY_MS = 50;
 export class PendingCreate {
   /** Resolves with the plant that has the id already, or with undefined: this create has stored its own. */
   readonly result: Promise<StoredPlant | undefined>;
-  /** From then on it is sent no more. */
-  readonly deadline: number;
   /** Characters of the plant. */
   readonly size: number;
   isSettled = false;
@@ -33,9 +30,9 @@ export class PendingCreate {
 
   constructor(
     readonly record: PlantRecord,
-    timeout: number,
+    /** From then on it is sent no more. */
+    readonly deadline: number,
   ) {
-    this.deadline = performance.now() + timeout;
     this.size = sizeOf(record);
     this.result = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -58,7 +55,6 @@ export class PendingCreate {
 
 /** What the budget needs of a writer. */
 interface Writer {
-  /** Whether it has no create any more. */
   readonly isIdle: boolean;
   /** Sends its next statement; returns false if it may send none now, or has none. */
   sendNext(now: number): boolean;
@@ -66,7 +62,7 @@ interface Writer {
   sweep(now: number): void;
 }
 
-/** What all writers of the process share: the limits of what waits and of what is in flight, turns, and the clock. */
+/** What all writers of a store share: the limits of what waits and of what is in flight, turns, and the sweep. */
 export class WriteBudget {
   /** Creates that wait for their first statement. */
   waiting = 0;
@@ -76,7 +72,7 @@ export class WriteBudget {
   /** Statements with one plant since the last one that had more. */
   private loneStatements = 0;
   private isScheduled = false;
-  private clock: NodeJS.Timeout | undefined;
+  private sweeps: NodeJS.Timeout | undefined;
   /** Those that have creates; the one that sent last comes last. */
   private readonly writers = new Set<Writer>();
   private readonly maxStatements: number;
@@ -102,12 +98,12 @@ export class WriteBudget {
    * Takes a create into account that waits.
    *
    * @param next statements that its writer may send now: what they can take does not wait
-   * @throws WriteQueueFullError
+   * @throws ConnectionPoolExhaustedError if too many wait
    */
   admit({ size }: PendingCreate, next: number): void {
     const isLong = this.waiting > 0 && this.characters + size > MAX_WAITING_CHARACTERS;
     if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
-      throw new WriteQueueFullError(`${this.waiting} creates wait for the database`);
+      throw new ConnectionPoolExhaustedError(`${this.waiting} creates wait for the database`);
     this.waiting += 1;
     this.characters += size;
   }
@@ -132,7 +128,7 @@ export class WriteBudget {
   /** Gives a writer its turn, behind all requests that have arrived with this one: they share a statement. */
   schedule(writer: Writer): void {
     this.writers.add(writer);
-    this.clock ??= setInterval(this.sweep, SWEEP_EVERY_MS);
+    this.sweeps ??= setInterval(this.sweep, SWEEP_EVERY_MS);
     if (this.isScheduled) return;
     this.isScheduled = true;
     // A client that has long been alone would only lose the time.
@@ -160,7 +156,7 @@ export class WriteBudget {
       else this.schedule(writer);
     }
     if (this.writers.size > 0) return;
-    clearInterval(this.clock);
-    this.clock = undefined;
+    clearInterval(this.sweeps);
+    this.sweeps = undefined;
   };
 }

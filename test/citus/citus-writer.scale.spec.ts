@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Migrator } from '../../src/database/migrator.js';
-import { ShardedWriter } from '../../src/plants/sharded-writer.js';
+import { hashInt8, ShardedWriter } from '../../src/plants/sharded-writer.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { runningTarget } from '../contract/running-target.js';
 import { type Comparison, Load, type StoredPlant } from '../faults/load.js';
@@ -13,6 +13,8 @@ import { until } from '../support/until.js';
 
 const CLIENTS = 32;
 const MEASURE_MS = 3000;
+/** Of the service, by default. */
+const STORAGE_TIMEOUT_MS = 5000;
 
 describeWithCitus('The writer on Citus', () => {
   let cluster: CitusCluster;
@@ -65,6 +67,15 @@ describeWithCitus('The writer on Citus', () => {
       const statuses = (await Promise.all(sent)).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, ...Array<number>(racing.length - 1).fill(409)]);
     }
+  }
+
+  /** Returns which ids are in the shards of a node. */
+  async function isIn(node: PostgresServer): Promise<(id: number) => boolean> {
+    const shards = await cluster.coordinator.query<{ min: number; max: number }>(
+      `SELECT shardminvalue::int AS min, shardmaxvalue::int AS max FROM pg_dist_shard JOIN pg_dist_shard_placement USING (shardid)
+       WHERE logicalrelid = 'plants'::regclass AND nodeport = ${node.port}`,
+    );
+    return (id) => shards.some(({ min, max }) => min <= hashInt8(BigInt(id)) && hashInt8(BigInt(id)) <= max);
   }
 
   async function moveShards(): Promise<number> {
@@ -125,29 +136,39 @@ describeWithCitus('The writer on Citus', () => {
         (worker: PostgresServer) => worker.signalAll('SIGSTOP'),
         (worker: PostgresServer) => worker.signalAll('SIGCONT'),
       ],
-    ])('should go on in other shards while a worker is %s', async (what, end, begin) => {
-      const store = await start(cluster.coordinator);
-      const [worker] = cluster.workers as [PostgresServer];
-      const load = new Load(store.port, CLIENTS);
-      await until(() => load.createdCount > 1000);
-      const before = await rateOf(load);
-      await end(worker);
-      // Clients whose creates the node has are answered when STORAGE_TIMEOUT is over.
-      const held = load.createdCount;
-      await until(() => load.createdCount > held + 100);
-      const during = await rateOf(load);
-      figure(`Creates a second: before, while a worker is ${what}`, `${before}, ${during}`);
-      // The others have half of the shards.
-      expect(during).toBeGreaterThan(before / 4);
-      await begin(worker);
-      const after = load.createdCount;
-      await until(() => load.createdCount > after + 500);
-      const { acknowledged, outcomes } = await expectNothingLost(load);
-      figure(`Answers, worker ${what}`, `${acknowledged} created, ${JSON.stringify([...outcomes])}`);
-      expect(
-        [...outcomes.keys()].filter((each) => !['200', '40901', '50300', '50301', '50400'].includes(each)),
-      ).toEqual([]);
-    });
+    ])(
+      'should go on in the shards of the others while a worker is %s, and in all of them afterwards',
+      async (what, end, begin) => {
+        const store = await start(cluster.coordinator);
+        const [worker] = cluster.workers as [PostgresServer];
+        const isLost = await isIn(worker);
+        const [live, lost] = [
+          new Load(store.port, CLIENTS / 2, (id) => !isLost(id)),
+          new Load(store.port, CLIENTS / 2, isLost),
+        ];
+        await until(() => Math.min(live.createdCount, lost.createdCount) > 500);
+        const before = await rateOf(live);
+        await end(worker);
+        const during = await rateOf(live);
+        figure(`Creates a second in other shards: before, while a worker is ${what}`, `${before}, ${during}`);
+        expect(during).toBeGreaterThan(before / 2);
+        const since = performance.now();
+        const id = Array.from({ length: 100 }, (_, i) => 10_000_000 + i).find(isLost);
+        expect((await store.post(`{"id":${id},"name":"Rose"}`)).body).toMatch(/"error":50(?:301|400)/);
+        expect(performance.now() - since).toBeLessThan(STORAGE_TIMEOUT_MS + 500);
+        await begin(worker);
+        const created = [live.createdCount, lost.createdCount] as const;
+        await until(() => live.createdCount > created[0] + 500 && lost.createdCount > created[1] + 500);
+        await cluster.coordinator.query(`DELETE FROM plants WHERE id = ${id}`);
+        await live.stop();
+        for (const load of [live, lost]) {
+          const { acknowledged, outcomes } = await expectNothingLost(load);
+          figure(`Answers, worker ${what}`, `${acknowledged} created, ${JSON.stringify([...outcomes])}`);
+          const allowed = ['200', '40901', '50300', '50301', '50400'];
+          expect([...outcomes.keys()].filter((each) => !allowed.includes(each))).toEqual([]);
+        }
+      },
+    );
 
     it('should go on through a worker while the coordinator is away', async () => {
       const store = await start(cluster.workers[0] ?? cluster.coordinator);
@@ -193,7 +214,7 @@ describeWithCitus('The writer on Citus', () => {
     });
 
     it('should create the same by a map that has two shards for four', async () => {
-      withMap([-(2 ** 31), 0]);
+      jest.spyOn(ShardedWriter.prototype, 'readShards').mockResolvedValue([-(2 ** 31), 0]);
       const store = await start(cluster.coordinator);
       const load = new Load(store.port, CLIENTS);
       await until(() => load.createdCount > 500);
@@ -204,20 +225,11 @@ describeWithCitus('The writer on Citus', () => {
     });
 
     it('should give each id to one, next to an instance that knows no shards', async () => {
-      const open = withMap([]);
+      const map = jest.spyOn(ShardedWriter.prototype, 'readShards').mockResolvedValue([]);
       const earlier = await start(cluster.coordinator);
-      open.mockRestore();
+      map.mockRestore();
       const current = await Promise.all(cluster.nodes.map((node) => start(node)));
       await expectOneEach([earlier, ...current], 200);
     });
   });
 });
-
-/** Has stores take these for the smallest hashes of the shards. */
-function withMap(map: number[]): { mockRestore(): void } {
-  return jest.spyOn(ShardedWriter, 'open').mockImplementation(async (_, writer, writerOfShard) => {
-    const sharded = new ShardedWriter(() => Promise.resolve(map), writer, writerOfShard);
-    await sharded.refresh();
-    return sharded;
-  });
-}

@@ -186,7 +186,7 @@ public.plants is distributed over 4 shards already
     for (const node of cluster.nodes) {
       const url = `${node.url('svc')}?options=-c%20synchronous_commit%3Doff`;
       await expect(startStoreOn({ url } as Store['database'])).rejects.toThrow(
-        'synchronous_commit is off in this session: plants could be lost. Remove it from DATABASE_URL',
+        /synchronous_commit is off in this session: plants could be lost\..* leave it out of DATABASE_URL/,
       );
     }
   });
@@ -202,7 +202,7 @@ public.plants is distributed over 4 shards already
         await (await startOn(node)).stop();
         // Citus itself would wait for 30 seconds.
         expect(performance.now() - start).toBeLessThan(20_000);
-        expect(warn.mock.calls.join()).toContain('of the nodes is not known: a node does not answer within 5000 ms');
+        expect(warn.mock.calls.join()).toContain('synchronous_commit of the nodes is not known: ');
       }
     } finally {
       warn.mockRestore();

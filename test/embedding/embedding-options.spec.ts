@@ -31,7 +31,7 @@ describe('the options of a store in an application', () => {
     for (const database of databases) await database.drop();
   });
 
-  function options(index = 0): PlantsModuleOptions {
+  function options(index = 0): Pick<PlantsModuleOptions, 'database'> {
     return { database: { url: databases[index]?.url ?? '' } };
   }
 

@@ -45,12 +45,15 @@ export class Load implements AsyncDisposable {
   /** When each 200 arrived. */
   private readonly created: number[] = [];
   private refusedConnections = 0;
+  private lastId = 0;
   private stopping = false;
   private readonly running: Promise<unknown>;
 
+  /** @param takes whether it creates plants of this id */
   constructor(
     private readonly port: number,
     connections: number,
+    private readonly takes: (id: number) => boolean = () => true,
   ) {
     this.running = Promise.all(Array.from({ length: connections }, () => this.runClient()));
   }
@@ -79,7 +82,8 @@ export class Load implements AsyncDisposable {
     }
   }
 
-  compareWith(rows: readonly StoredPlant[]): Comparison {
+  compareWith(all: readonly StoredPlant[]): Comparison {
+    const rows = all.filter(({ id }) => this.takes(Number(id)));
     const stored = new Map(rows.map((row) => [Number(row.id), row]));
     const count = { acknowledged: 0, lost: 0, storedThoughRefused: 0, unknownStored: 0, unknownNotStored: 0 };
     const outcomes = new Map<string, number>();
@@ -130,9 +134,11 @@ export class Load implements AsyncDisposable {
   private nextPlant(): SentPlant {
     const number = this.plants.length + 1;
     const before = this.plants.at(-1);
+    do this.lastId += 1;
+    while (!this.takes(this.lastId));
     const plant = {
       // Some ids are contested: another request has it, and is perhaps still in flight.
-      id: number % 10 === 0 && before ? before.id : number,
+      id: number % 10 === 0 && before ? before.id : this.lastId,
       name: `Rose ${number} \u00e9\u{1f339} "\\\n`,
       tag: number % 3 === 0 ? null : `tag ${number}`,
       key: number % 4 === 0 ? `key-${number}` : null,

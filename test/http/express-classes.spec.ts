@@ -105,13 +105,7 @@ describe(expressClasses.name, () => {
     // Express prints the failures that it answers.
     jest.spyOn(console, 'error').mockReturnValue(undefined);
     const [plain, own] = [application(), application()];
-    servers.push(
-      createServer(plain),
-      createServer(
-        expressClasses(own, () => undefined),
-        own,
-      ),
-    );
+    servers.push(createServer(plain), createServer(expressClasses(own, []), own));
     // Behind the classes, as an application's own code does it.
     for (const app of [plain, own]) Object.assign(app.request, { added: 'by the application' });
     for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening');

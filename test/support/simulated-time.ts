@@ -3,7 +3,9 @@ import { setImmediate as setRealImmediate } from 'node:timers';
 interface Event {
   at: number;
   readonly run: () => void;
-  unref(): Event;
+  /** Milliseconds after which it happens again. */
+  readonly every: number | undefined;
+  readonly unref: () => Event;
   isCancelled?: boolean;
 }
 
@@ -14,24 +16,10 @@ export class SimulatedTime {
   private readonly events: Event[] = [];
 
   /** Has something happen after so many milliseconds. */
-  readonly after = (milliseconds: number, run: () => void): Event => {
-    const at = this.now + milliseconds;
-    return this.add({
-      at,
-      run,
-      unref() {
-        return this;
-      },
-    });
-  };
-
-  private readonly every = (milliseconds: number, run: () => void): Event => {
-    const event = this.after(milliseconds, () => {
-      run();
-      this.add(Object.assign(event, { at: this.now + milliseconds }));
-    });
-    return event;
-  };
+  after(milliseconds: number, run: () => void, every?: number): Event {
+    const event: Event = { at: this.now + milliseconds, run, every, unref: () => event };
+    return this.add(event);
+  }
 
   private add(event: Event): Event {
     let index = this.events.length;
@@ -42,14 +30,12 @@ export class SimulatedTime {
 
   /** Runs `begin`, and all that follows from it. Returns the number of events; they are at most so many. */
   async run(begin: () => void, maxEvents: number): Promise<number> {
-    const cancel = (event?: Event): void => {
-      if (event) event.isCancelled = true;
-    };
+    const cancel = (event?: Event): unknown => event && Object.assign(event, { isCancelled: true });
     const real = { setImmediate, setTimeout, setInterval, clearTimeout, clearInterval };
     Object.assign(globalThis, {
       setImmediate: (run: () => void) => this.after(0, run),
       setTimeout: (run: () => void, milliseconds: number) => this.after(milliseconds, run),
-      setInterval: (run: () => void, milliseconds: number) => this.every(milliseconds, run),
+      setInterval: (run: () => void, every: number) => this.after(every, run, every),
       clearTimeout: cancel,
       clearInterval: cancel,
     });
@@ -62,6 +48,7 @@ export class SimulatedTime {
         count += 1;
         this.now = event.at;
         event.run();
+        if (event.every !== undefined) this.add(Object.assign(event, { at: this.now + event.every }));
         await new Promise<void>((done) => void setRealImmediate(done));
       }
       return count;

@@ -69,14 +69,8 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
 
 function describe(cause: NodeJS.ErrnoException & { reason?: unknown }, requestTimeout: number): ApiError {
   if (cause instanceof ApiError) return cause;
-  switch (cause.code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return lateRequest(requestTimeout);
-    case 'HPE_HEADER_OVERFLOW':
-      return headersTooLarge(maxHeaderSize);
-    default: {
-      const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
-      return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
-    }
-  }
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRequest(requestTimeout);
+  if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
+  const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
+  return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
 }

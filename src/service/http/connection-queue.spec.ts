@@ -1,37 +1,19 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { useOneClient } from '../../../test/support/http/one-client.js';
 import { stall } from '../../../test/support/stall.js';
 import { ConnectionQueue } from './connection-queue.js';
-import { createHttpServer } from './http-server.js';
 
 const REQUEST_TIMEOUT = 60_000;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 // They fail too if Node's parser is no longer the one listener that takes the bytes of a connection, or reads in another way.
 describe(ConnectionQueue.name, () => {
-  let server: Server;
-  let client: Socket;
+  const open = useOneClient(REQUEST_TIMEOUT);
 
-  afterEach(async () => {
-    client.destroy();
-    server.closeAllConnections();
-    await once(server.close(), 'close');
-  });
-
-  /** Opens a connection, and resolves to the server's end of it once it is accepted. */
-  async function open(listener: RequestListener): Promise<Socket> {
-    ({ server } = createHttpServer(listener, { errorStatus: 'contract', requestTimeout: REQUEST_TIMEOUT }));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const accepted = once(server, 'connection') as Promise<[Socket]>;
-    client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
-    return (await accepted)[0];
-  }
-
-  async function answers(count: number): Promise<void> {
+  async function answers(client: Socket, count: number): Promise<void> {
     let text = '';
     while (text.split('HTTP/1.1 200').length <= count) text += String(((await once(client, 'data')) as [Buffer])[0]);
   }
@@ -44,7 +26,7 @@ describe(ConnectionQueue.name, () => {
       if (counting) setImmediate(count);
     };
     count();
-    await open((request, response) => {
+    const { client } = await open((request, response) => {
       begun += 1;
       inHand += 1;
       if (inHand !== 1 || turns === lastTurn) faults += 1;
@@ -55,14 +37,14 @@ describe(ConnectionQueue.name, () => {
     });
     const requests = 1000;
     client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'.repeat(requests));
-    await answers(requests);
+    await answers(client, requests);
     counting = false;
     expect({ begun, faults }).toEqual({ begun: requests, faults: 0 });
   });
 
   it('should hand over every byte of their bodies', async () => {
     const received: number[] = [];
-    await open((request, response) => {
+    const { client } = await open((request, response) => {
       let length = 0;
       request.on('data', (chunk: Buffer) => (length += chunk.length));
       request.on('end', () => {
@@ -75,13 +57,13 @@ describe(ConnectionQueue.name, () => {
       client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
       client.write(Buffer.alloc(length, 'x'));
     }
-    await answers(lengths.length);
+    await answers(client, lengths.length);
     expect(received).toEqual(lengths);
   });
 
   it('should not begin a request whose client has gone', async () => {
     let begun = 0;
-    const connection = await open((_request, response) => {
+    const { server, client, connection } = await open((_request, response) => {
       begun += 1;
       response.on('close', () => response.end());
     });
@@ -95,7 +77,7 @@ describe(ConnectionQueue.name, () => {
   });
 
   it('should not read what comes after those that wait', async () => {
-    const connection = await open(() => undefined);
+    const { server, client, connection } = await open(() => undefined);
     client.write(REQUEST + REQUEST);
     await once(server, 'request');
     client.write(Buffer.alloc(50_000_000));
@@ -109,7 +91,7 @@ describe(ConnectionQueue.name, () => {
 
   it('should begin a limited number of requests in a turn, as one connection is accepted in each', async () => {
     let begun = 0;
-    await open((_request, response) => {
+    const { server } = await open((_request, response) => {
       begun += 1;
       response.end();
     });
@@ -140,7 +122,7 @@ describe(ConnectionQueue.name, () => {
   });
 
   it('should hold a limited number of them for all connections', async () => {
-    await open(() => undefined);
+    const { server, client } = await open(() => undefined);
     const { port } = server.address() as AddressInfo;
     const clients = [client, ...Array.from({ length: 30 }, () => connect(port, '127.0.0.1'))];
     const closed = Promise.race(clients.map((each) => new Promise((resolve) => each.once('close', resolve))));

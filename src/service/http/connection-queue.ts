@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 
 /** Bytes that are parsed before it is looked whether a request waits. */
 const SLICE_BYTES = 1024;
-/** Requests of all connections that may wait, at some 2 KB each: beyond it, a connection that sends one before an answer is closed. */
+/** Requests of all connections that may wait, at some 2 KB each. One more closes its connection if it is pipelined. */
 const MAX_WAITING = 20_000;
-/** Requests of all connections that begin in one turn of the event loop. */
+/** Requests that begin in one turn of the event loop: Node accepts one connection in each, so that turns must be short. */
 const MAX_BEGUN = 64;
 
 interface Connection {
@@ -41,7 +41,7 @@ export class ConnectionQueue {
     return (connection.isStopped = true);
   }
 
-  /** Begins a request when the one before it on its connection is answered, and reads nothing more until then. It never begins if the connection ends before. */
+  /** Begins a request when the one before it on its connection is answered, and reads nothing more until then. */
   whenFree(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const connection = this.connections.get(socket);
@@ -57,6 +57,7 @@ export class ConnectionQueue {
     connection.waiting += 1;
     this.allWaiting += 1;
     if (isPipelined && this.allWaiting > MAX_WAITING) socket.destroy();
+    const beginLater = (): void => void setImmediate(beginInTurn);
     const beginInTurn = (): void => {
       if (socket.destroyed) return;
       if (!this.takeTurn(response.req)) {
@@ -68,32 +69,28 @@ export class ConnectionQueue {
       begin();
       if (connection.isParsedInSlices && connection.waiting === 0) socket.resume();
     };
-    const beginLater = (): void => void setImmediate(beginInTurn);
     if (response.socket === null) response.once('socket', beginLater);
     else beginLater();
   }
 
-  /**
-   * Whether a request of the connection may begin in this turn of the event loop. Others have theirs between two of one connection,
-   * which may all be answered while Node parses what it has read. And a turn stays short, as Node accepts one connection in each.
-   */
+  /** Whether a request may begin in this turn of the event loop. Between two of one connection, others have theirs. */
   private takeTurn({ socket, headers }: IncomingMessage): boolean {
     if (this.servedThisTurn.has(socket)) return false;
     // A body that waits in tiny chunks would take 4 MB of memory for 64 KiB.
     const mayWait = headers['transfer-encoding'] === undefined;
     if (mayWait && this.servedThisTurn.size >= MAX_BEGUN) return false;
-    if (this.servedThisTurn.size === 0) {
-      setImmediate(() => {
-        this.servedThisTurn.clear();
-      });
-    }
+    if (this.servedThisTurn.size === 0) setImmediate(this.endTurn);
     this.servedThisTurn.add(socket);
     return true;
   }
 
+  private readonly endTurn = (): void => {
+    this.servedThisTurn.clear();
+  };
+
   /**
-   * Node's parser reads a connection by itself, 64 KiB at a time, and cannot be stopped between two requests. Here it can. Other
-   * connections keep Node's way: this one costs a third of the requests a second that bare Node answers.
+   * Node's parser reads 64 KiB at a time by itself, and cannot be stopped between two requests. Here it can. Other connections keep Node's
+   * way: this one costs a third of the requests a second that bare Node answers.
    */
   private parseInSlices(socket: Socket, connection: Connection): void {
     connection.isParsedInSlices = true;

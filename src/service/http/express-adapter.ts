@@ -4,18 +4,17 @@ import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestObserver } from '../../http/request-context.js';
 import { GracefulShutdown, type ShutdownTimes } from './graceful-shutdown.js';
-import { createHttpServer, type HttpServerOptions } from './http-server.js';
+import { createHttpServer, type HttpServerClasses, type HttpServerOptions } from './http-server.js';
 
 /** Nest's own handler of a route, with its guards and filters. */
 type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<unknown>;
 
 /** Express with exact paths, whose routes of POST are called without it if no middleware is before them. */
 export class PlantStoreAdapter extends ExpressAdapter {
-  private readonly ownLogger = new Logger(PlantStoreAdapter.name);
   private readonly directHandlers = new Map<string, Handler>();
   /** Where middleware and routes of POST are, up to now. */
   private readonly usedPaths: unknown[] = [];
-  private shutdown: GracefulShutdown | undefined;
+  private shutdown?: GracefulShutdown;
 
   /** @param maxConnections beyond as many open connections, the newest is closed at once */
   constructor(
@@ -62,17 +61,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
       const next = (): unknown => app(request, response) as unknown;
       // No error handler of Express is behind it.
       handle(request, response, next).catch((error: unknown) => {
-        this.ownLogger.error('The answer to a failure failed', error instanceof Error ? error.stack : error);
+        const { stack } = Object(error) as Error;
+        new Logger(PlantStoreAdapter.name).error('The answer to a failure failed', stack);
         response.destroy();
       });
     };
-    const classes = expressClasses(app, (response, durationMs) => {
-      this.shutdown?.prepareAnswer(response);
-      for (const observer of this.observers) observer.answered(response, durationMs);
-    });
-    const { server, queue } = createHttpServer(dispatch, this.serverOptions, classes);
+    const observers = [...this.observers];
+    const { server, queue } = createHttpServer(dispatch, this.serverOptions, expressClasses(app, observers));
     server.maxConnections = this.maxConnections;
     this.shutdown = new GracefulShutdown(server, queue, this.serverOptions);
+    observers.push(this.shutdown);
     this.httpServer = server;
   }
 
@@ -91,23 +89,16 @@ function maySee(used: unknown, path: string): boolean {
   return !isPlain(used) || path === used || path.startsWith(`${used}/`);
 }
 
-/**
- * Classes for the server of an Express application. Express gives each request and response another prototype, and V8 then
- * forgets its shape: every access is slow from there on. These have that prototype already, so nothing changes for Express.
- *
- * @param prepare called with each answer just before it is sent
- */
-export function expressClasses(
-  app: Express,
-  prepare: (response: ServerResponse, durationMs: number) => void,
-): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
+/** Classes with the prototypes that Express gives each request and response. Exchanged later, they would make every access slow. */
+export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     readonly #arrivedAt = performance.now();
 
     // Node calls it too, unless other code has done so.
     override writeHead(status: number, ...fields: unknown[]): this {
-      if (!this.headersSent) prepare(this, performance.now() - this.#arrivedAt);
+      const durationMs = performance.now() - this.#arrivedAt;
+      if (!this.headersSent) for (const observer of observers) observer.answered(this, durationMs);
       return super.writeHead(status, ...(fields as []));
     }
   }

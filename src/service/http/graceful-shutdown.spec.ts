@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestObserver } from '../../http/request-context.js';
 import { expressClasses } from './express-adapter.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer } from './http-server.js';
@@ -25,9 +26,8 @@ describe(GracefulShutdown.name, () => {
     listener: RequestListener,
     drainDelay = 0,
   ): Promise<{ text: () => string; closed: Promise<unknown> }> {
-    const classes = expressClasses(express(), (response) => {
-      shutdown.prepareAnswer(response);
-    });
+    const observers: RequestObserver[] = [];
+    const classes = expressClasses(express(), observers);
     const created = createHttpServer(listener, { errorStatus: 'contract', requestTimeout: 10_000 }, classes);
     ({ server } = created);
     shutdown = new GracefulShutdown(server, created.queue, {
@@ -35,6 +35,7 @@ describe(GracefulShutdown.name, () => {
       shutdownTimeout: 60_000,
       storageTimeout: 5000,
     });
+    observers.push(shutdown);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     client = connect((server.address() as AddressInfo).port, '127.0.0.1');

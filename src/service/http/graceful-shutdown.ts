@@ -4,6 +4,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
+import type { RequestObserver } from '../../http/request-context.js';
 import type { ConnectionQueue } from './connection-queue.js';
 
 export interface ShutdownTimes {
@@ -17,15 +18,13 @@ export interface ShutdownTimes {
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
-/** How long it may then take to close its half, too. */
-const HALF_CLOSED_MS = 1000;
 const SWEEP_MS = 50;
 /** The listener closes once no connection has come for this long; if they come without a pause it closes all the same. */
 const QUIET_MS = 200;
 const MAX_QUIET_WAIT_MS = 1000;
 
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
-export class GracefulShutdown {
+export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
   /** What had been read of each connection with its last request that was answered. */
   private readonly bytesAnswered = new WeakMap<Socket, number>();
@@ -42,9 +41,9 @@ export class GracefulShutdown {
     });
   }
 
-  /** To be called with each answer before its headers are sent: from the stop on they say that their connection ends. */
-  prepareAnswer(response: ServerResponse): void {
-    const request = response.req;
+  /** From the stop on, answers say that their connection ends. */
+  answered(response: ServerResponse): void {
+    const { req: request } = response;
     const { socket } = request;
     const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
     noteRead();
@@ -58,51 +57,47 @@ export class GracefulShutdown {
 
   async close(): Promise<void> {
     if (!this.server.listening) return;
-    const { drainDelay, shutdownTimeout, storageTimeout } = this.times;
+    const { drainDelay, shutdownTimeout } = this.times;
     const end = performance.now() + shutdownTimeout;
-    const left = (): number => Math.max(0, end - performance.now());
     this.isClosing = drainDelay > 0;
     await sleep(drainDelay);
     // Clients that are sent away open another connection, so for this moment they stay.
     this.isClosing = false;
-    await this.noNewConnection(Math.min(MAX_QUIET_WAIT_MS, left()));
+    await this.noNewConnection(Math.min(end, performance.now() + MAX_QUIET_WAIT_MS));
     this.isClosing = true;
     const closed = once(this.server, 'close');
     // Not HTTP's own close(): it stops the check that ends requests that never arrive in full, and destroys idle connections.
     NetServer.prototype.close.call(this.server);
-
-    const graceEnd = performance.now() + Math.min(GRACE_MS, left() / 2);
+    const closedAt = performance.now();
+    const graceEnd = Math.min(closedAt + GRACE_MS, (closedAt + end) / 2);
     const sweep = setInterval(() => {
-      const overdue = performance.now() - graceEnd;
-      if (overdue < 0) return;
-      for (const [socket, { last }] of this.queue.connections) {
-        if (this.isIdle(socket, last)) {
-          if (overdue > HALF_CLOSED_MS) socket.destroy();
-          else socket.end();
-        } else if (left() < storageTimeout && !isInHand(last)) {
-          this.server.emit('clientError', requestTimeout(), socket);
-        }
-      }
+      this.sweep(graceEnd, end);
     }, SWEEP_MS);
-    const deadline = setTimeout(() => {
-      const { connections } = this.queue;
-      this.logger.warn(`${connections.size} connections were still open after ${shutdownTimeout} ms, and are cut off`);
-      for (const socket of connections.keys()) socket.destroy();
-    }, left());
     await closed;
     clearInterval(sweep);
-    clearTimeout(deadline);
     this.server.close();
   }
 
   /** The system resets connections that the listener has not accepted when it closes, and Node accepts one a turn. */
-  private async noNewConnection(limit: number): Promise<void> {
-    const end = performance.now() + limit;
+  private async noNewConnection(end: number): Promise<void> {
     do {
       await sleep(SWEEP_MS);
       // Behind the phase of the turn that accepts: else a long turn would look like a time without connections.
       await nextTurn();
     } while (performance.now() - this.newestConnectionAt < QUIET_MS && performance.now() < end);
+  }
+
+  private sweep(graceEnd: number, end: number): void {
+    const now = performance.now();
+    const { connections } = this.queue;
+    const { storageTimeout, shutdownTimeout } = this.times;
+    if (now >= end)
+      this.logger.warn(`${connections.size} connections were still open after ${shutdownTimeout} ms, and are cut off`);
+    for (const [socket, { last }] of connections) {
+      if (now >= end || (now >= graceEnd && this.isIdle(socket, last))) socket.destroy();
+      else if (now >= graceEnd && end - now < storageTimeout && !isInHand(last))
+        this.server.emit('clientError', requestTimeout(), socket);
+    }
   }
 
   /** Whether every answer was taken and nothing came since. To Node, a connection that never sent anything is not idle. */

@@ -1,7 +1,6 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { useOneClient } from '../../../test/support/http/one-client.js';
 import { createHttpServer } from './http-server.js';
 
 /** Longer than a busy machine keeps a client from taking anything. */
@@ -9,33 +8,17 @@ const REQUEST_TIMEOUT = 1000;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe(createHttpServer.name, () => {
-  let server: Server;
-  let client: Socket;
-
-  afterEach(async () => {
-    client.destroy();
-    server.closeAllConnections();
-    await once(server.close(), 'close');
-  });
-
-  async function open(listener: RequestListener): Promise<void> {
-    ({ server } = createHttpServer(listener, { errorStatus: 'contract', requestTimeout: REQUEST_TIMEOUT }));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
-  }
+  const open = useOneClient(REQUEST_TIMEOUT);
 
   it('should give up a client that takes nothing of its answer', async () => {
-    await open((_request, response) => response.end(Buffer.alloc(50_000_000)));
-    const connected = once(server, 'connection') as Promise<[Socket]>;
+    const { client, connection } = await open((_request, response) => response.end(Buffer.alloc(50_000_000)));
     client.write(REQUEST + REQUEST);
-    const [connection] = await connected;
     await once(connection, 'close');
   });
 
   it('should leave a client the time to take its answer with pauses', async () => {
     const size = 20_000_000;
-    await open((_request, response) => {
+    const { client } = await open((_request, response) => {
       response.setHeader('Connection', 'close');
       response.end(Buffer.alloc(size));
     });
@@ -52,7 +35,7 @@ describe(createHttpServer.name, () => {
   });
 
   it('should leave an answer all the time that it takes', async () => {
-    await open((_request, response) => {
+    const { client } = await open((_request, response) => {
       setTimeout(() => response.end('late'), 2 * REQUEST_TIMEOUT);
     });
     client.write(REQUEST);

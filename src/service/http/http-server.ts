@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import { malformedRequest } from '../../errors/api-error.js';
 import type { ErrorStatus } from '../../errors/error-catalogue.js';
-import { sendError } from '../../http/send-json.js';
 import { deferContinue } from '../../http/body-bytes.js';
 import { headerValues } from '../../http/platform.js';
+import { sendError } from '../../http/send-json.js';
 import { answerClientErrors } from './client-errors.js';
 import { ConnectionQueue } from './connection-queue.js';
 
@@ -14,14 +14,18 @@ export interface HttpServerOptions {
   requestTimeout: number;
 }
 
+export type HttpServerClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
+
 /** Longer than the idle time of the usual reverse proxies, which else reuse a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
+/** As Node has it. */
+const KNOWN_EXPECTATION = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Node's HTTP server. Requests that Node would refuse by itself, with another body or an empty one, are answered like every failure. */
 export function createHttpServer(
   listener: RequestListener,
   options: HttpServerOptions,
-  classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {},
+  classes: HttpServerClasses = {},
 ): { server: Server; queue: ConnectionQueue } {
   const { errorStatus, requestTimeout } = options;
   const server = createServer({
@@ -47,53 +51,39 @@ export function createHttpServer(
   });
 
   const answer: RequestListener = (request, response) => {
-    const fault = faultOf(request);
-    if (fault !== undefined) {
-      sendError(response, malformedRequest(fault), errorStatus);
-      return;
-    }
-    request.url = readableTarget(request.url ?? '/');
-    listener(request, response);
+    queue.whenFree(response, () => {
+      const fault = faultOf(request);
+      if (fault !== undefined) {
+        sendError(response, malformedRequest(fault), errorStatus);
+        return;
+      }
+      request.url = readableTarget(request.url ?? '/');
+      listener(request, response);
+    });
   };
-  const inTurn =
-    (begin: RequestListener): RequestListener =>
-    (request, response) => {
-      queue.whenFree(response, () => {
-        begin(request, response);
-      });
-    };
-  server.on('request', inTurn(answer));
-  const answerWithoutContinue: RequestListener = (request, response) => {
+  server.on('request', answer).on('checkExpectation', answer);
+  server.on('checkContinue', (request, response) => {
     // The body reader sends the 100 after the credential was checked.
     deferContinue(request);
     answer(request, response);
-  };
-  server.on('checkContinue', inTurn(answerWithoutContinue));
-  const refuseExpectation: RequestListener = (request, response) => {
-    const expectation = JSON.stringify(request.headers.expect);
-    const known = 'The only one it knows is "100-continue".';
-    const message = `This service does not know the expectation ${expectation}. ${known}`;
-    sendError(response, malformedRequest(message), errorStatus);
-  };
-  server.on('checkExpectation', inTurn(refuseExpectation));
+  });
   answerClientErrors(server, queue, options, classes.ServerResponse);
   return { server, queue };
 }
 
 /** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */
 function faultOf(request: IncomingMessage): string | undefined {
-  const { httpVersion } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+  const { httpVersion, headers } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return `This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`;
-  }
   const hosts = headerValues(request, 'host').length;
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
     return `An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`;
-  }
-  const coding = request.headers['transfer-encoding'];
-  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
-  }
+  if (headers.expect !== undefined && !KNOWN_EXPECTATION.test(headers.expect))
+    return `This service does not know the expectation ${JSON.stringify(headers.expect)}, only "100-continue".`;
   return undefined;
 }
 

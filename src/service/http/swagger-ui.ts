@@ -35,25 +35,19 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
     .build();
   // There is no contact, and Nest would leave an empty one.
   delete config.info.contact;
-  const { paths, components = {}, ...rest } = SwaggerModule.createDocument(app, config);
-  return {
-    ...rest,
-    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path.slice(basePath.length), item])),
-    components,
-  };
+  const document = SwaggerModule.createDocument(app, config);
+  const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(basePath.length), item]);
+  return { ...document, paths: Object.fromEntries(paths) as OpenAPIObject['paths'] };
 }
 
 function description(errorStatus: ErrorStatus): string {
-  const status =
-    errorStatus === 'contract'
-      ? 'Every failure is answered with status 400'
-      : 'Every failure is answered with the status that its error number begins with';
+  const status = errorStatus === 'contract' ? '400' : 'that its error number begins with';
   const rows = Object.entries(ERROR_CATALOGUE).map(
     ([error, { meaning, retry }]) => `| ${error} | ${meaning} | ${retry} |`,
   );
   return [
     'A store of plants with one operation: the creation of a plant.',
-    `${status} and an Error body, whose \`error\` is one of these numbers:`,
+    `Every failure is answered with the status ${status} and an Error body, whose \`error\` is one of these numbers:`,
     '<details>\n<summary>Error numbers</summary>',
     ['| error | meaning | Retryable? |', '|---|---|---|', ...rows].join('\n'),
     '</details>',
@@ -63,20 +57,11 @@ function description(errorStatus: ErrorStatus): string {
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
 
-/** A user types a token into this page: it runs no script but its own, and connects to the store alone. */
+/** A user types a token into this page: it runs no script but its own, connects to the store alone, and stands in no frame. */
 const HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy':
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-cache',
 };
