@@ -70,6 +70,8 @@ export class ShardedWriter implements PlantWriter {
 export class ShardStatements extends PlantStatements {
   // While a statement of one shard waits for the disk, those of the others are sent.
   override readonly pace = 1;
+  /** By their number of rows. */
+  private readonly insertSqls = new Map<number, string>();
 
   override mayBeStored(error: unknown): boolean {
     return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
@@ -79,19 +81,34 @@ export class ShardStatements extends PlantStatements {
   override insert(plants: readonly PlantRecord[]): Promise<string[]> {
     // In the order of their ids, or two statements could each wait for a row of the other; the first of several with one id stays first.
     const sorted = [...plants].sort(({ id: one }, { id: other }) => (one < other ? -1 : Number(one > other)));
-    // The shortest is repeated up to a power of two: there are few statements to prepare.
+    // The shortest is repeated: there are few statements to prepare.
     const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
-    while (Math.log2(sorted.length) % 1 > 0) sorted.push(shortest);
-    const rowOf = (_: unknown, row: number): string =>
-      `(${TYPES.map((type, column) => `$${row * TYPES.length + column + 1}::${type}`).join(', ')})`;
-    const sql = `${this.insertInto} VALUES ${sorted.map(rowOf).join(', ')} ${RETURNING}`;
-    return this.database.queryColumn(sql, sorted.flatMap(valuesOf));
+    const size = paddedSize(sorted.length);
+    while (sorted.length < size) sorted.push(shortest);
+    return this.database.queryColumn(this.insertSql(size), sorted.flatMap(valuesOf));
+  }
+
+  private insertSql(size: number): string {
+    let sql = this.insertSqls.get(size);
+    if (sql === undefined) {
+      const rowOf = (_: unknown, row: number): string =>
+        `(${TYPES.map((type, column) => `$${row * TYPES.length + column + 1}::${type}`).join(', ')})`;
+      const rows = Array.from({ length: size }, rowOf).join(', ');
+      this.insertSqls.set(size, (sql = `${this.insertInto} VALUES ${rows} ${RETURNING}`));
+    }
+    return sql;
   }
 
   /** The server of the shard made the plants durable before it showed them. A fence would be written on another one. */
   override findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
     return this.find(plants);
   }
+}
+
+/** The next power of two, or three quarters of it: a row that is repeated costs as much as one that is new. */
+function paddedSize(rows: number): number {
+  const power = 2 ** Math.ceil(Math.log2(rows));
+  return power > 2 && rows <= power * 0.75 ? power * 0.75 : power;
 }
 
 /**
