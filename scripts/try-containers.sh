@@ -2,7 +2,6 @@
 # Tries the Dockerfile and docker-compose.yml on a real container engine, in a project of its own, and removes all of it
 # but the image and the build cache. Needs docker, docker compose and curl. Prints what it measures.
 # With the argument `instances` only docker-compose.scale.yml is tried.
-# UPGRADE_FROM: the commit whose volumes are upgraded; by default the last one with one role in the database.
 # HAPROXY_FROM: an image of Debian, such as debian:trixie-slim, on which HAProxy is installed, if the official image cannot be pulled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,7 +39,6 @@ url() { echo "http://$(docker compose port $front 3000)${1-}"; }
 in_api() { docker compose exec -T api "$@"; }
 as() { docker compose exec -T db psql -U "$1" -d plants -v ON_ERROR_STOP=1 -Atc "$2"; } # role, SQL
 owners() { as postgres "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"; }
-migrated_as() { docker compose logs --no-log-prefix migrate | tail -1 | sed -E 's/.* as (\w+): .*/\1/'; }
 new_token() { in_api plant-store token create "$1" 2>"$folder/stderr"; }
 hints() { docker compose logs --no-log-prefix api | grep -c 'docker compose exec api plant-store token create NAME' || true; }
 # Prints "<status> <error number, if any>".
@@ -313,31 +311,5 @@ is 'the restored plants are there, and so is the token' "$(create 5)" '400 40901
 is 'and new ones are created' "$(create 6)" 200
 is 'with the rights of before' "$(as plants 'DELETE FROM plants' 2>&1 | grep -c 'permission denied')" 1
 
-say '== upgrade of volumes with one role'
-from=${UPGRADE_FROM:-fb0ecd6}
-git cat-file -e "$from^{commit}" || fail "there is no commit $from here to upgrade from: set UPGRADE_FROM"
-quietly docker compose down --volumes
-mkdir "$folder/before"
-git archive "$from" | tar -x -C "$folder/before"
-before() { docker compose --project-directory "$folder/before" --file "$folder/before/docker-compose.yml" "$@"; }
-quietly before up --detach --build --wait
-token=$(before exec -T api plant-store token create --name before 2>"$folder/stderr")
-is 'the version before creates a plant' "$(create 1)" 200
-quietly before down
-quietly docker compose build
-up
-is 'after the upgrade it is there, and so is the token' "$(create 1)" '400 40901'
-is 'a plant is created' "$(create 2)" 200
-is 'one role owns and serves, as before' "$(owners)" plants
-is 'with a warning' "$(docker compose logs --no-log-prefix migrate | grep -c 'There is no role plants_owner in this database')" 1
-docker compose exec -T db psql -q -U postgres -d plants -v ON_ERROR_STOP=1 --single-transaction <deploy/postgres/two-roles.sql
-is 'the documented SQL lets the service go on' "$(create 3)" 200
-is 'and leaves it no table' "$(owners)" plants_owner
-up
-is 'from then on the owner migrates' "$(migrated_as)" plants_owner
-is 'without another warning' "$(docker compose logs --no-log-prefix migrate | grep -c 'There is no role')" 1
-is 'and the service creates plants' "$(create 4)" 200
-is 'and tokens' "$(new_token after | cut -c 1-6)" plant_
-is 'and may not delete any' "$(as plants 'DELETE FROM plants' 2>&1 | grep -c 'permission denied')" 1
 several_instances
 say 'all is well'
