@@ -44,7 +44,7 @@ describe('plant-store.service', () => {
       bin: Record<string, string>;
       files: string[];
     };
-    const [, flags = ''] = /^node (--.*) \S+ serve$/.exec(scripts.start ?? '') ?? [];
+    const [, flags = ''] = /node (--\S+) scripts\/start.mjs serve$/.exec(scripts.start ?? '') ?? [];
     const main = `node_modules/plant-store/${bin['plant-store'] ?? ''}`;
     expect(valuesOf('ExecStart')).toEqual([`/usr/bin/node ${flags} ${main} serve`]);
     const wait = 'node_modules/plant-store/deploy/systemd/wait-until-ready.mjs';
