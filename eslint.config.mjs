@@ -12,7 +12,6 @@ const LAYERS = {
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
   service: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
-  cli: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'service'],
 };
 
 function importsDownwards([folder, allowed]) {

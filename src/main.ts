@@ -6,7 +6,7 @@ import { COMPILE_CACHE } from './util/package-files.cjs';
 // leaves a folder of NODE_COMPILE_CACHE alone. Everything else is loaded after it.
 (module as { enableCompileCache?: (folder: string) => void }).enableCompileCache?.(COMPILE_CACHE);
 
-void import('./cli/commands.js')
+void import('./service/cli/program.js')
   .then(({ runCommandLine }) => runCommandLine(process.argv.slice(2)))
   .then((exitCode) => {
     process.exitCode = exitCode;

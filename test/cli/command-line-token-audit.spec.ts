@@ -15,8 +15,6 @@ describe('the audit of plant-store token', () => {
 
   const run = (command: string, variables: Record<string, string> = {}): Promise<CommandOutcome> =>
     outcomeOfCommandLine(`token ${command}`, { DATABASE_URL: database.url, ...variables });
-  const json = ({ stderr }: CommandOutcome): Record<string, unknown> =>
-    JSON.parse(stderr.split('\n').find((text) => text.startsWith('{')) ?? '{}') as Record<string, unknown>;
   const { username } = userInfo();
 
   it('should say who changed which tokens, in a line of the log', async () => {
@@ -27,21 +25,6 @@ describe('the audit of plant-store token', () => {
     expect(rotated.stderr).toContain(` token rotate: shop (id 2), shop (id 1), ${by}\n`);
     expect((await run('revoke shop')).stderr).toContain(` token revoke: shop (id 1), shop (id 2), ${by}\n`);
     for (const { stdout, stderr } of [made, rotated]) expect(stderr).not.toContain(stdout.trim());
-  });
-
-  it('should say it in JSON on demand', async () => {
-    const made = await run('create farm --json');
-    const [stored] = await database.query("SELECT id::float8 AS id FROM access_tokens WHERE name = 'farm'");
-    expect(json(made)).toEqual({
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-      level: 'info',
-      context: 'Audit',
-      message: 'token create',
-      tokens: [{ ...stored, name: 'farm' }],
-      user: username,
-      role,
-    });
-    expect(made.stderr).not.toContain(made.stdout.trim());
   });
 
   it('should say nothing if nothing was changed', async () => {

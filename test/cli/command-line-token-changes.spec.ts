@@ -19,15 +19,7 @@ describe('plant-store token rotate', () => {
     (Date.parse(to ?? '') - Date.parse(from ?? '')) / 1000;
 
   it('should make another token of the same name, scopes and life, and end the old one after the overlap', async () => {
-    const old = await commands.make(
-      'create',
-      '--name',
-      'deploy',
-      '--expires',
-      '30d',
-      '--scope',
-      'plants:create b:read',
-    );
+    const old = await commands.make('create', 'deploy', '--expires', '30d', '--scope', 'plants:create,b:read');
     const made = await commands.make('rotate', 'deploy', '--overlap', '2h');
     expect(made.token).not.toBe(old.token);
     const [before, after] = await commands.list('deploy');

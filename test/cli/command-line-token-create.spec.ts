@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
 import { isWellFormedToken } from '../../src/auth/token-format.js';
-import { onTokens, withDatabase } from '../../src/cli/database.js';
-import { parseExpiry } from '../../src/cli/token/token-arguments.js';
+import { parseExpiry } from '../../src/service/cli/token-arguments.js';
 import { Migrator } from '../../src/database/migrator.js';
 import { createOddDatabase } from '../support/database/odd-database.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
-import { type ListedToken, TokenCommands } from '../support/tokens/token-commands.js';
+import { type ListedToken, TokenCommands, withTokens } from '../support/tokens/token-commands.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -23,7 +22,7 @@ describe('plant-store token create', () => {
   afterAll(() => database.drop());
 
   it('should print the token alone, once, and tell the rest apart from it', async () => {
-    const { token, told } = await commands.make('create', '--name', 'ci');
+    const { token, told } = await commands.make('create', 'ci');
     expect(isWellFormedToken(token)).toBe(true);
     const { id, expiresAt, ...rest } = await commands.only('ci');
     expect(rest).toEqual({
@@ -37,7 +36,6 @@ describe('plant-store token create', () => {
     expect(told).toContain(
       `Access token ci, with the id ${id}, for plants:create. It expires at ${expiresAt?.slice(0, 19)}Z.`,
     );
-    expect(told).toContain('90 days, as --expires does not say otherwise');
     expect(told).toContain('shown this once');
   });
 
@@ -53,12 +51,9 @@ describe('plant-store token create', () => {
   ])('should have a token end in %s, by the clock of the database', async (expires, seconds) => {
     const name = `in-${expires}`;
     // More than once: a sum that is not exact is wrong at some moments only.
-    await withDatabase(
-      database,
-      onTokens(async (tokens) => {
-        for (let i = 0; i < 10; i++) await tokens.create(`${name}-${i}`, [CREATE_PLANTS], parseExpiry(expires));
-      }),
-    );
+    await withTokens(database.url, async (tokens) => {
+      for (let i = 0; i < 10; i++) await tokens.create(`${name}-${i}`, [CREATE_PLANTS], parseExpiry(expires));
+    });
     const rows = await database.query(
       `SELECT DISTINCT extract(epoch FROM expires_at - created_at)::float8 AS life, created_at <= clock_timestamp() AS past
        FROM access_tokens WHERE name LIKE $1`,
@@ -74,31 +69,31 @@ describe('plant-store token create', () => {
     ['never', null],
   ])('should have a token end at %s', async (expires, expiresAt) => {
     const name = `at-${expires}`;
-    const { told } = await commands.make('create', '--name', name, '--expires', expires);
+    const { told } = await commands.make('create', name, '--expires', expires);
     expect(await commands.only(name)).toMatchObject({ expiresAt, state: 'valid' });
     expect(told).not.toContain('--expires');
     expect(told).toContain(expiresAt === null ? 'It never expires.' : `It expires at ${expiresAt.slice(0, 19)}Z.`);
   });
 
   it.each(['2020-01-01', '2020-01-01T00:00Z'])('should refuse to make a token that ended at %s', async (expires) => {
-    const told = await commands.fail(1, 'create', '--name', 'late', '--expires', expires);
+    const told = await commands.fail(1, 'create', 'late', '--expires', expires);
     expect(told).toBe('plant-store: the access token would have expired already: its end must be in the future\n');
     expect(await commands.list('late')).toEqual([]);
   });
 
   it('should take the scopes of an application in several ways, and say which ones the store knows', async () => {
-    const scopes = ['--scope', 'plants:create b:read', '--scope', 'c:read,b:read'];
+    const scopes = ['--scope', 'plants:create,b:read', '--scope', 'c:read,b:read'];
     const several = await commands.make('create', 'several', ...scopes);
-    expect(several.told).toContain('knows the scope plants:create alone, and ignores b:read c:read');
+    expect(several.told).toContain('The store itself ignores b:read c:read.');
     expect(await commands.only('several')).toMatchObject({ scopes: ['plants:create', 'b:read', 'c:read'] });
     const other = await commands.make('create', 'other-scope', '--scope', 'orders:read');
-    expect(other.told).toContain('knows the scope plants:create alone: this token cannot create plants');
+    expect(other.told).toContain('As it lacks the scope plants:create, this token cannot create plants.');
     expect(await commands.only('other-scope')).toMatchObject({ scopes: ['orders:read'] });
   });
 
   it('should refuse a scope that there is not, say which there is, and make nothing', async () => {
     const told = await commands.fail(2, 'create', 'no-scope', '--scope', 'plants:craete');
-    expect(told).toMatch(/^plant-store: there is no scope "plants:craete"\. The store has one, plants:create;/);
+    expect(told).toMatch(/^plant-store: .*'plants:craete' is invalid\. The store has one scope, plants:create;/);
     expect(await commands.list('no-scope')).toEqual([]);
   });
 
@@ -110,7 +105,7 @@ describe('plant-store token create', () => {
 
   it('should refuse the name of a valid token, and say which one that is and what to do', async () => {
     const { id } = await commands.issue('taken');
-    expect(await commands.fail(1, 'create', '--name', 'taken')).toBe(
+    expect(await commands.fail(1, 'create', 'taken')).toBe(
       `plant-store: a valid access token has the name taken already, with the id ${id}. Rotate it (plant-store token ` +
         'rotate taken), revoke it (plant-store token revoke taken), or choose another name\n',
     );
@@ -121,7 +116,7 @@ describe('plant-store token create', () => {
     await commands.issue('again');
     await database.query(`UPDATE access_tokens SET revoked_at = now() WHERE name = 'again'`);
     await commands.issue('again', { expires: '-1 second' });
-    await commands.make('create', '--name', 'again');
+    await commands.make('create', 'again');
     expect(await commands.states('again')).toEqual(['revoked', 'expired', 'valid']);
   });
 
@@ -189,7 +184,7 @@ describe('plant-store token list', () => {
   it('should keep the tokens of another schema apart', async () => {
     await new Migrator({ url: database.url, schema: 'Garden 2' }).migrate();
     const before = await commands.list();
-    await commands.make('create', '--name', 'ci', '--schema', 'Garden 2');
+    await commands.make('create', 'ci', '--schema', 'Garden 2');
     const url = new URL(database.url);
     url.searchParams.set('schema', 'Garden 2');
     const gardens = await Promise.all([

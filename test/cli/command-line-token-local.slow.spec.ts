@@ -28,7 +28,7 @@ describe('plant-store token, without a database', () => {
   };
 
   it('should say what to set if nothing was ever started, and leave nothing behind', async () => {
-    const refused = await token('create', '--name', 'me');
+    const refused = await token('create', 'me');
     expect([refused.stdout, await refused.ended]).toEqual(['', 78]);
     expect(refused.stderr).toMatch(
       /^DATABASE_URL: is missing, .*nothing was ever started in this folder \(no .*\.data\)$/m,
@@ -38,7 +38,7 @@ describe('plant-store token, without a database', () => {
 
   it('should work on the database of the service that runs in the folder', async () => {
     await using service = await serve();
-    const made = await token('create', '--name', 'me');
+    const made = await token('create', 'me');
     expect([made.stderr, await made.ended]).toEqual([expect.stringContaining('Access token me, with the id 1'), 0]);
     expect(made.stdout.trimEnd()).toMatch(ISSUED_TOKEN);
     expect(made.stdout).toBe(`${made.stdout.trimEnd()}\n`);
@@ -49,7 +49,7 @@ describe('plant-store token, without a database', () => {
   });
 
   it('should work on it if the service does not run, and be out of the way afterwards', async () => {
-    const made = await token('create', '--name', 'you');
+    const made = await token('create', 'you');
     expect(await made.ended).toBe(0);
     expect(made.stdout.trimEnd()).toMatch(ISSUED_TOKEN);
     await using service = await serve();

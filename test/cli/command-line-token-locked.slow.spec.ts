@@ -9,7 +9,7 @@ it('should give up on a table that stays locked, and have changed nothing', asyn
   try {
     const variables = { DATABASE_URL: database.url };
     await Promise.all([
-      expectFailure('token create --name ci', variables, 'canceling statement due to statement timeout'),
+      expectFailure('token create  ci', variables, 'canceling statement due to statement timeout'),
       expectFailure('token list', variables, 'canceling statement due to statement timeout'),
     ]);
   } finally {

@@ -40,7 +40,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
   };
 
   it('should say that nobody has the token that was created, and to revoke it', async () => {
-    const { code, stderr } = await run('token create --name unprinted');
+    const { code, stderr } = await run('token create  unprinted');
     const { id } = await commands.only('unprinted');
     expect(stderr).toMatch(
       new RegExp(
@@ -91,7 +91,7 @@ const UNWRITABLE = 'standard output cannot be written to \\(ENOSPC.*\\)';
 
   it('should not complain of a reader that has read enough, unless it was to have a token', async () => {
     expect((await run('token list; echo "and $?" >&2', '; } | :')).stderr).toBe('and 0\n');
-    const { stderr } = await run('token create --name unread; echo "and $?" >&2', '; } | :');
+    const { stderr } = await run('token create  unread; echo "and $?" >&2', '; } | :');
     expect(stderr).toMatch(
       /^plant-store: the access token unread .* could not be printed \(.*EPIPE.*\)\. .*\nand 1\n$/,
     );
@@ -109,7 +109,7 @@ describe('plant-store token create, and who else could have the token', () => {
   afterAll(() => database.drop());
 
   it('should store the digest of the token, and the token nowhere', async () => {
-    const { token } = await commands.make('create', '--name', 'stored');
+    const { token } = await commands.make('create', 'stored');
     const [row] = await database.query<{ digest: Buffer }>(`SELECT digest FROM access_tokens WHERE name = 'stored'`);
     expect(row?.digest).toEqual(createHash('sha256').update(token).digest());
     const tables = await database.query<{ name: string }>(

@@ -47,7 +47,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
     const bare = await createTestDatabase({ migrated: false });
     await expectFailure('token list', { DATABASE_URL: bare.url }, 'is not migrated', 'Run `plant-store migrate`');
     await expectFailure(
-      'token create --name ci --schema garden',
+      'token create  ci --schema garden',
       { DATABASE_URL: database.url },
       /^plant-store: schema garden of .* is not migrated.*Run `plant-store migrate`/,
     );
@@ -55,7 +55,7 @@ describe('plant-store token, on a database that it cannot work with', () => {
   });
 
   it.each([
-    ['token create --name ci', 'permission denied for table access_tokens'],
+    ['token create  ci', 'permission denied for table access_tokens'],
     ['token list', 'permission denied for table access_tokens'],
   ])('should say, on %s, which privilege is lacking', async (command, reason) => {
     const role = `reader_${new URL(database.url).pathname.slice(-12)}`;
@@ -79,7 +79,7 @@ describe('plant-store token, on a connection that breaks', () => {
     const commands = new TokenCommands({ url: proxy.url, query: (...args) => database.query(...args) });
     try {
       proxy.loseAnswerTo('COMMIT\0');
-      const told = await commands.fail(1, 'create', '--name', 'ci');
+      const told = await commands.fail(1, 'create', 'ci');
       expect(told).toMatch(/^plant-store: outcome unknown, see plant-store token list: /);
       expect(await commands.states('ci')).toEqual(['valid']);
     } finally {

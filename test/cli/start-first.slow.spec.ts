@@ -90,6 +90,8 @@ describe('plant-store serve, without any configuration', () => {
       '',
       `  Plants  ${url}/plants`,
       `  Docs    ${url}/docs#token=${token}`,
+      `  Data    ${folder}/.data/postgres`,
+      '  Only this machine can connect: HOST=0.0.0.0 lets others, as a container needs it',
       '',
       'Create a plant:',
       '',

@@ -65,7 +65,7 @@ describe('plant-store migrate, with MIGRATION_DATABASE_URL', () => {
   });
 
   it('should let the other role serve, and make, list and revoke tokens', async () => {
-    const made = await outcomeOfCommandLine('token create --name gardener', variables);
+    const made = await outcomeOfCommandLine('token create  gardener', variables);
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('gardener')]);
     const { DATABASE_URL = '', DATABASE_PASSWORD = '' } = variables;
     const store = await startStoreOn({ ...database, url: DATABASE_URL }, { DATABASE_PASSWORD });

@@ -127,7 +127,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
     });
 
     it('should accept a token as soon as it is made, and refuse it within 2 s after it was revoked', async () => {
-      const { token } = await commands.make('create', '--name', 'gardener');
+      const { token } = await commands.make('create', 'gardener');
       expect(await verdicts(token)).toEqual([40003, 40003]);
       await until(async () => (await commands.only('gardener')).lastUsedAt !== null);
 
@@ -136,7 +136,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
     });
 
     it('should have one token of a name, though all commands share sessions', async () => {
-      const creates = Array.from({ length: 8 }, () => commands.run('create', '--name', 'one'));
+      const creates = Array.from({ length: 8 }, () => commands.run('create', 'one'));
       const outcomes = await Promise.all(creates);
       expect(outcomes.filter(({ code }) => code === 0)).toHaveLength(1);
       expect(await commands.states('one')).toEqual(['valid']);
@@ -171,7 +171,7 @@ describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
       code: 0,
     });
     const DATABASE_URL = pooler.urlOf(database.url, { ...POOLED, schema: 'garden' });
-    const made = await outcomeOfCommandLine('token create --name gardener', { DATABASE_URL });
+    const made = await outcomeOfCommandLine('token create  gardener', { DATABASE_URL });
     const store = await startStoreOn({ ...database, url: DATABASE_URL });
     expect(await store.post('{"id":1,"name":"Rose"}', bearer(made.stdout.trim()))).toMatchObject({ status: 200 });
     await store.stop();

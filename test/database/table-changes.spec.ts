@@ -110,7 +110,7 @@ describe('A trigger that leaves plants out', () => {
     refused(await running.post(plant(1, 'Rose', 'skip'), keyed(1)), 50000);
     const logged = error.mock.calls.map((call) => String(call.at(-1)));
     expect(logged).toEqual(
-      [1, 2].map(() => expect.stringMatching(/a trigger or a rule of the table plants leaves the plant out/)),
+      [1, 2].map(() => expect.stringMatching(/a trigger or a rule of the table plants leaves it out/)),
     );
   });
 

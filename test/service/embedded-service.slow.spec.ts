@@ -41,7 +41,7 @@ describe('The embedded PostgreSQL of a service', () => {
   it('should be open to this machine alone unless HOST says otherwise', async () => {
     await using service = await serve();
     expect(service.output).toMatch(/Listening on http:\/\/127\.0\.0\.1:\d+\/plants/);
-    expect(service.output).toContain('Only this machine can connect. HOST=0.0.0.0');
+    await service.printed(/Only this machine can connect: HOST=0\.0\.0\.0/);
     await expect(fetch(`http://127.0.0.2:${service.port}/docs`)).rejects.toThrow();
     expect((await fetch(`http://127.0.0.1:${service.port}/docs`)).status).toBe(200);
   });

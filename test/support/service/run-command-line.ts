@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Writable } from 'node:stream';
 import { format } from 'node:util';
-import { runCommandLine } from '../../../src/cli/commands.js';
+import { runCommandLine } from '../../../src/service/cli/program.js';
 
 export interface CommandOutcome {
   readonly code: number;
@@ -45,9 +45,9 @@ export async function outcomeOfCommandLine(
 
 async function prepare(): Promise<void> {
   // Jest fails if modules that import the same ones are loaded at the same time.
-  await import('../../../src/cli/token/token.commands.js');
-  await import('../../../src/cli/migrate.js');
-  await import('../../../src/cli/check.js');
+  await import('../../../src/database/migrator.js');
+  await import('../../../src/service/cli/check.js');
+  await import('../../../src/service/bootstrap.js');
   capture();
 }
 

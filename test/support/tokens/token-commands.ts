@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
-import { onTokens, withDatabase } from '../../../src/cli/database.js';
+import { TokensService } from '../../../src/auth/tokens.service.js';
+import { UrlDatabase } from '../../../src/database/url-database.js';
 import type { TestDatabase } from '../database/test-database.js';
 import { type CommandOutcome, outcomeOfCommandLine } from '../service/run-command-line.js';
 import { issueToken, type StoredToken, type TokenFields } from './issued-token.js';
@@ -22,6 +23,16 @@ export interface ListedToken {
 /** What a command says, without the line that says who changed which tokens. */
 export function withoutAudit(stderr: string): string {
   return stderr.replace(/^\S+Z {2}info \[Audit\] token .*\n/gm, '');
+}
+
+/** Work on the tokens of a database without a command. */
+export async function withTokens<T>(url: string, work: (tokens: TokensService) => Promise<T>): Promise<T> {
+  const database = new UrlDatabase({ url, size: 1 });
+  try {
+    return await work(new TokensService(database));
+  } finally {
+    await database.onApplicationShutdown();
+  }
 }
 
 /** Runs `plant-store token …` on one database, and remembers all that was printed. */
@@ -57,10 +68,7 @@ export class TokenCommands {
 
   /** What `list --json` would print, without a process, as it is asked for all the time. */
   async list(name?: string): Promise<ListedToken[]> {
-    const records = await withDatabase(
-      { url: this.database.url },
-      onTokens((tokens) => tokens.list()),
-    );
+    const records = await withTokens(this.database.url, (tokens) => tokens.list());
     const tokens = JSON.parse(JSON.stringify(records)) as ListedToken[];
     return tokens.filter((token) => name === undefined || token.name === name);
   }

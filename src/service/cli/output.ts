@@ -1,15 +1,36 @@
-import { constants } from 'node:os';
-import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
+import { withoutTokens } from '../../auth/token-format.js';
+import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
+import { escapeControls, escapeControlsInLines, ExplainedError, reasonOf } from '../../util/text.js';
 
 /** A command could not print its result. The message says what it has done. */
 export class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }
 
+/** Prints to standard error. It may repeat arguments, or what the database says: no control character may reach a terminal, no token a log. */
+export function printError(text: string): void {
+  console.error(escapeControlsInLines(withoutTokens(text.trimEnd())));
+}
+
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error instanceof ExplainedError ? `plant-store: ${error.message}` : (error.stack ?? error.message);
+}
+
+/** Adds to a failure what to correct if no connection to the database can be made. */
+export function adviseOnConnection(error: unknown): unknown {
+  if (!(error instanceof MigrationError) || error.code !== 'unreachable') return error;
+  return new MigrationError(error.code, `${error.message}. ${connectionAdvice(sqlStateOf(error))}`, { cause: error });
+}
+
+/** @param sqlState of the server's answer, if it has answered */
+function connectionAdvice(sqlState = ''): string {
+  if (sqlState === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
+  if (sqlState.startsWith('28'))
+    return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
+  if (sqlState !== '') return 'The server has answered, and says what is wrong.';
+  return 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.';
 }
 
 /** Writes to standard output. Rejects if that fails, which console.log does not report. */
@@ -35,14 +56,6 @@ export async function print(text: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
     throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
   }
-}
-
-/** Has the first SIGINT, SIGTERM or SIGHUP call `stop`, and end the process after it; the second one ends it at once. */
-export function endBySignal(stop: () => Promise<unknown>): void {
-  const end = (signal: NodeJS.Signals): void => {
-    void stop().finally(() => process.exit(128 + constants.signals[signal]));
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
 }
 
 const GAP = '   ';

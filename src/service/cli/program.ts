@@ -1,0 +1,122 @@
+import { Command, CommanderError } from 'commander';
+import { parseDatabaseUrl } from '../../database/database-url.js';
+import { schemaFault } from '../../database/database.options.js';
+import { buildCommit, packageVersion } from '../../util/package-files.cjs';
+import { ConfigurationError, loadEnvironment, SECRETS, VARIABLES } from '../environment.js';
+import { describeFailure, print, printError, table } from './output.js';
+import { addTokenCommands, SCHEMA_OPTION } from './token.commands.js';
+
+const USAGE_ERROR = 2;
+/** EX_CONFIG of sysexits.h: a service manager need not try again. */
+const EX_CONFIG = 78;
+
+/** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong, or EX_CONFIG. */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // It has printed the help, or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+    printError(describeFailure(error));
+    return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
+  }
+}
+
+/** What a command needs is loaded when it is called: neither help nor a refusal waits for the framework. */
+function createProgram(): Command {
+  const program = new Command('plant-store')
+    .description('A service that stores plants.')
+    .version(`${packageVersion()} ${buildCommit() ?? ''}`.trim(), '-v, --version')
+    .helpCommand(false)
+    .showHelpAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        console.log(text.trimEnd());
+      },
+      writeErr: printError,
+      outputError: (text, printText) => {
+        printText(text.replace(/^error: /, 'plant-store: '));
+      },
+    });
+  program.addHelpText(
+    'after',
+    `
+Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration
+cannot be used, which no restart changes. plant-store serve --help lists the environment variables.`,
+  );
+  program
+    .command('serve')
+    .description('run the service until SIGTERM, SIGINT or SIGHUP, and then answer the requests in flight')
+    .option(
+      '--check',
+      'only say all that the start would refuse or warn of, but for ports that are taken. It changes nothing, and starts no ' +
+        'database. It exits with 0 if the service can start, with 78 if a fault stays, and with 1 if all may pass',
+    )
+    .addHelpText('after', ({ error }) => (error ? '' : describeEnvironment()))
+    .action(async (options: { check?: true }) => {
+      if (options.check) await (await import('./check.js')).check();
+      else await (await import('./serve.js')).serve();
+    });
+  program
+    .command('migrate')
+    .description('bring the database (DATABASE_URL) to this version')
+    .option(...SCHEMA_OPTION)
+    .addHelpText(
+      'after',
+      `
+With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what
+the service needs. It may be run many times, and from many places at once. If it is interrupted, nothing of it is left.
+Creates wait behind it for 2 seconds at most: if another session is in its way for longer, it exits with 1. Run it
+again then.`,
+    )
+    .action(migrate);
+  program
+    .command('openapi')
+    .description('print the OpenAPI document that the service would serve')
+    .action(async () => {
+      const { openApiDocument } = await import('./serve.js');
+      await print(JSON.stringify(await openApiDocument(), undefined, 2));
+    });
+  addTokenCommands(program);
+  return program;
+}
+
+function describeEnvironment(): string {
+  const rows = Object.entries(VARIABLES).map(([name, [, initial, about]]) => ['', name, initial, about]);
+  const secrets = SECRETS.map((name) => `${name}_FILE`).join(', ');
+  return `
+Environment variables, with their defaults:
+
+${table(rows)}
+
+A secret may be in a file, which one of these names: ${secrets}`;
+}
+
+async function migrate({ schema }: { schema?: string }): Promise<void> {
+  const environment = loadEnvironment(process.env);
+  const fault = schemaFault(schema);
+  const faults = fault === undefined ? [] : [`--schema: ${fault}`];
+  if (environment.DATABASE_URL === undefined && environment.MIGRATION_DATABASE_URL === undefined)
+    faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
+  if (faults.length > 0) throw new ConfigurationError(faults);
+
+  const service =
+    environment.DATABASE_URL === undefined
+      ? undefined
+      : parseDatabaseUrl(environment.DATABASE_URL, environment.DATABASE_PASSWORD);
+  const owner =
+    environment.MIGRATION_DATABASE_URL === undefined
+      ? { url: String(environment.DATABASE_URL), password: environment.DATABASE_PASSWORD }
+      : {
+          url: environment.MIGRATION_DATABASE_URL,
+          password: environment.MIGRATION_DATABASE_PASSWORD,
+          grantTo: service?.user,
+        };
+  const options = { ...owner, schema: schema ?? service?.schema };
+  const { Migrator } = await import('../../database/migrator.js');
+  const applied = await new Migrator(options).migrate();
+  const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
+  console.log(`${parseDatabaseUrl(options.url, options.password, options.schema).place}: ${result}`);
+}
