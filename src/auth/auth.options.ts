@@ -24,7 +24,7 @@ export const WITHOUT_AUTH_MODULE =
 const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
 
 /** The URL of something that is fetched over HTTP. */
-export function HttpUrl({ query = false, required = false } = {}): PropertyDecorator {
+function HttpUrl({ query = false, required = false } = {}): PropertyDecorator {
   const should = `should be a URL such as https://id.example.com, without user${query ? '' : ', query'} or fragment`;
   return Rule((value, _options, found) => {
     if ((value === undefined && !required) || isHttpUrl(value, { query })) return undefined;

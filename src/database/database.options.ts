@@ -13,22 +13,17 @@ import { failureOf } from '../util/text.js';
 import { checkSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
-export const PoolSize = WholeNumber(1, 1000);
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
 
-/** The URL of a PostgreSQL database, which must fit the password of this option. Messages repeat neither. */
-export function PostgresUrl(passwordName: string, required = true): PropertyDecorator {
-  return Rule<object>((url, options, found) => {
-    if (url === undefined && !required) return undefined;
-    const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
-    if (url === undefined || url === '')
-      return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
-    if (typeof url !== 'string') return `${found}, ${should}`;
-    const password: unknown = Reflect.get(options, passwordName);
-    return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
-  });
-}
+/** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
+const PostgresUrl = Rule<DatabaseAddress>((url, { password }, found) => {
+  const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
+  if (url === undefined || url === '')
+    return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
+  if (typeof url !== 'string') return `${found}, ${should}`;
+  return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
+});
 
 /** What is wrong with the name of a schema, if anything. */
 export function schemaFault(schema: unknown): string | undefined {
@@ -62,7 +57,7 @@ export interface PgClientLike {
 /** The address of the store's tables. */
 export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
-  @PostgresUrl('password')
+  @PostgresUrl
   url!: string;
   /** The password, not encoded, if the URL has none. @defaultValue none */
   @Should('a string', isString)
@@ -83,7 +78,7 @@ export type MigratorOptions = Given<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
   /** Connections that may be open at a time, 1 to 1000. @defaultValue 10 */
-  @PoolSize
+  @WholeNumber(1, 1000)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()

@@ -184,7 +184,7 @@ export function abortRequest(request: IncomingMessage, failure: ApiError): void 
 }
 
 /** Calls back when the rest of a request will not arrive: at once if that is known already. */
-export function onRequestAbort(request: IncomingMessage, callback: (failure: ApiError) => void): void {
+function onRequestAbort(request: IncomingMessage, callback: (failure: ApiError) => void): void {
   const failure = failures.get(request);
   if (failure) callback(failure);
   else request.once(ABORTED, callback);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { randomOf } from '../../test/support/random.js';
 import { SimulatedTime } from '../../test/support/simulated-time.js';
 import {
   ConnectionPoolExhaustedError,
@@ -24,13 +25,6 @@ const MAX_EVENTS = 5000;
 /** So many that the writer expects each to come alone. */
 const LONE_CREATES = 130;
 const SHARDS = [-(2 ** 31), -(2 ** 30), 0, 2 ** 30].map((minHash) => ({ minHash }));
-
-/** A generator of Lehmer's: the same numbers for the same seed. */
-function randomOf(seed: number): () => number {
-  const modulus = 2 ** 31 - 1;
-  let state = (seed * 1_664_525 + 1_013_904_223) % modulus;
-  return () => (state = (state * 48_271) % modulus) / modulus;
-}
 
 const rejected = (code: string): Error =>
   Object.assign(new pg.DatabaseError(code, 0, 'error'), { code, severity: 'ERROR' });

@@ -24,20 +24,17 @@ export interface Creator {
 /** The class that messages name. */
 export const PLANTS_MODULE = 'PlantsModule';
 
-/** A longer body could not become a string. */
-export const BodyLimit = WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes');
-export const QueueLimit = WholeNumber(1, 1_000_000);
-
 /** The options that `forRootAsync` takes from its factory. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Maximum size of a request body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
-  @BodyLimit
+  // A longer body could not become a string.
+  @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
   bodyLimit = 1_048_576;
   /** Maximum number of creates that wait for the database, 1 to 1000000; more are answered with 50301. @defaultValue 10000 */
-  @QueueLimit
+  @WholeNumber(1, 1_000_000)
   writeQueueLimit = 10_000;
   /** Returns the creator of a plant, given the request of the platform; not a promise. @defaultValue the principal of `BearerAuthGuard`; with other guards nobody */
   @FunctionThat('returns who creates a plant with a request')

@@ -33,7 +33,7 @@ export function describeFound(value: unknown, shown = false): string {
 }
 
 /** What is wrong with a value, if anything. `found` describes the value as messages may; `options` are all of the class. */
-export type FindFault<T = never> = (value: unknown, options: T, found: string) => string | undefined;
+type FindFault<T = never> = (value: unknown, options: T, found: string) => string | undefined;
 
 /** A rule of a field that reports by itself what is wrong. All other rules are built on it. */
 export function Rule<T>(findFault: FindFault<T>): PropertyDecorator {
@@ -59,7 +59,7 @@ export function WholeNumber(from: number, to: number, what = 'a whole number'): 
   return Should(`${what} from ${from} to ${to}`, (value) => isInt(value) && min(value, from) && max(value, to));
 }
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 export function Milliseconds(from = 1, to = DAY_MS): PropertyDecorator {
   return WholeNumber(from, to, 'a whole number of milliseconds');
@@ -96,7 +96,7 @@ export function optionNames(Options: OptionsClass): string[] {
 }
 
 /** What is wrong with the fields of an object, by the rules of its class. */
-export function faultsByName(options: object): Map<string, string> {
+function faultsByName(options: object): Map<string, string> {
   const errors = validateSync(options, { stopAtFirstError: true });
   return new Map(errors.map(({ property, constraints = {} }) => [property, Object.values(constraints)[0] ?? '']));
 }

@@ -13,9 +13,8 @@ import { ConfigurationError, type Environment, readEnvironment } from '../enviro
 import { LOCAL_DIRECTORY, readLocalToken } from './local-folder.js';
 import { adviseOnConnection } from './output.js';
 import { assertInstalled, hintAtFirstToken, isTokenless } from './serve.js';
+import { STATEMENT_TIMEOUT_MS } from './token.commands.js';
 
-/** For each statement: the tables may be locked, or the server may have stopped answering. */
-const STATEMENT_TIMEOUT_MS = 10_000;
 /** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
 const LASTING = /^(?:28|3D|42)/;
 

@@ -22,7 +22,7 @@ import {
 } from './token-arguments.js';
 
 /** For each statement: the tables may be locked, or the server may have stopped answering. */
-const STATEMENT_TIMEOUT_MS = 10_000;
+export const STATEMENT_TIMEOUT_MS = 10_000;
 /** The fields that `list --json` prints, in this order, even if a record gets more of them. */
 const LISTED_FIELDS = ['id', 'name', 'scopes', 'createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'state'];
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
