@@ -42,7 +42,7 @@ async function createNode(account: Account, home: string): Promise<PostgresServe
     'citus.enable_statistics_collection': 'off',
     'citus.node_conninfo': 'sslmode=disable',
   };
-  const installation = { postgres: `${HOME}/bin/postgres`, account, settings, detached: false };
+  const installation = { postgres: `${HOME}/bin/postgres`, account, settings };
   const node = new PostgresServer(folder, installation, await freePort());
   await node.start();
   await node.query('CREATE DATABASE plants', 'postgres');

@@ -1,9 +1,10 @@
+import { jest } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { MigratorOptions } from '../../../src/database/database.options.js';
 import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
-import type { Migration } from '../../../src/database/migration-status.js';
 import { Migrator } from '../../../src/database/migrator.js';
+import type { Migration } from '../../../src/database/table-checks.js';
 import { until } from '../until.js';
 
 /** A database of a test's own, on the server that the suites share. */
@@ -111,13 +112,9 @@ export async function createOddDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** A connection that is kept, to look into a database hundreds of times. */
-export interface TestConnection {
-  query: TestDatabase['query'];
-  end(): Promise<void>;
-}
+/** A connection that is kept, to look into a database hundreds of times. It does not wait for the disk: that would take longer than the tests. */
+export type TestConnection = Pick<TestDatabase, 'query'> & { end(): Promise<void> };
 
-/** Does not wait for the disk: that would take longer than the tests. */
 export async function openTestConnection(url: string): Promise<TestConnection> {
   const client = new pg.Client(url);
   await client.connect();
@@ -177,44 +174,26 @@ export class TableLock implements AsyncDisposable {
 /** The migrations of this build, oldest first. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
 
-/** The migrator of a build that has other migrations: those of this one, and these, by name, in the place of theirs. */
+/** The migrator of a build that has further migrations, with this SQL by name. */
 export class MigratorWith extends Migrator {
   protected override readonly migrations: readonly Migration[];
 
   constructor(options: MigratorOptions, others: Readonly<Record<string, string>>) {
     super(options);
-    const scripts = Object.entries(others).map(([name, sql]) => ({ name, checksum: checksumOf(sql), sql }));
-    const own = MIGRATIONS.filter(({ name }) => others[name] === undefined);
-    this.migrations = [...own, ...scripts].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const further = Object.entries(others).map(([name, sql]) => {
+      return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+    });
+    this.migrations = [...MIGRATIONS, ...further];
   }
 }
 
-export function checksumOf(script: string | Buffer): string {
-  return createHash('sha256').update(script).digest('hex');
-}
-
-/** A statement as pg sent it, with the parameters of the first time. */
-export interface SentStatement {
-  readonly text: string;
-  readonly values: unknown[] | undefined;
-}
-
-/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection, each text once. */
-export async function sentDuring(work: () => Promise<unknown>): Promise<SentStatement[]> {
-  const sent = new Map<string, SentStatement>();
-  const prototype = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
-  const { query } = prototype;
-  prototype.query = function (this: pg.Client, ...args) {
-    const [statement, values] = args as [string | pg.QueryConfig, unknown];
-    const { text, values: own } = typeof statement === 'string' ? { text: statement, values: undefined } : statement;
-    const given = own ?? (Array.isArray(values) ? (values as unknown[]) : undefined);
-    if (!sent.has(text)) sent.set(text, { text, values: given?.length === 0 ? undefined : given });
-    return Reflect.apply(query, this, args);
-  };
+/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection. */
+export async function sentDuring(work: () => Promise<unknown>): Promise<unknown[]> {
+  const query = jest.spyOn(pg.Client.prototype, 'query');
   try {
     await work();
+    return [...query.mock.calls];
   } finally {
-    prototype.query = query;
+    query.mockRestore();
   }
-  return [...sent.values()];
 }
