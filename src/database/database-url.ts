@@ -63,7 +63,11 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
   checkParameters(host, parameters);
   // To libpq, no host is a local server. pg-connection-string decodes what has spaces wrongly.
   const address = `${credentials}${host.replace(/^(?=:|$)/, 'localhost')}${path}`.replaceAll(' ', '%20');
-  const config = readByPg(`postgresql://${address}?${obeyedByPg(parameters).toString()}`);
+  const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
+  const isAlias = SSL_ALIASES.includes(obeyed.get('sslmode') ?? '') && obeyed.get('uselibpqcompat') !== 'true';
+  // The meaning is the same, without the warning.
+  if (isAlias) obeyed.set('sslmode', 'verify-full');
+  const config = readByPg(`postgresql://${address}?${obeyed.toString()}`);
   config.database = parameters.get('dbname') ?? config.database;
   if (password !== '' && config.password !== '' && config.password !== password)
     throw new Error('holds a password other than the one given separately: leave one of them out');
@@ -89,10 +93,12 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);
 }
 
-/** Throws if there are others than pg, libpq and Prisma know, or several servers. */
+/** Throws if there are others than pg, libpq and Prisma know, or several servers, or an unknown sslmode. */
 function checkParameters(host: string, parameters: URLSearchParams): void {
   if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
     throw new Error(`names several servers: ${ONE_SERVER}`);
+  if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
+    throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
   const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...READ_HERE, ...IGNORED].includes(name));
   if (unknown === undefined) return;
@@ -100,16 +106,6 @@ function checkParameters(host: string, parameters: URLSearchParams): void {
   const isSafe = /^\w+$/.test(unknown) && !parameters.has('password') && !parameters.has('sslpassword');
   const found = isSafe ? `the parameter ${unknown}` : 'a parameter';
   throw new Error(`has ${found} that neither PostgreSQL nor Prisma knows`);
-}
-
-function obeyedByPg(parameters: URLSearchParams): URLSearchParams {
-  const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
-  const mode = obeyed.get('sslmode');
-  if (mode !== null && !SSL_MODES.includes(mode))
-    throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
-  // The meaning is the same, without the warning.
-  if (SSL_ALIASES.includes(mode ?? '') && obeyed.get('uselibpqcompat') !== 'true') obeyed.set('sslmode', 'verify-full');
-  return obeyed;
 }
 
 function readByPg(url: string): pg.ClientConfig {

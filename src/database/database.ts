@@ -59,19 +59,8 @@ export abstract class Database {
     (await this.execute({ text, values })).rows as Row[];
 }
 
-/** Connections whose server has not waited for its synchronous standby. */
-const unsynced = new WeakSet<PgClientLike>();
-
-/** What PostgreSQL says without being asked. */
-interface Notice {
-  readonly code: string | undefined;
-  readonly routine: string | undefined;
-}
-
-/** PostgreSQL only warns if a wait for its synchronous standby was cancelled. Functions of the database can warn with this code too. */
-export function noteWarning(client: PgClientLike, { code, routine }: Notice): void {
-  if (code === '01000' && routine === 'SyncRepWaitForLSN') unsynced.add(client);
-}
+/** Connections whose server has not waited for its synchronous standby, of which PostgreSQL only warns. */
+export const unsynced = new WeakSet<PgClientLike>();
 
 /**
  * A connection of a pool. It is returned once it is released and its last statement is answered, or is known never to be: so there are no

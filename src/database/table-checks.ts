@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
-import { parseDatabaseUrl, withConnection } from './database-url.js';
+import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-url.js';
 import { MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
 import type { Database, Query } from './database.js';
@@ -9,11 +9,8 @@ import { MIGRATIONS } from './generated/migrations.js';
 /** A migration of this build: its SQL, and the SHA-256 of that. */
 export type Migration = (typeof MIGRATIONS)[number];
 
-/** A schema, and its name in messages: which schema of which database it is. */
-export interface Place {
-  readonly schema: string;
-  readonly place: string;
-}
+/** A schema, and its name in messages. */
+type Place = Pick<DatabaseUrl, 'schema' | 'place'>;
 
 /**
  * The tables of the store in the schema $1, their partitions, and the sequence. A role that owns one could run code as those who use it, so

@@ -4,7 +4,7 @@ import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
-import { BorrowedConnection, Database, type Done, noteWarning, type Rows, type Statement } from './database.js';
+import { BorrowedConnection, Database, type Done, type Rows, type Statement, unsynced } from './database.js';
 
 /** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -41,8 +41,9 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
     this.pool.on('connect', (client) => {
       // A lost connection also fails what waits for it; without a listener, the event would end the process.
       client.on('error', () => undefined);
-      client.on('notice', (warning) => {
-        noteWarning(client, warning);
+      client.on('notice', ({ code, routine }) => {
+        // Functions of the database can warn with this code too.
+        if (code === '01000' && routine === 'SyncRepWaitForLSN') unsynced.add(client);
       });
     });
     this.pool.on('acquire', () => (this.connectionsInUse += 1));
@@ -96,8 +97,8 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
   }
 
   /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.pool.end();
+  onApplicationShutdown(): Promise<void> {
+    return this.pool.end();
   }
 
   private async run<Answer>(send: (client: pg.PoolClient, done: Done<Answer>) => void): Promise<Answer> {

@@ -31,49 +31,45 @@ describe('A PostgreSQL server', () => {
     server.query(`SELECT wait_event, ssl FROM pg_stat_activity JOIN pg_stat_ssl USING (pid)
       WHERE application_name = 'plant-store'`);
 
-  describe('whose synchronous standby is away', () => {
-    it('should have no more sessions of a store than its pool, which is stopped in time, and goes on afterwards', async () => {
-      const store = await start();
-      const clients = CreatingClients.start(store.port, CLIENTS);
-      await until(() => clients.created.length > CLIENTS);
-      await server.set('synchronous_standby_names', 'nobody');
-      await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
-      // One that ends, and the one in its place, may be there together for a moment.
-      let within = performance.now();
-      await until(async () => {
-        if ((await sessions()).length <= POOL_SIZE + 1) within = performance.now();
-        expect(performance.now() - within).toBeLessThan(3000);
-        return clients.refusals.length > 3 * CLIENTS;
-      });
-      const created = clients.created.length;
-      await server.set('synchronous_standby_names', '');
-      await until(() => clients.created.length > created + CLIENTS);
-
-      await server.set('synchronous_standby_names', 'nobody');
-      await clients.stop();
-      using stopwatch = new Stopwatch();
-      await store.stop();
-      expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);
-      await server.set('synchronous_standby_names', '');
-      await until(async () => (await sessions()).length === 0);
+  it('should have no more sessions of a store than its pool while its standby is away, and be left in time', async () => {
+    const store = await start();
+    const clients = CreatingClients.start(store.port, CLIENTS);
+    await until(() => clients.created.length > CLIENTS);
+    await server.set('synchronous_standby_names', 'nobody');
+    await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
+    // One that ends, and the one in its place, may be there together for a moment.
+    let within = performance.now();
+    await until(async () => {
+      if ((await sessions()).length <= POOL_SIZE + 1) within = performance.now();
+      expect(performance.now() - within).toBeLessThan(3000);
+      return clients.refusals.length > 3 * CLIENTS;
     });
+    const created = clients.created.length;
+    await server.set('synchronous_standby_names', '');
+    await until(() => clients.created.length > created + CLIENTS);
+
+    await server.set('synchronous_standby_names', 'nobody');
+    await clients.stop();
+    using stopwatch = new Stopwatch();
+    await store.stop();
+    expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);
+    await server.set('synchronous_standby_names', '');
+    await until(async () => (await sessions()).length === 0);
   });
 
-  describe('that stands still for longer than the time limit', () => {
-    it('should have no more sessions of a store than its pool afterwards', async () => {
-      const store = await start();
-      const clients = new CreatingClients(store.port, CLIENTS, 1_000_000);
-      await until(() => clients.created.length > CLIENTS);
-      await server.signalAll('SIGSTOP');
-      await until(() => clients.refusals.length > 3 * CLIENTS);
-      await server.signalAll('SIGCONT');
-      const created = clients.created.length;
-      await until(() => clients.created.length > created + CLIENTS);
-      // The server ends the sessions of connections that were given up meanwhile.
-      await until(async () => (await sessions()).length <= POOL_SIZE);
-      await clients.stop();
-      await store.stop();
-    });
+  it('should have no more of them either after it stood still for longer than the time limit', async () => {
+    const store = await start();
+    const clients = new CreatingClients(store.port, CLIENTS, 1_000_000);
+    await until(() => clients.created.length > CLIENTS);
+    await server.signalAll('SIGSTOP');
+    await until(() => clients.refusals.length > 3 * CLIENTS);
+    await server.signalAll('SIGCONT');
+    const created = clients.created.length;
+    await until(() => clients.created.length > created + CLIENTS);
+    // The server ends the sessions of connections that were given up meanwhile.
+    await until(async () => (await sessions()).length <= POOL_SIZE);
+    await clients.stop();
+    await store.stop();
   });
 
   describe('with TLS', () => {
