@@ -1,11 +1,9 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { withConnection } from '../database/connection.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { parseDatabaseUrl, withConnection } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertMigrated } from '../database/migration-status.js';
-import { findMissingRights } from '../database/table-checks.js';
+import { assertMigrated, findMissingRights } from '../database/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Limit of a statement: all are short, and no other one is sent meanwhile. */

@@ -1,16 +1,12 @@
 /** A parameter of a statement: a text, a list of texts, or nothing. */
 export type QueryValue = string | null | (string | null)[];
 
-/** What a connection of pg offers to queries of others; pg's types leave it out. */
+/** What a connection of pg offers to queries of others; pg's types leave some of it out. */
 interface Connection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Readonly<Record<string, string>>;
-  parse(statement: { name: string; text: string }): void;
-  bind(values: {
-    statement: string;
-    values: readonly QueryValue[];
-    valueMapper: (value: QueryValue) => string | null;
-  }): void;
+  parse(statement: object): void;
+  bind(values: object): void;
   execute(portal: object): void;
   sync(): void;
 }

@@ -1,6 +1,9 @@
 import { Logger } from '@nestjs/common';
-import type pg from 'pg';
+import pg from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
+import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
+import { MigrationError } from './database.errors.js';
+import type { Query } from './database.js';
 
 /** The schema that PostgreSQL makes in every database. */
 export const DEFAULT_SCHEMA = 'public';
@@ -22,20 +25,19 @@ export interface DatabaseUrl {
   readonly ignored: readonly string[];
 }
 
-/** User and password, hosts, path, parameters. An @ or # further on is probably part of the password, and should be encoded. */
+/** User and password, host, path, parameters. An @ or # further on is probably part of the password, and should be encoded. */
 const URL_PARTS = /^postgres(?:ql)?:\/\/([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
 const MAX_IDENTIFIER_BYTES = 63;
-const MAX_PORT = 65_535;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
 /** What pg does as libpq or node-postgres document it. */
 const OBEYED_BY_PG = (
-  'application_name host idle_in_transaction_session_timeout lock_timeout options port ssl sslcert sslkey sslmode sslnegotiation ' +
-  'sslrootcert uselibpqcompat user'
+  'application_name host idle_in_transaction_session_timeout lock_timeout options password port ssl sslcert sslkey sslmode ' +
+  'sslnegotiation sslrootcert uselibpqcompat user'
 ).split(' ');
 /** Obeyed by the store itself. pg does not get them: it would take some for options of its own. */
-const READ_HERE = ['dbname', 'password', 'pgbouncer', 'schema', 'statement_cache_size'];
+const READ_HERE = ['dbname', 'pgbouncer', 'schema', 'statement_cache_size'];
 /** What libpq, Prisma or pg know, and the store does not obey. */
 const IGNORED = (
   'binary channel_binding client_encoding connect_timeout connection_limit fallback_application_name gssdelegation gssencmode gsslib ' +
@@ -57,20 +59,23 @@ const NO_URL =
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
   const [matched, credentials = '', host = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
   if (matched === undefined) throw new Error(NO_URL);
-  if (host.includes(',')) throw new Error(`names several hosts: ${ONE_SERVER}`);
   const parameters = new URLSearchParams(query);
-  checkParameters(parameters);
+  checkParameters(host, parameters);
   // To libpq, no host is a local server. pg-connection-string decodes what has spaces wrongly.
   const address = `${credentials}${host.replace(/^(?=:|$)/, 'localhost')}${path}`.replaceAll(' ', '%20');
-  const read = readByPg(`postgresql://${address}?${obeyedByPg(parameters).toString()}`);
-  const config = {
-    ...read,
-    database: parameters.get('dbname') ?? read.database,
-    password: onlyPassword([read.password as string, parameters.get('password') ?? '', password]),
-  };
-  const user = read.user ?? '';
+  const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
+  const isAlias = SSL_ALIASES.includes(obeyed.get('sslmode') ?? '') && obeyed.get('uselibpqcompat') !== 'true';
+  // The meaning is the same, without the warning.
+  if (isAlias) obeyed.set('sslmode', 'verify-full');
+  const config = readByPg(`postgresql://${address}?${obeyed.toString()}`);
+  config.database = parameters.get('dbname') ?? config.database;
+  if (password !== '' && config.password !== '' && config.password !== password)
+    throw new Error('holds a password other than the one given separately: leave one of them out');
+  if (config.password === '') config.password = password;
+  const user = config.user ?? '';
   const chosenSchema = checkSchema(schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA);
-  const description = `${config.database ?? user} at ${serverOf(config)}${user && ` as ${user}`}`;
+  const server = `${config.host?.replace(/.*:.*/, '[$&]')}:${config.port ?? process.env.PGPORT ?? '5432'}`;
+  const description = `${config.database ?? user} at ${server}${user && ` as ${user}`}`;
   return {
     config,
     schema: chosenSchema,
@@ -78,7 +83,7 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
     isPooled: parameters.get('pgbouncer') === 'true' || parameters.get('statement_cache_size') === '0',
     description,
     place: `schema ${chosenSchema} of database ${description}`,
-    ignored: [...new Set(parameters.keys())].filter((name) => IGNORED.includes(name)),
+    ignored: IGNORED.filter((name) => parameters.has(name)),
   };
 }
 
@@ -88,29 +93,19 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);
 }
 
-/** Throws if there are others than pg, libpq and Prisma know, or several servers. */
-function checkParameters(parameters: URLSearchParams): void {
+/** Throws if there are others than pg, libpq and Prisma know, or several servers, or an unknown sslmode. */
+function checkParameters(host: string, parameters: URLSearchParams): void {
+  if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
+    throw new Error(`names several servers: ${ONE_SERVER}`);
+  if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
+    throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
-  for (const name of ['host', 'port'])
-    if (parameters.get(name)?.includes(',')) throw new Error(`has a list in the parameter ${name}: ${ONE_SERVER}`);
   const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...READ_HERE, ...IGNORED].includes(name));
   if (unknown === undefined) return;
   // It may be the end of a secret with an & in it.
   const isSafe = /^\w+$/.test(unknown) && !parameters.has('password') && !parameters.has('sslpassword');
   const found = isSafe ? `the parameter ${unknown}` : 'a parameter';
   throw new Error(`has ${found} that neither PostgreSQL nor Prisma knows`);
-}
-
-function obeyedByPg(parameters: URLSearchParams): URLSearchParams {
-  const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
-  const mode = obeyed.get('sslmode');
-  if (mode !== null && !SSL_MODES.includes(mode))
-    throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
-  // The meaning is the same, without the warning.
-  if (SSL_ALIASES.includes(mode ?? '') && obeyed.get('uselibpqcompat') !== 'true') obeyed.set('sslmode', 'verify-full');
-  const port = Number(obeyed.get('port') ?? MAX_PORT);
-  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`must have a port from 1 to ${MAX_PORT}`);
-  return obeyed;
 }
 
 function readByPg(url: string): pg.ClientConfig {
@@ -126,17 +121,6 @@ function readByPg(url: string): pg.ClientConfig {
   throw new Error(fault.syscall ? `names a certificate or a key that cannot be read (${fault.code})` : NO_URL);
 }
 
-/** Host and port, for people. */
-function serverOf({ host = '', port }: pg.ClientConfig): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port ?? process.env.PGPORT ?? '5432'}`;
-}
-
-function onlyPassword(candidates: string[]): string {
-  const [first = '', ...others] = new Set(candidates.filter((candidate) => candidate !== ''));
-  if (others.length > 0) throw new Error('holds a password other than the one given separately: leave one of them out');
-  return first;
-}
-
 /** Throws if PostgreSQL would refuse the name, cut it short, or take it for another. */
 export function checkSchema(schema: string): string {
   const length = Buffer.byteLength(schema);
@@ -145,4 +129,38 @@ export function checkSchema(schema: string): string {
   // In a search_path it is the schema of the user who is connected, between quotes too.
   if (schema === '$user') throw new Error('must not be $user, which PostgreSQL takes for the name of the user');
   return schema;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const NO_PASSWORD = /^SASL: .*client password must be.*/;
+
+/**
+ * Runs `work` on a connection of its own. With a `timeout`, each of its statements may take so many milliseconds.
+ * @throws MigrationError if there is no connection, or the server refuses a statement
+ */
+export async function withConnection<T>(
+  { config, description, place }: DatabaseUrl,
+  work: (query: Query) => Promise<T>,
+  { timeout }: { timeout?: number } = {},
+): Promise<T> {
+  const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
+  const client = new pg.Client({ ...config, keepAlive: true, ...limits });
+  // A lost connection also fails what waits for it; without a listener, the event would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (cause) {
+    // Without a password, pg would leave the connection open until the server ends it, after a minute.
+    void client.end();
+    const reason = reasonOf(cause).replace(NO_PASSWORD, 'the server wants a password, and none is given');
+    throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reason}`, { cause });
+  }
+  try {
+    return await work(async (sql, values) => (await client.query(sql, values)).rows as never);
+  } catch (cause) {
+    if (cause instanceof ExplainedError) throw cause;
+    throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
+  } finally {
+    await client.end();
+  }
 }

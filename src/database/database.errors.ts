@@ -11,10 +11,7 @@ export function isServerError(error: unknown): error is ServerError {
   return (Object(error) as ServerError).severity !== undefined;
 }
 
-/**
- * SQLSTATEs after which the session goes on, in any language: faults of data, of a constraint, of the statement, a rolled
- * back transaction, a lock that was not granted, a statement that was cancelled.
- */
+/** SQLSTATEs after which the session goes on, whatever the severity's language: faults of data, constraints, statements, transactions, locks. */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
 
 /** Whether PostgreSQL rejected a statement, on a connection that is as good as before. */
@@ -58,10 +55,7 @@ export class MigrationError extends ExplainedError {
   override readonly name = 'MigrationError';
 
   constructor(
-    /**
-     * Why: it cannot be reached; it lacks migrations of this build; it has tables or migrations that this build does not know; another session
-     * was in the way; or the server, or a check of this build, has refused it.
-     */
+    /** Why: `behind` lacks migrations of this build, `unknown` has others, and to `locked` another session was in the way. */
     readonly code: 'unreachable' | 'behind' | 'unknown' | 'locked' | 'refused',
     message: string,
     options?: ErrorOptions,

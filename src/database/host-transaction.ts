@@ -23,28 +23,26 @@ export type HostTransaction =
   | { query(...parameters: never[]): unknown; readonly totalCount?: never }
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
 
-const WANTED =
-  'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
-
 type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
 /** Runs statements in a transaction of the host's. Throws a TypeError if this is no transaction. */
 export function queryIn(transaction: unknown): Query {
-  const fault = faultOf(transaction);
-  if (fault !== undefined) throw new TypeError(`transaction: ${fault}`);
-  const { $queryRawUnsafe, query } = transaction as { $queryRawUnsafe?: Run; query: Run };
+  const given = Object(transaction) as { $queryRawUnsafe?: Run; query?: Run };
+  if ('totalCount' in given && given.$queryRawUnsafe === undefined)
+    throw new TypeError(
+      'transaction: is a pool, should be the client that pool.connect() gave and that has sent BEGIN',
+    );
+  const { $queryRawUnsafe, query } = given;
+  if (typeof ($queryRawUnsafe ?? query) !== 'function') {
+    const found =
+      transaction === undefined ? 'is undefined' : 'then' in given ? 'is a promise' : describeFound(transaction);
+    const wanted =
+      'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
+    throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);
+  }
   return async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
-    const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query.call(transaction, sql, values));
+    const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query?.call(transaction, sql, values));
     // Only pg has more than the rows.
     return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
   };
-}
-
-function faultOf(transaction: unknown): string | undefined {
-  const given = Object(transaction) as Record<string, unknown>;
-  if (typeof given.$queryRawUnsafe === 'function') return undefined;
-  if ('totalCount' in given) return 'is a pool, should be the client that pool.connect() gave and that has sent BEGIN';
-  if (typeof given.query === 'function') return undefined;
-  const other = 'then' in given ? 'is a promise' : describeFound(transaction);
-  return `${transaction === undefined ? 'is undefined' : other}, should be ${WANTED}, or be left out`;
 }

@@ -1,25 +1,28 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
-import { withConnection } from './connection.js';
-import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
+import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
 import { MigrationError, MISSING_RIGHT, sqlStateOf } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
-import { applyMigration, findPending, makeHistory, type Migration } from './migration-status.js';
+import { findPending, type Migration } from './table-checks.js';
 
-/** Any number that no other program is likely to use; this one spells "PLNT". */
-const LOCK_CLASS = 0x504c4e54;
+/** The lock of a schema: this number spells "PLNT". */
+const STORE_LOCK = 0x504c4e54;
 /** The lock that Prisma's schema engine takes, for the whole database. */
 const PRISMA_LOCK = 72707369;
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const LOCKED = ['55P03', '40P01'];
 
-/** What the service and `plant-store token` do. */
-const GRANTS = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDATE', _prisma_migrations: 'SELECT' };
+const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
+const RECORD = `INSERT INTO _prisma_migrations (id, migration_name, checksum, finished_at, applied_steps_count)
+  VALUES (gen_random_uuid(), $1, $2, clock_timestamp(), 1)`;
 
-/** How a database compares with this build: as it should be, to be migrated, migrated by something else, or out of reach. */
-export type MigrationState = 'current' | 'behind' | 'unknown' | 'unreachable';
+/** What the service and `plant-store token` do. */
+const RIGHTS = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDATE', _prisma_migrations: 'SELECT' };
 
 /**
  * Makes the tables that this version needs, and tells whether a database has them, as `plant-store migrate` does.
@@ -28,19 +31,17 @@ export type MigrationState = 'current' | 'behind' | 'unknown' | 'unreachable';
  * import { MigrationError, Migrator } from 'plant-store';
  *
  * const migrator = new Migrator({ url: process.env.DATABASE_URL ?? 'postgresql://owner@localhost:5432/app', schema: 'garden' });
- * await migrator.migrate().catch((failure: unknown) => {
- *   if (!(failure instanceof MigrationError && failure.code === 'locked')) throw failure; // locked: another session was in the way
- * });
- * console.log(await migrator.status()); // current
+ * const outcome: unknown = await migrator.migrate().catch((reason: unknown) => reason);
+ * console.log(outcome instanceof MigrationError ? outcome.code : await migrator.status()); // locked: run it again
  */
 export class Migrator {
   protected readonly migrations: readonly Migration[] = MIGRATIONS;
   private readonly database: DatabaseUrl;
-  private readonly grantTo: string | undefined;
+  private readonly grantTo: string;
 
   /** Connects to nothing yet. @throws Error that names every fault, if the options cannot work */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, grantTo } = checkOptions(MigratorSettings, options, 'Migrator');
+    const { url, password, schema, grantTo = '' } = checkOptions(MigratorSettings, options, 'Migrator');
     this.database = parseDatabaseUrl(url, password, schema);
     this.grantTo = grantTo;
   }
@@ -48,31 +49,27 @@ export class Migrator {
   /**
    * Applies the pending migrations in one transaction, waits up to 30 seconds for others that migrate, and returns the names of what this
    * call applied. If it is interrupted, nothing of it is left.
-   * @throws {@link MigrationError} whose `code` says why
+   * @throws {@link MigrationError} whose `code` says why: with `locked`, run it again
    */
   async migrate(): Promise<string[]> {
-    const { place } = this.database;
     logWarnings(this.database);
     try {
       return await withConnection(this.database, (query) => this.migrateOn(query));
     } catch (cause) {
-      const state = sqlStateOf(cause);
-      if (LOCKED.includes(state ?? ''))
-        throw new MigrationError('locked', `${place} is locked: another session is in the way. Run it again`, {
-          cause,
-        });
-      if (state !== MISSING_RIGHT) throw cause;
+      const state = sqlStateOf(cause) ?? '';
+      const locked = `${this.database.place} is locked: another session is in the way. Run it again`;
+      if (LOCKED.includes(state)) throw new MigrationError('locked', locked, { cause });
       const advice = 'Run it as the owner of the database and its tables: MIGRATION_DATABASE_URL';
+      if (state !== MISSING_RIGHT) throw cause;
       throw new MigrationError('refused', `${(cause as Error).message}. ${advice}`, { cause });
     }
   }
 
-  /** Compares the database with this version. @throws {@link MigrationError} `refused` */
-  async status(): Promise<MigrationState> {
+  /** The tables are those of this version, of an earlier one or none, of something else, or out of reach. @throws {@link MigrationError} `refused` */
+  async status(): Promise<'current' | 'behind' | 'unknown' | 'unreachable'> {
+    const { database, migrations } = this;
     try {
-      const pending = await withConnection(this.database, (query) =>
-        findPending(query, this.database, this.migrations),
-      );
+      const pending = await withConnection(database, (query) => findPending(query, database, migrations));
       return pending.length > 0 ? 'behind' : 'current';
     } catch (error) {
       const code = error instanceof MigrationError ? error.code : undefined;
@@ -82,31 +79,34 @@ export class Migrator {
   }
 
   private async migrateOn(query: Query): Promise<string[]> {
-    const { database, migrations } = this;
-    const { schema } = database;
+    const { database, grantTo, migrations } = this;
+    const schema = pg.escapeIdentifier(database.schema);
     // It must see what others have committed while it waited for the lock. A role's own limits must not end a transaction that waits.
-    await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${pg.escapeIdentifier(schema)}, pg_temp;
+    await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${schema}, pg_temp;
       SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '30s'`);
-    const own = `pg_advisory_xact_lock(${LOCK_CLASS}::int4, hashtext($1::text))`;
-    await query(`SELECT ${own}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [schema]);
+    const ofStore = `pg_advisory_xact_lock(${STORE_LOCK}::int4, hashtext($1::text))`;
+    await query(`SELECT ${ofStore}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
     // Creates wait behind it from here on. On Citus the limit is for the sessions on other nodes too; elsewhere its setting is a name without effect.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);
     const pending = await findPending(query, database, migrations);
-    if (pending.length > 0) await makeHistory(query, schema);
-    for (const migration of pending) await applyMigration(query, schema, migration);
-    await this.grantRights(query);
+    if (pending.length > 0) {
+      // IF NOT EXISTS would ask for the right to create schemas even if there is nothing to create.
+      const found = await query('SELECT FROM pg_namespace WHERE nspname = $1::name', [database.schema]);
+      if (found.length === 0) await query(`CREATE SCHEMA ${schema}`);
+      await query(PRISMA_HISTORY);
+    }
+    for (const { name, checksum, sql } of pending) {
+      await query(sql);
+      await query(RECORD, [name, checksum]);
+    }
+    // Not to a role that only a pooler knows: the start of the service reports what it lacks.
+    const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';
+    if ((await query(role, [grantTo])).length > 0) {
+      const tables = Object.entries(RIGHTS).map(([table, rights]) => `${rights} ON ${table}`);
+      const all = [`USAGE ON SCHEMA ${schema}`, 'USAGE ON SEQUENCE access_tokens_id_seq', ...tables];
+      await query(all.map((rights) => `GRANT ${rights} TO ${pg.escapeIdentifier(grantTo)}`).join('; '));
+    }
     await query('COMMIT');
     return pending.map(({ name }) => name);
-  }
-
-  /** Not to a role that only a pooler knows: the start of the service reports what it lacks. */
-  private async grantRights(query: Query): Promise<void> {
-    const { grantTo = '' } = this;
-    const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';
-    if ((await query(role, [grantTo])).length === 0) return;
-    const [grantee, schema] = [grantTo, this.database.schema].map(pg.escapeIdentifier);
-    const tables = Object.entries(GRANTS).map(([table, rights]) => `${rights} ON ${schema}.${table}`);
-    const grants = [`USAGE ON SCHEMA ${schema}`, `USAGE ON SEQUENCE ${schema}.access_tokens_id_seq`, ...tables];
-    await query(grants.map((grant) => `GRANT ${grant} TO ${grantee}`).join('; '));
   }
 }

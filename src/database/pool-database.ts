@@ -1,5 +1,4 @@
 import { withinTime } from '../util/timing.js';
-import { BorrowedConnection } from './borrowed-connection.js';
 import type { QueryValue } from './column-query.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
@@ -9,14 +8,13 @@ import {
   type PgPoolLike,
   type PoolDatabaseOptions,
 } from './database.options.js';
-import { Database, type Rows, type Statement } from './database.js';
+import { BorrowedConnection, Database, type Rows, type Statement } from './database.js';
 
 /**
  * A database whose connections are borrowed from a pool of the host. Each statement is a transaction, with a time limit that ends with it,
  * so that the session is returned unchanged. Pool, connections and errors may come from another copy of pg than ours.
  */
 export class PoolDatabase extends Database {
-  readonly description = 'the database that PlantsModule borrows from the host';
   readonly schema: string;
   readonly timeout: number;
   readonly connections: number;
@@ -36,6 +34,21 @@ export class PoolDatabase extends Database {
     return totalCount >= this.connections && idleCount === 0;
   }
 
+  async connect(): Promise<BorrowedConnection> {
+    const client = await this.pool.connect();
+    // A client of pg has a `connect()` as well, which gives nothing to return.
+    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
+      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
+    // A lost connection also fails what waits for it; without a listener, the event would end the process.
+    const ignore = (): void => undefined;
+    client.on('error', ignore);
+    this.connectionsInUse += 1;
+    return new BorrowedConnection(client, this.timeout, () => {
+      this.connectionsInUse -= 1;
+      client.removeListener('error', ignore);
+    });
+  }
+
   async execute(statement: Statement): Promise<Rows> {
     const deadline = performance.now() + this.timeout;
     const connection = await this.begin(deadline);
@@ -51,23 +64,8 @@ export class PoolDatabase extends Database {
   }
 
   async queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]> {
-    const { rows } = await this.execute({ text: sql, values: [...values], rowMode: 'array' });
-    return (rows as unknown[][]).map(([value]) => String(value));
-  }
-
-  async connect(): Promise<BorrowedConnection> {
-    const client = await this.pool.connect();
-    // A client of pg has a `connect()` as well, which gives nothing to return.
-    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
-      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    // A lost connection also fails what waits for it; without a listener, the event would end the process.
-    const ignore = (): void => undefined;
-    client.on('error', ignore);
-    this.connectionsInUse += 1;
-    return new BorrowedConnection(client, this.timeout, () => {
-      this.connectionsInUse -= 1;
-      client.removeListener('error', ignore);
-    });
+    const { rows } = await this.execute({ text: sql, values: [...values] });
+    return rows.map((row) => String(Object.values(row as object)[0]));
   }
 
   /** A connection with a transaction. If this fails, the statement was not sent. */

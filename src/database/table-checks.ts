@@ -1,12 +1,16 @@
-import { escapeControls } from '../util/text.js';
+import pg from 'pg';
+import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
+import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-url.js';
 import { MigrationError } from './database.errors.js';
-import type { Query } from './database.js';
+import { type DatabaseOptions, hasUrl } from './database.options.js';
+import type { Database, Query } from './database.js';
+import { MIGRATIONS } from './generated/migrations.js';
 
-/** A schema, and its name in messages: which schema of which database it is. */
-export interface Place {
-  readonly schema: string;
-  readonly place: string;
-}
+/** A migration of this build: its SQL, and the SHA-256 of that. */
+export type Migration = (typeof MIGRATIONS)[number];
+
+/** A schema, and its name in messages. */
+type Place = Pick<DatabaseUrl, 'schema' | 'place'>;
 
 /**
  * The tables of the store in the schema $1, their partitions, and the sequence. A role that owns one could run code as those who use it, so
@@ -37,24 +41,13 @@ const TABLES = `WITH RECURSIVE tables (oid) AS (
 /** A right on a table, of which a right on some columns is enough. */
 type Right = 'SELECT' | 'INSERT' | 'UPDATE';
 /** Rights of a role, by table. */
-export type Rights = Readonly<Record<string, readonly Right[]>>;
+type Rights = Readonly<Record<string, readonly Right[]>>;
 
 /** What the service does with plants. */
 export const PLANTS_RIGHTS: Rights = { _prisma_migrations: ['SELECT'], plants: ['SELECT', 'INSERT'] };
 
 type Table = Readonly<Record<'name' | 'schema' | 'identity' | 'owner' | 'databaseOwner' | 'role', string>> &
   Readonly<Record<'isTrusted' | 'isTable' | 'isUnlogged' | 'USAGE' | Right, boolean>>;
-
-/**
- * Returns which of the tables there are. Throws if one is not safe to use, before anything is read, or if the role lacks rights: a view, for
- * example, runs functions of the role that made it.
- */
-export async function assertTables(query: Query, { schema, place }: Place, rights: Rights = {}): Promise<Set<string>> {
-  const tables = await query<Table>(TABLES, [schema]);
-  const faults = [lacksOf(tables, rights), ...tables.map(faultOf)].filter((fault) => fault !== undefined);
-  if (faults.length > 0) throw new MigrationError('refused', `${place}: ${escapeControls(faults.join('. '))}`);
-  return new Set(tables.map(({ name }) => name));
-}
 
 function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogged }: Table): string | undefined {
   if (!isTable) return `${identity} should be a table, and is not. Remove it`;
@@ -64,21 +57,20 @@ function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogge
   return isUnlogged ? `a crash of PostgreSQL would empty ${identity}. ${alter} SET LOGGED` : undefined;
 }
 
-/** Returns the role that lacks some of these rights, and the statements that grant them; undefined if it has all. */
-export async function findMissingRights(query: Query, schema: string, rights: Rights): Promise<string | undefined> {
-  return lacksOf(await query<Table>(TABLES, [schema]), rights);
+function lacksOf(tables: readonly Table[], rights: Rights): string | undefined {
+  const grants = tables.flatMap((table) => {
+    const { [table.name]: needed = [] } = rights;
+    const lacking = needed.filter((right) => !table[right]).map((right) => `${right} ON ${table.identity}`);
+    if (needed.length > 0 && !table.USAGE) lacking.unshift(`USAGE ON SCHEMA ${table.schema}`);
+    return lacking.map((lack) => `GRANT ${lack} TO ${table.role}`);
+  });
+  if (grants.length === 0) return undefined;
+  return `the role lacks rights. Run, as the owner of the tables: ${[...new Set(grants)].join('; ')}`;
 }
 
-function lacksOf(tables: readonly Table[], rights: Rights): string | undefined {
-  const needed = tables.filter(({ name }) => rights[name]);
-  const lacking = needed.flatMap((table) => [
-    ...(table.USAGE ? [] : [`USAGE ON SCHEMA ${table.schema}`]),
-    ...(rights[table.name] ?? []).filter((right) => !table[right]).map((right) => `${right} ON ${table.identity}`),
-  ]);
-  const [first] = needed;
-  if (first === undefined || lacking.length === 0) return undefined;
-  const grants = [...new Set(lacking)].map((lack) => `GRANT ${lack} TO ${first.role}`).join('; ');
-  return `the role ${first.role} lacks rights. Run, as the owner of the tables: ${grants}`;
+/** Returns what rights the role lacks, with the statements that grant them; undefined if it has all. */
+export async function findMissingRights(query: Query, schema: string, rights: Rights): Promise<string | undefined> {
+  return lacksOf(await query<Table>(TABLES, [schema]), rights);
 }
 
 /** Throws if functions of other roles could come before those of PostgreSQL. */
@@ -89,4 +81,64 @@ export async function assertSearchPath(query: Query, { place }: Place): Promise<
   if (row === undefined || /^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) return;
   const fault = `the search_path ${row.path} names pg_catalog behind other schemas, whose functions would be called instead`;
   throw new MigrationError('refused', `${place}: ${fault}. Leave pg_catalog out of it`);
+}
+
+/**
+ * Returns the migrations that a schema lacks, oldest first. Throws if its tables are of another application or not safe to use, before any is
+ * read (a view would run functions of the role that made it), if it has other migrations, or if the role lacks these rights.
+ */
+export async function findPending(
+  query: Query,
+  { schema, place }: Place,
+  migrations: readonly Migration[],
+  rights: Rights = {},
+): Promise<Migration[]> {
+  const tables = await query<Table>(TABLES, [schema]);
+  const faults = [lacksOf(tables, rights), ...tables.map(faultOf)].filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw new MigrationError('refused', `${place}: ${escapeControls(faults.join('. '))}`);
+
+  const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
+  const names = tables.map(({ name }) => name);
+  if (!names.includes('_prisma_migrations')) {
+    if (names.length === 0) return [...migrations];
+    const found = `${place} has tables without a history of migrations: ${names.join(', ')}`;
+    throw new MigrationError('unknown', `${found}. They are of another application. ${advice}`);
+  }
+  const history = await query<{ name: string; checksum: string }>(
+    `SELECT migration_name::text AS name, CASE WHEN finished_at IS NOT NULL THEN checksum::text END AS checksum
+     FROM ${pg.escapeIdentifier(schema)}._prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
+  );
+  const isKnown = (row: { name: string; checksum: string }): boolean =>
+    migrations.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
+  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => plainName(name));
+  if (unknown.length === 0) return migrations.filter(({ name }) => !history.some((row) => row.name === name));
+  const found = `${place} has a history of migrations that this build does not know, or that is not finished`;
+  throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
+}
+
+/** Throws unless the schema has the migrations of this build, and no others, and the role has these rights. */
+export async function assertMigrated(query: Query, place: Place, rights?: Rights): Promise<void> {
+  const pending = await findPending(query, place, MIGRATIONS, rights);
+  if (pending.length === 0) return;
+  const missing = pending.map(({ name }) => name).join(', ');
+  const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
+  throw new MigrationError('behind', `${place.place} is not migrated: it lacks ${missing}. ${advice}`);
+}
+
+/** For the start of a store. Throws if creates would fail, or could be lost. */
+export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
+  const assertUsable = async (query: Query, place: Place): Promise<void> => {
+    await assertSearchPath(query, place);
+    await assertMigrated(query, place, PLANTS_RIGHTS);
+  };
+  if (hasUrl(options)) {
+    const url = parseDatabaseUrl(options.url, options.password, options.schema);
+    return withConnection(url, (query) => assertUsable(query, url));
+  }
+  const { schema, query } = database;
+  const lent = 'the database that PlantsModule borrows from the host';
+  await assertUsable(query, { schema, place: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
+    if (cause instanceof MigrationError) throw cause;
+    throw new MigrationError('unreachable', `cannot use ${lent}: ${rootReasonOf(cause)}`, { cause });
+  });
 }

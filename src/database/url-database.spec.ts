@@ -81,16 +81,6 @@ describe(UrlDatabase.name, () => {
     expect(await database.query(`SELECT to_regclass('late') AS late`)).toEqual([{ late: null }]);
   });
 
-  it('should not let four look-ups of Prisma hold a pool of four for longer than the limit', async () => {
-    open(4);
-    const prisma = new PrismaService(ours);
-    using stopwatch = new Stopwatch();
-    const lookups = [1, 2, 3, 4].map(() => expect(prisma.$queryRawUnsafe(SLEEP)).rejects.toThrow('did not answer'));
-    await Promise.all(lookups);
-    await pid();
-    expect(stopwatch.elapsed).toBeLessThan(2 * TIMEOUT + ANSWER_MS);
-  });
-
   it.each([
     ['cancelled', SLEEP, '57014'],
     ['refused as the server is read-only', 'CREATE TABLE refused ()', '25006'],
@@ -103,22 +93,11 @@ describe(UrlDatabase.name, () => {
     expect(await pid()).not.toBe(first);
   });
 
-  it.each([
-    ['warn of an idle connection that the server ends', false],
-    ['not warn of it when it closes its connections itself', true],
-  ])('should %s', async (_, closes) => {
+  it('should warn of an idle connection that the server ends', async () => {
     open(1);
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-    const idle = await pid();
-    // The server ends the connection before it reads that the client does.
-    proxy.freeze();
-    const ended = closes ? ours.onApplicationShutdown() : undefined;
-    await database.query(`SELECT pg_terminate_backend(${idle ?? ''}, 10000)`);
-    proxy.restore();
-    await until(() => proxy.connections === 0);
-    await ended;
-    const message = expect.stringContaining('terminating connection due to administrator command') as unknown;
-    expect(warn.mock.calls).toEqual(closes ? [] : [[message]]);
-    if (closes) open(1);
+    await database.query(`SELECT pg_terminate_backend(${(await pid()) ?? ''}, 10000)`);
+    await until(() => warn.mock.calls.length > 0);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('terminating connection due to administrator command')]]);
   });
 });

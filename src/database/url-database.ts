@@ -1,17 +1,16 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { BorrowedConnection, type Done, watch } from './borrowed-connection.js';
 import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
-import { Database, type Rows, type Statement } from './database.js';
+import { BorrowedConnection, Database, type Done, type Rows, type Statement, unsynced } from './database.js';
 
 /** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
 const KEEP_ALIVE_DELAY_MS = 5000;
+
 /** A database with a pool of the store's own. */
 export class UrlDatabase extends Database implements OnApplicationShutdown {
-  readonly description: string;
   readonly schema: string;
   readonly timeout: number;
   readonly connections: number;
@@ -25,7 +24,6 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
     super();
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
     logWarnings(url);
-    this.description = `database ${url.description}`;
     this.schema = url.schema;
     this.timeout = timeout;
     this.connections = size;
@@ -40,7 +38,14 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
-    this.pool.on('connect', watch);
+    this.pool.on('connect', (client) => {
+      // A lost connection also fails what waits for it; without a listener, the event would end the process.
+      client.on('error', () => undefined);
+      client.on('notice', ({ code, routine }) => {
+        // Functions of the database can warn with this code too.
+        if (code === '01000' && routine === 'SyncRepWaitForLSN') unsynced.add(client);
+      });
+    });
     this.pool.on('acquire', () => (this.connectionsInUse += 1));
     this.pool.on('release', () => (this.connectionsInUse -= 1));
     // The pool replaces an idle connection that the server closes. When the pool ends, the server may be faster: that does no harm.
@@ -92,8 +97,8 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
   }
 
   /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.pool.end();
+  onApplicationShutdown(): Promise<void> {
+    return this.pool.end();
   }
 
   private async run<Answer>(send: (client: pg.PoolClient, done: Done<Answer>) => void): Promise<Answer> {

@@ -1,181 +1,149 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../src/database/database-url.js';
 import { MIGRATIONS } from '../../src/database/generated/migrations.js';
-import { Migrator } from '../../src/database/migrator.js';
-import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
-import { MIGRATION_NAMES as names } from '../support/database/migration-names.js';
-import { checksumOf, MigratorWith } from '../support/database/migrator-with.js';
-import { schemaDifference } from '../support/database/schema-difference.js';
-import {
-  deployByPrisma,
-  diagnoseByPrisma,
-  MIGRATIONS_FOLDER,
-  readMigrations,
-} from '../support/database/schema-engine.js';
+import { Migrator } from '../../src/index.js';
+import { PrismaMigrate } from '../support/database/schema-engine.js';
+import { type BareDatabase, MIGRATION_NAMES as names, openBareDatabase } from '../support/database/test-database.js';
+import { Guest } from '../support/host/guest.js';
+import { freePort } from '../support/http/free-port.js';
+import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 
-const SCHEMA_FILE = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url));
+const OWN_MODELS = await readFile(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
+const [NAME = ''] = names;
+
+/** Of an application that has plants as well, of another kind. */
+const HOST_MODELS = `
+  datasource db {
+    provider = "postgresql"
+  }
+  model Plant {
+    name String @id
+    @@map("plants")
+  }`;
+const HOST_MIGRATION = {
+  name: '20200101000000_plants',
+  sql: 'CREATE TABLE "plants" ("name" TEXT NOT NULL, CONSTRAINT "plants_pkey" PRIMARY KEY ("name"));',
+};
 
 describe(Migrator.name, () => {
   let database: BareDatabase;
   let url: string;
   let client: pg.Client;
+  let migrator: Migrator;
 
   beforeEach(async () => {
     database = await openBareDatabase();
     ({ url, client } = database);
+    migrator = new Migrator({ url });
   });
-
   afterEach(async () => {
     await database[Symbol.asyncDispose]();
   });
 
-  const rowsOf = async (sql: string): Promise<unknown[]> => (await client.query<pg.QueryResultRow>(sql)).rows;
-
-  it('should apply every migration to an empty database, and none of them again', async () => {
-    const migrator = new Migrator({ url });
+  it('should migrate an empty database once, from five places at once', async () => {
     expect(await migrator.status()).toBe('behind');
-    expect(await migrator.migrate()).toEqual(names);
-    expect(await migrator.migrate()).toEqual([]);
-    expect(await migrator.status()).toBe('current');
+    const applied = await Promise.all([1, 2, 3, 4, 5].map(() => new Migrator({ url }).migrate()));
+    expect(applied.flat()).toEqual(names);
+    expect([await migrator.status(), await migrator.migrate()]).toEqual(['current', []]);
   });
 
-  it('should create the table of plants as designed', async () => {
-    await new Migrator({ url }).migrate();
-    const columns = await rowsOf(
-      `SELECT column_name, data_type, datetime_precision, is_nullable, column_default, is_identity, is_generated
-       FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'plants' ORDER BY ordinal_position`,
-    );
-    const plain = {
-      datetime_precision: null,
-      is_nullable: 'NO',
-      column_default: null,
-      is_identity: 'NO',
-      is_generated: 'NEVER',
-    };
-    expect(columns).toEqual([
-      { ...plain, column_name: 'id', data_type: 'bigint' },
-      { ...plain, column_name: 'name', data_type: 'text' },
-      { ...plain, column_name: 'tag', data_type: 'text', is_nullable: 'YES' },
-      { ...plain, column_name: 'idempotency_key', data_type: 'text', is_nullable: 'YES' },
-      {
-        ...plain,
-        column_name: 'created_at',
-        data_type: 'timestamp with time zone',
-        datetime_precision: 6,
-        column_default: 'CURRENT_TIMESTAMP',
-      },
-      { ...plain, column_name: 'created_by', data_type: 'text', is_nullable: 'YES' },
-      { ...plain, column_name: 'write_id', data_type: 'bigint', is_nullable: 'YES' },
-    ]);
-    expect(
-      await rowsOf(`SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint
-                    WHERE conrelid = 'plants'::regclass AND contype <> 'n'`),
-    ).toEqual([{ definition: 'PRIMARY KEY (id)' }]);
-    expect(await rowsOf(`SELECT indexname FROM pg_indexes WHERE tablename = 'plants'`)).toEqual([
-      { indexname: 'plants_pkey' },
-    ]);
-  });
-
-  it('should have 64 bits for the id of an access token', async () => {
-    await new Migrator({ url }).migrate();
-    expect(
-      await rowsOf(`SELECT data_type FROM information_schema.columns
-                    WHERE table_name = 'access_tokens' AND column_name = 'id'
-                    UNION ALL SELECT data_type FROM information_schema.sequences`),
-    ).toEqual([{ data_type: 'bigint' }, { data_type: 'bigint' }]);
-  });
-
-  it('should keep the history where and as `prisma migrate` does', async () => {
-    await new Migrator({ url }).migrate();
-    const checksums = await Promise.all(
-      names.map(async (name) => {
-        return checksumOf(await readFile(join(MIGRATIONS_FOLDER, name, 'migration.sql')));
-      }),
-    );
-    expect(
-      await rowsOf(
-        `SELECT migration_name, checksum, finished_at >= started_at AS finished, logs, rolled_back_at, applied_steps_count
-         FROM public._prisma_migrations ORDER BY started_at`,
-      ),
-    ).toEqual(
-      names.map((migration_name, index) => ({
-        migration_name,
-        checksum: checksums[index],
-        finished: true,
-        logs: null,
-        rolled_back_at: null,
-        applied_steps_count: 1,
-      })),
-    );
-  });
-
-  it('should have the migrations of this build in its code, as the files have them', async () => {
-    const { migrationDirectories } = await readMigrations();
-    const files = migrationDirectories.map(({ path, migrationFile: { content } }) => [path, content.value]);
-    expect(MIGRATIONS.map(({ name, sql }) => [name, sql])).toEqual(files);
-    for (const { checksum, sql } of MIGRATIONS) expect(checksum).toBe(checksumOf(sql));
-  });
-
-  it('should leave what Prisma finds to be up to date, in a table as Prisma makes it', async () => {
-    const history = `SELECT pg_get_expr(adbin, adrelid) AS initial, attname, atttypid::regtype, atttypmod, attnotnull,
-        pg_get_indexdef(indexrelid) AS index
-      FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-      JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'public._prisma_migrations'::regclass AND attnum > 0 ORDER BY attnum`;
-    const list = await readMigrations();
-    await new Migrator({ url }).migrate();
-    expect(await diagnoseByPrisma(parseDatabaseUrl(url), list)).toBeNull();
-    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual([]);
-    const own = await rowsOf(history);
+  it('should leave what `prisma migrate` finds to be in order, and find so what that has made', async () => {
+    const prisma = new PrismaMigrate(parseDatabaseUrl(url), MIGRATIONS);
+    const history = `SELECT column_name, column_default, data_type, character_maximum_length, is_nullable
+      FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`;
+    await migrator.migrate();
+    expect(await prisma.findDrift(OWN_MODELS)).toEqual([]);
+    expect(await prisma.deploy()).toEqual([]);
+    const { rows } = await client.query(history);
     await client.query('DROP TABLE _prisma_migrations, plants, access_tokens');
-    expect(await deployByPrisma(parseDatabaseUrl(url), list)).toEqual(names);
-    expect(own).toEqual(await rowsOf(history));
+    expect(await prisma.deploy()).toEqual(names);
+    expect((await client.query(history)).rows).toEqual(rows);
+    expect([await migrator.status(), await migrator.migrate()]).toEqual(['current', []]);
   });
 
-  it.each(['\n', '\r\n'])('should find done what Prisma has done, with line ends %j', async (lineEnd) => {
-    const list = await readMigrations();
-    const migrationDirectories = list.migrationDirectories.map((directory) => {
-      const value = directory.migrationFile.content.value.replaceAll('\n', lineEnd);
-      return { ...directory, migrationFile: { ...directory.migrationFile, content: { tag: 'ok', value } as const } };
+  it('should give a store in a schema of its own tables that the Prisma of a host does not see', async () => {
+    const schema = `Green "house's`;
+    const host = new PrismaMigrate(parseDatabaseUrl(url), [HOST_MIGRATION]);
+    const own = new PrismaMigrate(parseDatabaseUrl(url, undefined, schema), MIGRATIONS);
+    expect(await new Migrator({ url, schema }).migrate()).toEqual(names);
+    expect(await host.deploy()).toEqual([HOST_MIGRATION.name]);
+    expect([await host.findDrift(HOST_MODELS), await own.findDrift(OWN_MODELS)]).toEqual([[], []]);
+    expect(await new Migrator({ url, schema }).status()).toBe('current');
+
+    for (const table of [`${pg.escapeIdentifier(schema)}.plants`, 'plants'])
+      await client.query(`ALTER TABLE ${table} ADD COLUMN extra text`);
+    for (const drift of [await host.findDrift(HOST_MODELS), await own.findDrift(OWN_MODELS)])
+      expect(drift).toEqual([expect.stringContaining('DROP COLUMN "extra"')]);
+    const refusal = /20200101000000_plants\. .* Give the store a schema of its own/;
+    await expect(migrator.migrate()).rejects.toMatchObject({
+      code: 'unknown',
+      message: expect.stringMatching(refusal),
     });
-    expect(await deployByPrisma(parseDatabaseUrl(url), { ...list, migrationDirectories })).toEqual(names);
-    const migrator = new Migrator({ url });
-    expect(await migrator.migrate()).toEqual([]);
-    expect(await migrator.status()).toBe('current');
+    await expect(Guest.start({ url })).rejects.toThrow(refusal);
   });
 
-  it('should keep to a schema other than public', async () => {
-    const schema = 'green "house';
-    const migrator = new Migrator({ url, schema });
-    expect(await migrator.migrate()).toEqual(names);
-    expect(await migrator.migrate()).toEqual([]);
-    expect(await migrator.status()).toBe('current');
-    const inUrl = new URL(url);
-    inUrl.searchParams.set('schema', schema);
-    expect(await new Migrator({ url: inUrl.href }).status()).toBe('current');
-    expect(
-      await rowsOf(
-        `SELECT schemaname, tablename FROM pg_tables WHERE tablename IN ('plants', '_prisma_migrations') ORDER BY tablename`,
-      ),
-    ).toEqual([
-      { schemaname: schema, tablename: '_prisma_migrations' },
-      { schemaname: schema, tablename: 'plants' },
-    ]);
-    expect(await new Migrator({ url }).migrate()).toEqual(names);
+  const relations = async (): Promise<object[]> =>
+    (await client.query<object>(`SELECT c FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace ORDER BY oid`))
+      .rows;
+
+  it.each([
+    ['plants of another application', false, 'CREATE TABLE plants (name text)', / a history of migrations: plants\./],
+    [
+      'a migration of a newer build',
+      true,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+        VALUES (1, 2, '29990101000000_a"; $(touch x)\n\`rm\`', now())`,
+      /does not know.*: 29990101000000_a[^"$\n`]*touch x[^"$\n`]*\. Use the build/,
+    ],
+    ['other SQL of its migration', true, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`, RegExp(NAME)],
+    ['a migration that is not finished', true, 'UPDATE _prisma_migrations SET finished_at = NULL', /not finished: \w/],
+  ])('should refuse %s, and leave it untouched', async (_, isMigrated, sql, message) => {
+    if (isMigrated) await migrator.migrate();
+    await client.query(sql);
+    const before = await relations();
+    expect(await migrator.status()).toBe('unknown');
+    await expect(migrator.migrate()).rejects.toMatchObject({
+      code: 'unknown',
+      message: expect.stringMatching(message),
+    });
+    for (const command of ['migrate', 'token list']) {
+      const { code, stderr } = await outcomeOfCommandLine(command, { DATABASE_URL: url });
+      expect([command, code, stderr]).toEqual([
+        command,
+        1,
+        expect.stringMatching(/Give the store a schema of its own/),
+      ]);
+    }
+    expect(await relations()).toEqual(before);
+    expect(await new Migrator({ url, schema: 'garden' }).migrate()).toEqual(names);
   });
 
-  it('should apply a script as a whole, with semicolons in any part of it', async () => {
-    const sql = `CREATE FUNCTION answer() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'a;b'; END; $$; -- one; two`;
-    await new MigratorWith({ url }, { '29990101000000_function': sql }).migrate();
-    expect(await rowsOf('SELECT answer()')).toEqual([{ answer: 'a;b' }]);
+  it('should say within seconds that another session is in the way', async () => {
+    await migrator.migrate();
+    await client.query('BEGIN; LOCK TABLE _prisma_migrations');
+    const locked = { code: 'locked', message: expect.stringMatching(/is locked: another session .* Run it again$/) };
+    await expect(migrator.migrate()).rejects.toMatchObject(locked);
+    const { code, stderr } = await outcomeOfCommandLine('migrate', { DATABASE_URL: url });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Run it again')]);
   });
 
-  it('should agree with the schema', async () => {
-    await new Migrator({ url }).migrate();
-    const schema = await readFile(SCHEMA_FILE, 'utf8');
-    expect(await schemaDifference(parseDatabaseUrl(url), schema)).toBe('-- This is an empty migration.\n');
+  it('should leave nothing of a migration that fails, and say why', async () => {
+    await client.query('CREATE SEQUENCE access_tokens_name_idx');
+    const before = await relations();
+    await expect(migrator.migrate()).rejects.toThrow('relation "access_tokens_name_idx" already exists');
+    expect([await migrator.status(), await relations()]).toEqual(['behind', before]);
+    const { code, stderr } = await outcomeOfCommandLine('token list', { DATABASE_URL: url });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`it lacks ${NAME}. Run \`plant-store migrate\``)]);
+  });
+
+  it('should say that a database cannot be reached, without the password', async () => {
+    const port = await freePort();
+    const absent = new Migrator({ url: `postgresql://gardener:secret@localhost:${port}/plants` });
+    expect(await absent.status()).toBe('unreachable');
+    const told = `cannot connect to database plants at localhost:${port} as gardener: `;
+    await expect(absent.migrate()).rejects.toMatchObject({ code: 'unreachable', message: expect.stringMatching(told) });
+    await expect(absent.migrate()).rejects.not.toThrow('secret');
   });
 });

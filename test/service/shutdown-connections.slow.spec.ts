@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import { accepts } from '../support/http/accepts.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';

@@ -1,11 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { inspectTokenTable } from '../../auth/token-store.js';
 import { withoutTokens } from '../../auth/token-format.js';
-import { withConnection } from '../../database/connection.js';
-import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
+import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
-import { assertMigrated } from '../../database/migration-status.js';
-import { assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
+import { assertMigrated, assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
 import { connectionLimit } from '../bootstrap.js';

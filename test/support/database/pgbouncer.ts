@@ -9,7 +9,8 @@ import { freePort } from '../http/free-port.js';
 import { describeWith } from '../jest/describe-with.js';
 import { until } from '../until.js';
 
-const USUAL_PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
+const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
+const EXECUTABLE = PLACES.find((path) => existsSync(path));
 const MISSING = 'there is no PgBouncer in the usual places. Install one (on Debian: apt-get install pgbouncer).';
 /** PgBouncer does not run as root. */
 const NOBODY = 65534;
@@ -18,7 +19,7 @@ const SCRIPT = '"$0" -q "$1" & cat >/dev/null; kill $!; wait $!';
 
 /** A suite that needs PgBouncer. */
 export function describeWithPgBouncer(name: string, suite: () => void): void {
-  describeWith(executable() === undefined ? MISSING : undefined, name, suite);
+  describeWith(EXECUTABLE === undefined ? MISSING : undefined, name, suite);
 }
 
 /** A PgBouncer in front of the server of a database, with its default settings but for these. */
@@ -33,29 +34,21 @@ export class PgBouncer implements AsyncDisposable {
     const { hostname, port, username, password } = new URL(url);
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbouncer-'));
     const listenPort = await freePort();
-    const users = join(folder, 'users.txt');
-    const configuration = join(folder, 'pgbouncer.ini');
-    const lines = {
+    const [users, configuration] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')];
+    const own = {
       listen_addr: '127.0.0.1',
-      listen_port: String(listenPort),
+      listen_port: listenPort,
       unix_socket_dir: '',
       auth_type: 'trust',
       auth_file: users,
-      ...settings,
     };
+    const lines = Object.entries({ ...own, ...settings }).map(([name, value]) => `${name} = ${value}\n`);
     await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
-    await writeFile(
-      configuration,
-      [
-        '[databases]',
-        `* = host=${hostname} port=${port || '5432'}`,
-        '[pgbouncer]',
-        ...Object.entries(lines).map(([name, value]) => `${name} = ${value}`),
-      ].join('\n'),
-    );
+    const databases = `[databases]\n* = host=${hostname} port=${port || '5432'}\n`;
+    await writeFile(configuration, `${databases}[pgbouncer]\n${lines.join('')}`);
     const isRoot = process.getuid?.() === 0;
     if (isRoot) for (const path of [folder, users, configuration]) await chown(path, NOBODY, NOBODY);
-    const child = spawn('/bin/sh', ['-c', SCRIPT, executable() ?? 'pgbouncer', configuration], {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], {
       stdio: ['pipe', 'ignore', 'inherit'],
       ...(isRoot && { uid: NOBODY, gid: NOBODY }),
     });
@@ -79,8 +72,4 @@ export class PgBouncer implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.end();
   }
-}
-
-function executable(): string | undefined {
-  return USUAL_PLACES.find((path) => existsSync(path));
 }

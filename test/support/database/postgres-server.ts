@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { appendFile, cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../../src/database/migrator.js';
@@ -11,6 +10,7 @@ import { type Account, findPostgresPackage, preparePrograms } from '../../../src
 import { giveTo, serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
 import { serverEnvironment } from '../../../src/service/embedded-postgres/server.js';
 import { freePort } from '../http/free-port.js';
+import { until } from '../until.js';
 
 const run = promisify(execFile);
 
@@ -32,8 +32,6 @@ interface Installation {
   readonly postgres: string;
   readonly account: Account;
   readonly settings: Readonly<Record<string, string | number>>;
-  /** Not in the terminal's process group: at Ctrl-C something else ends it. */
-  readonly detached: boolean;
 }
 
 /** A new folder of the user that servers run as. */
@@ -65,7 +63,7 @@ export class PostgresServer {
     const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
     const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
     await run(join(programs, 'initdb'), args, { ...account, cwd: folder, env: serverEnvironment() });
-    const installation = { postgres: join(programs, 'postgres'), account, settings: SETTINGS, detached: true };
+    const installation = { postgres: join(programs, 'postgres'), account, settings: SETTINGS };
     return new PostgresServer(folder, installation, await freePort());
   }
 
@@ -97,21 +95,14 @@ export class PostgresServer {
 
   /** Resolves when it takes connections. */
   async start(): Promise<void> {
-    const deadline = performance.now() + START_TIMEOUT_MS;
-    for (;;) {
+    await until(async () => {
       // Processes of a killed server may need a moment to end, and a new one does not start before.
       if (this.hasEnded()) await this.spawn();
-      const isReady = await this.query('SELECT', 'postgres').then(
+      return this.query('SELECT', 'postgres').then(
         () => true,
         () => false,
       );
-      if (isReady) return;
-      if (performance.now() > deadline) {
-        const logEnd = (await this.log().catch(() => '')).split('\n').slice(-15);
-        throw new Error(`PostgreSQL did not start:\n${logEnd.join('\n')}`);
-      }
-      await sleep(10);
-    }
+    }, START_TIMEOUT_MS);
   }
 
   /** `SIGINT` ends the sessions and writes everything to the disk; `SIGQUIT` leaves that to the next start. */
@@ -196,10 +187,9 @@ export class PostgresServer {
   }
 
   private async spawn(): Promise<void> {
-    const { postgres, account, detached } = this.installation;
+    const { postgres, account, settings } = this.installation;
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: this.port };
-    const settings = Object.entries({ ...this.installation.settings, ...own });
-    const args = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(join(this.folder, 'log'), 'a', 0o600);
     try {
       this.child = spawn(postgres, ['-D', this.data, ...args], {
@@ -207,7 +197,6 @@ export class PostgresServer {
         cwd: this.folder,
         env: serverEnvironment(),
         stdio: ['ignore', log.fd, log.fd],
-        detached,
       });
       await once(this.child, 'spawn');
     } finally {

@@ -1,6 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
+import type { MigratorOptions } from '../../../src/database/database.options.js';
+import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
 import { Migrator } from '../../../src/database/migrator.js';
+import type { Migration } from '../../../src/database/table-checks.js';
+import { until } from '../until.js';
 
 /** A database of a test's own, on the server that the suites share. */
 export interface TestDatabase {
@@ -76,4 +81,119 @@ function setting(name: string): string {
   if (value === undefined)
     throw new Error(`${name} is not set: does Jest run with test/support/jest/global-setup.mjs?`);
   return value;
+}
+
+/** A database without tables, with a connection to look into it. */
+export interface BareDatabase extends AsyncDisposable {
+  readonly url: string;
+  readonly client: pg.Client;
+}
+
+export async function openBareDatabase(): Promise<BareDatabase> {
+  const database = await createTestDatabase({ migrated: false });
+  const client = new pg.Client(database.url);
+  await client.connect();
+  return {
+    url: database.url,
+    client,
+    [Symbol.asyncDispose]: async () => {
+      await client.end();
+      await database.drop();
+    },
+  };
+}
+
+/** As a database of somebody else's may be: days of 23 hours, and transactions that would see nothing of others. */
+export async function createOddDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await database.query(`ALTER DATABASE "${name}" SET timezone TO 'America/New_York'`);
+  await database.query(`ALTER DATABASE "${name}" SET default_transaction_isolation TO 'repeatable read'`);
+  return database;
+}
+
+/** A connection that is kept, to look into a database hundreds of times. It does not wait for the disk: that would take longer than the tests. */
+export type TestConnection = Pick<TestDatabase, 'query'> & { end(): Promise<void> };
+
+export async function openTestConnection(url: string): Promise<TestConnection> {
+  const client = new pg.Client(url);
+  await client.connect();
+  // Where a host has its tables, and else the usual place.
+  await client.query('SET search_path TO plants, public; SET synchronous_commit TO off');
+  const query = async <Row>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
+    (await client.query(sql, parameters)).rows as Row[];
+  return { query, end: () => client.end() };
+}
+
+/**
+ * Ends a pool whose database is dropped next. pg does not wait until its sessions have ended, so the drop may end one
+ * before, and the pool would emit that to no listener.
+ */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  pool.on('error', () => undefined);
+  await pool.end();
+}
+
+// Databases made from one template have the same number for a table, and this view shows them all.
+const WAITING = `FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
+  WHERE relation = $1::regclass AND NOT granted`;
+
+/** Keeps everybody else from reading and writing a table, until it is released. */
+export class TableLock implements AsyncDisposable {
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly table: string,
+  ) {}
+
+  static async take({ url }: TestDatabase, table = 'plants'): Promise<TableLock> {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE ${table}`);
+    return new TableLock(client, table);
+  }
+
+  /** Resolves when as many statements wait for the lock. */
+  async awaited(statements = 1): Promise<void> {
+    await until(async () => (await this.client.query(`SELECT ${WAITING}`, [this.table])).rowCount === statements);
+  }
+
+  /** Ends the sessions that wait for the lock, as an administrator would. */
+  async terminateWaiting(): Promise<void> {
+    await this.client.query(`SELECT pg_terminate_backend(pid) ${WAITING}`, [this.table]);
+  }
+
+  async release(): Promise<void> {
+    await this.client.end();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+}
+
+/** The migrations of this build, oldest first. */
+export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
+
+/** The migrator of a build that has further migrations, with this SQL by name. */
+export class MigratorWith extends Migrator {
+  protected override readonly migrations: readonly Migration[];
+
+  constructor(options: MigratorOptions, others: Readonly<Record<string, string>>) {
+    super(options);
+    const further = Object.entries(others).map(([name, sql]) => {
+      return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+    });
+    this.migrations = [...MIGRATIONS, ...further];
+  }
+}
+
+/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection. */
+export async function sentDuring(work: () => Promise<unknown>): Promise<unknown[]> {
+  const query = jest.spyOn(pg.Client.prototype, 'query');
+  try {
+    await work();
+    return [...query.mock.calls];
+  } finally {
+    query.mockRestore();
+  }
 }
