@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { readFile } from 'node:fs/promises';
-import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-guest-contract.js';
+import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-contract.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { exchange } from '../support/host/exchange.js';
