@@ -65,14 +65,6 @@ export class PlantsService implements OnModuleInit {
    *   throw failure;
    * });
    * console.log(created?.name);
-   * @example
-   * import type { PoolClient } from 'pg';
-   * import type { PlantsService } from 'plant-store';
-   * declare const plants: PlantsService, client: PoolClient;
-   *
-   * await client.query('BEGIN');
-   * await plants.create({ id: 2n, name: 'Rose' }, { transaction: client });
-   * await client.query('COMMIT');
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     assertPlant(plant);
@@ -88,11 +80,8 @@ export class PlantsService implements OnModuleInit {
       createdBy: creator?.name ?? null,
       writeId: nextWriteId(),
     };
-    if ('transaction' in options) {
-      await this.repository.createIn(queryIn(options.transaction), record);
-    } else {
-      await this.repository.create(record);
-    }
+    if ('transaction' in options) await this.repository.createIn(queryIn(options.transaction), record);
+    else await this.repository.create(record);
     // A field that was not given is absent.
     return tag === undefined ? { name } : { name, tag };
   }
