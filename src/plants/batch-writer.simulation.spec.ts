@@ -10,7 +10,7 @@ import {
 } from '../database/database.errors.js';
 import type { Query } from '../database/database.js';
 import type { ApiError } from '../errors/api-error.js';
-import { BatchWriter, nextWriteId, type PlantWriter } from './batch-writer.js';
+import { BatchWriter, type PlantWriter } from './batch-writer.js';
 import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -156,6 +156,8 @@ class World implements InsertTarget {
   }
 }
 
+let nextWriteId = 0n;
+
 /** Creates plants in such a world. Returns what went wrong, if anything, and what happened. */
 async function simulate(seed: number): Promise<string[]> {
   const random = randomOf(seed);
@@ -181,7 +183,7 @@ async function simulate(seed: number): Promise<string[]> {
     const id = BigInt(isLone ? answers.length : Math.floor(random() * ids));
     const name = ['Rose', 'Tulip', 'bad', 'left out'][world.pick(20, 5, 1, 1)] ?? '';
     const idempotencyKey = ['a', 'b', null][world.pick(2, 1, 3)] ?? null;
-    const writeId = nextWriteId();
+    const writeId = (nextWriteId += 1n);
     const own = `create ${id}/${writeId} ${name} ${String(idempotencyKey)}`;
     const fault = (text: string): void => void faults.push(`${own}: ${text}`);
     const deadline = time.now + TIMEOUT;

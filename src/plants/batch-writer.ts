@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
@@ -194,12 +193,4 @@ export class BatchWriter implements PlantWriter {
       create.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.timeout} ms`));
     return create.isSettled;
   }
-}
-
-/** Random, so that no other process has the same. Small enough to count from there within 64 bits. */
-let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
-
-/** A number for each create. */
-export function nextWriteId(): bigint {
-  return (lastWriteId += 1n);
 }

@@ -45,7 +45,8 @@ async function openWriter(
   const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, database.timeout, metrics);
   const writer = writerOf(statements);
   if (!(await assertDurableShards(database.query, database.schema))) return writer;
-  const sharded = new ShardedWriter(database, writer, () => writerOf(new ShardStatements(database, prisma)));
+  const ofShard = new ShardStatements(database, prisma);
+  const sharded = new ShardedWriter(database, writer, () => writerOf(ofShard));
   await sharded.refresh();
   return sharded;
 }

@@ -1,11 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { nextWriteId } from './batch-writer.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 
 const MAX_NAME_LENGTH = 255;
+
+/** A number for each create. It begins at random, so that no other process has the same, and can be counted up within 64 bits. */
+let writeId = randomBytes(8).readBigInt64BE() >> 1n;
 
 /** What `create()` takes in addition to the plant. */
 export interface CreatePlantOptions {
@@ -78,7 +81,7 @@ export class PlantsService implements OnModuleInit {
       tag: tag ?? null,
       idempotencyKey: idempotencyKey ?? null,
       createdBy: creator?.name ?? null,
-      writeId: nextWriteId(),
+      writeId: (writeId += 1n),
     };
     if ('transaction' in options) await this.repository.createIn(queryIn(options.transaction), record);
     else await this.repository.create(record);
