@@ -117,7 +117,7 @@ export class BatchWriter implements PlantWriter {
   private async write(statement: Statement): Promise<void> {
     const { creates, isSingle } = statement;
     this.inFlight.add(statement);
-    this.budget.begin(creates.length, isSingle);
+    this.budget.begin(isSingle);
     this.metrics.inFlight += creates.length;
     try {
       const taken = await this.insert(statement);

@@ -6,8 +6,6 @@ import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.j
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
-/** After so many statements with one plant, the next create is expected to arrive alone. */
-const LONE_STATEMENTS = 100;
 const SWEEP_EVERY_MS = 50;
 
 /** A create that waits for its result. */
@@ -65,8 +63,6 @@ export class WriteBudget {
   private characters = 0;
   private statements = 0;
   private singles = 0;
-  /** Statements with one plant since the last one that had more. */
-  private loneStatements = 0;
   private isScheduled = false;
   private sweeps: NodeJS.Timeout | undefined;
   /** Those that have creates; the one that sent last comes last. */
@@ -117,10 +113,9 @@ export class WriteBudget {
     this.characters -= size;
   }
 
-  begin(plants: number, isSingle: boolean): void {
+  begin(isSingle: boolean): void {
     this.statements += 1;
     if (isSingle) this.singles += 1;
-    this.loneStatements = plants === 1 ? this.loneStatements + 1 : 0;
   }
 
   end(isSingle: boolean): void {
@@ -134,9 +129,7 @@ export class WriteBudget {
     this.sweeps ??= setInterval(this.sweep, SWEEP_EVERY_MS);
     if (this.isScheduled) return;
     this.isScheduled = true;
-    // A client that has long been alone would only lose the time.
-    if (this.statements === 0 && this.loneStatements >= LONE_STATEMENTS) process.nextTick(this.send);
-    else setImmediate(this.send);
+    setImmediate(this.send);
   }
 
   private readonly send = (): void => {
