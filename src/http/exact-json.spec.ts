@@ -55,8 +55,8 @@ describe(parseExactJson.name, () => {
       if (isObject) expect(Object.fromEntries(rounded)).toEqual(Object.fromEntries(members));
       else expect(found).toBeUndefined();
     });
-    fc.assert(property, { numRuns: 5000 });
-    expect(accepted).toBeGreaterThan(1000);
+    fc.assert(property, { numRuns: 2000 });
+    expect(accepted).toBeGreaterThan(400);
   });
 
   it('should keep numbers as they were written', () => {
@@ -83,7 +83,7 @@ describe(parseExactJson.name, () => {
       expect(outcomeOf(() => parseExactJson(within(`{${members}}`), []))).not.toBe('repeats a key');
       expect(outcomeOf(() => parseExactJson(within(`{${members}, "${again}": 1}`), []))).toBe('repeats a key');
     });
-    fc.assert(property, { numRuns: 1000 });
+    fc.assert(property, { numRuns: 300 });
   });
 
   it.each([
