@@ -3,6 +3,21 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
+/** RFC 6750, section 3.1: what is wrong with a credential stands behind the realm. */
+function challenge(...attributes: string[]): OutgoingHttpHeaders {
+  return { 'WWW-Authenticate': ['Bearer realm="plants"', ...attributes].join(', ') };
+}
+
+/** Header fields of every failure with a number. */
+const HEADERS: Partial<Record<ErrorNumber, OutgoingHttpHeaders>> = {
+  40100: challenge(),
+  40101: challenge('error="invalid_token"'),
+  40102: challenge(),
+  40500: { Allow: 'POST' },
+  50300: { 'Retry-After': '1' },
+  50301: { 'Retry-After': '1' },
+};
+
 /**
  * A failure that is reported to the client: a number of the catalogue and a message for people. `ApiExceptionFilter` answers
  * with all of it, headers included. Any other filter sees an `HttpException` of Nest: `{error, message}`, with the status that the
@@ -14,7 +29,7 @@ export class ApiError extends HttpException {
 
   /**
    * @param message for people: what was wrong, where, and what would be right
-   * @param options response headers of this failure; the cause, for the log alone
+   * @param options response headers, besides those of the number; the cause, for the log alone
    */
   constructor(
     /** The number of the failure in the error catalogue. */
@@ -23,7 +38,7 @@ export class ApiError extends HttpException {
     { headers = {}, cause }: { headers?: OutgoingHttpHeaders; cause?: unknown } = {},
   ) {
     super({ error, message }, statusOf(error, 'semantic'), { cause });
-    this.headers = headers;
+    this.headers = { ...HEADERS[error], ...headers };
   }
 }
 
@@ -40,12 +55,8 @@ export class ErrorBody {
   message!: string;
 }
 
-/** RFC 6750, section 3: for a request without a credential. */
-export const CHALLENGE = 'Bearer realm="plants"';
-
 /** The request breaks HTTP itself or never ends, so where the next one begins is unknown. */
 const CLOSE = { Connection: 'close' };
-const RETRY_LATER = { 'Retry-After': '1' };
 const SEND_LATER = 'Nothing was written; send the request again later.';
 
 // One for each failure, in the order of the catalogue.
@@ -64,8 +75,7 @@ export function invalidPlant(faults: readonly string[]): ApiError {
 }
 
 export function invalidIdempotencyKey(found: string): ApiError {
-  const message = `The Idempotency-Key ${found}. It must be sent at most once and have 1 to 255 characters.`;
-  return new ApiError(40004, message);
+  return new ApiError(40004, `The Idempotency-Key ${found}. It must be sent once and have 1 to 255 characters.`);
 }
 
 export function malformedRequest(message: string, cause?: Error): ApiError {
@@ -73,63 +83,54 @@ export function malformedRequest(message: string, cause?: Error): ApiError {
 }
 
 export function missingCredential(): ApiError {
-  const message = 'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".';
-  return new ApiError(40100, message, { headers: challenge() });
+  return new ApiError(
+    40100,
+    'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".',
+  );
 }
 
 export function invalidToken(): ApiError {
-  const message = 'The access token is not valid, has expired or was revoked. Send a valid one.';
-  return new ApiError(40101, message, { headers: challenge('error="invalid_token"') });
+  return new ApiError(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.');
 }
 
 export function mistypedToken(): ApiError {
-  const message = 'The access token is not valid: it has a typing error. Send it as it was issued.';
-  return new ApiError(40101, message, { headers: challenge('error="invalid_token"') });
+  return new ApiError(40101, 'The access token is not valid: it has a typing error. Send it as it was issued.');
 }
 
 export function malformedAuthorization(found: string): ApiError {
-  const message = `${found}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`;
-  return new ApiError(40102, message, { headers: challenge() });
+  return new ApiError(40102, `${found}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`);
 }
 
 /** @param required all scopes that the route requires; `lacking` are those of them that the token lacks */
 export function insufficientScope(required: readonly string[], lacking = required): ApiError {
-  const [scopes, them] = lacking.length > 1 ? ['scopes', 'them'] : ['scope', 'it'];
-  const message = `The access token lacks the ${scopes} ${lacking.join(', ')}. Send one that has ${them}.`;
-  const scope = `scope="${required.join(' ')}"`;
-  return new ApiError(40300, message, { headers: challenge('error="insufficient_scope"', scope) });
-}
-
-/** RFC 6750, section 3.1: what is wrong with the token stands behind the realm. */
-function challenge(...attributes: string[]): OutgoingHttpHeaders {
-  return { 'WWW-Authenticate': [CHALLENGE, ...attributes].join(', ') };
+  const message = `The access token lacks the scope ${lacking.join(' ')}. Send one that has it.`;
+  const headers = challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`);
+  return new ApiError(40300, message, { headers });
 }
 
 export function unknownPath(): ApiError {
-  const message =
-    'There is nothing at this path. The one operation is POST /plants below the base URL, exactly so written.';
-  return new ApiError(40400, message);
+  return new ApiError(
+    40400,
+    'There is nothing at this path. Send POST /plants below the base URL, exactly so written.',
+  );
 }
 
 export function methodNotAllowed(headers: OutgoingHttpHeaders = {}): ApiError {
-  const message = 'This method is not offered here. The only one that is: POST.';
-  return new ApiError(40500, message, { headers: { Allow: 'POST', ...headers } });
+  return new ApiError(40500, 'This method is not offered here. The only one that is: POST.', { headers });
 }
 
 /** @param milliseconds the time limit; without one, the service stops */
 export function requestTimeout(milliseconds?: number): ApiError {
   const limit = milliseconds === undefined ? 'before the service stopped' : `within ${milliseconds} ms`;
-  const message = `The request did not arrive ${limit}. Send it again, without pauses.`;
-  return new ApiError(40800, message, { headers: CLOSE });
+  return new ApiError(40800, `The request did not arrive ${limit}. Send it again, without pauses.`, { headers: CLOSE });
 }
 
 export function plantExists(id: bigint): ApiError {
   return new ApiError(40901, `The id ${id} is taken: a plant with this id exists already. Send another id.`);
 }
 
-/** @param fields the names of those that a repetition has to have in common */
-export function idempotencyKeyReused(id: bigint, fields: readonly string[]): ApiError {
-  const found = `The plant ${id} was created with this Idempotency-Key, but with another ${fields.join(' or ')}`;
+export function idempotencyKeyReused(id: bigint): ApiError {
+  const found = `The plant ${id} was created with this Idempotency-Key, but with another name or tag`;
   return new ApiError(40902, `${found}. Repeat a request unchanged, or send another id.`);
 }
 
@@ -143,45 +144,36 @@ export function tooManyChunks(limit: number): ApiError {
   return new ApiError(41300, message, { headers: CLOSE });
 }
 
-export function unsupportedMedia(message: string): ApiError {
-  return new ApiError(41500, message);
+export function unsupportedMedia(found: string): ApiError {
+  return new ApiError(41500, `${found}. The body must be application/json in utf-8; send it uncompressed.`);
 }
 
 export function headersTooLarge(limit: number): ApiError {
-  const message = `The request line and header fields are larger than ${limit} bytes together. Send fewer or shorter ones.`;
+  const message = `The request line and header fields have more than ${limit} bytes together. Send fewer or shorter ones.`;
   return new ApiError(43100, message, { headers: CLOSE });
 }
 
 /** What it was stands in the log alone. */
 export function unforeseenFailure(cause: unknown): ApiError {
   const message =
-    'The service failed in a way it did not foresee. Its log has the details under the X-Request-Id of this answer.';
+    'The service failed in a way it did not foresee. Its log says more under the X-Request-Id of this answer.';
   return new ApiError(50000, message, { cause });
 }
 
 export function storageUnavailable(cause: unknown): ApiError {
-  return new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause, headers: RETRY_LATER });
+  return new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
 }
 
 /** The verifier of tokens cannot decide now: its database is away, for example. */
 export function credentialUndecided(cause: unknown): ApiError {
-  const message = `The service cannot decide now whether the access token is valid. ${SEND_LATER}`;
-  return new ApiError(50300, message, { cause, headers: RETRY_LATER });
+  return new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, {
+    cause,
+  });
 }
 
-export function storageOverloaded(cause: unknown): ApiError {
-  return new ApiError(50301, `The storage has more to do than it can. ${SEND_LATER}`, { cause, headers: RETRY_LATER });
-}
-
-/** The requests in flight hold so much memory that one more might take all of it. */
-export function tooManyBodies(): ApiError {
-  const message = `The service holds as many large bodies as it can. ${SEND_LATER}`;
-  return new ApiError(50301, message, { headers: RETRY_LATER });
-}
-
-/** The application limits its clients, and has written nothing. It may have said how long to wait. */
-export function clientLimited(cause: Error, hasRetryAfter: boolean): ApiError {
-  return new ApiError(50301, cause.message, { cause, headers: hasRetryAfter ? {} : RETRY_LATER });
+/** @param cause too many creates wait, or the bodies in flight take too much memory */
+export function overloaded(cause?: unknown): ApiError {
+  return new ApiError(50301, `The service has more to do than it can. ${SEND_LATER}`, { cause });
 }
 
 /** The database has not answered, or the application has given up waiting: the plant may be created all the same. */

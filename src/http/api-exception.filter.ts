@@ -8,7 +8,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { ApiError, clientLimited, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
+import { ApiError, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
 import {
   ERROR_CATALOGUE,
   ERROR_STATUS,
@@ -25,23 +25,6 @@ const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**
  * Answers every failure with `{error, message}`, for routes of the application. Numbers from 50000 on are logged, with the request id.
- *
- * @example
- * ```ts
- * import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
- * import { ApiExceptionFilter, BearerAuthGuard, RequireScopes } from 'plant-store';
- *
- * @Controller('orders')
- * @UseGuards(BearerAuthGuard)
- * @UseFilters(new ApiExceptionFilter('semantic'))
- * @RequireScopes('orders:read')
- * export class OrdersController {
- *   @Get()
- *   find(): string[] {
- *     return ['Rose'];
- *   }
- * }
- * ```
  */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
@@ -54,7 +37,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<PlatformRequest>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
-    const failure = toApiError(exception, response);
+    const failure = toApiError(exception);
     // A limit of the application's for its clients is no failure to the operator.
     const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
     if (isServiceFailure(failure.error) && !isLimit) this.log(failure, request, response);
@@ -74,30 +57,17 @@ export class ApiExceptionFilter implements ExceptionFilter {
 }
 
 /** The failure as the client gets it. What was not foreseen keeps its message for the log. */
-function toApiError(failure: unknown, response: PlatformResponse): ApiError {
+function toApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   if (!(failure instanceof HttpException)) return unforeseenFailure(failure);
   // A refusal by Nest, Express or a guard of a host.
   const status = failure.getStatus();
   if (status >= 500) return unforeseenFailure(failure);
-  switch (status) {
-    case 404:
-      return unknownPath();
-    // Not 40800: when a host gives up waiting, the plant may have been created meanwhile.
-    case 408:
-      return storageTimeout(failure);
-    case 429:
-      return clientLimited(failure, hasRetryAfter(response));
-    default: {
-      const number = status * 100;
-      const error = number in ERROR_CATALOGUE ? (number as ErrorNumber) : 40010;
-      return new ApiError(error, failure.message, { cause: failure });
-    }
-  }
-}
-
-function hasRetryAfter(response: PlatformResponse): boolean {
-  return response.hasHeader('Retry-After') || nodeResponse(response).hasHeader('Retry-After');
+  // When a host gives up waiting, the plant may have been created meanwhile.
+  if (status === 408) return storageTimeout(failure);
+  if (status === 404) return unknownPath();
+  const error = status === 429 ? 50301 : status * 100;
+  return new ApiError(error in ERROR_CATALOGUE ? (error as ErrorNumber) : 40010, failure.message, { cause: failure });
 }
 
 /** The stacks of a failure and of all that caused it; an error may cause itself, and a host may throw anything. */

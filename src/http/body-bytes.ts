@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
-import { type ApiError, bodyTooLarge, malformedRequest, tooManyBodies, tooManyChunks } from '../errors/api-error.js';
+import { type ApiError, bodyTooLarge, malformedRequest, overloaded, tooManyChunks } from '../errors/api-error.js';
 import { http2Stream } from './platform.js';
 
 const KIBIBYTE = 1024;
@@ -43,10 +43,10 @@ export async function readBytes(request: IncomingMessage, response: ServerRespon
 function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
-    if (request.destroyed) throw closedEarly();
+    if (request.destroyed || failures.has(request)) throw closedEarly(request);
     let chunks = 0;
     const settle = (failure?: Error): void => {
-      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
+      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose).off(ABORTED, onClose);
       if (failure) reject(failure);
       else resolve(body.bytes());
     };
@@ -63,15 +63,15 @@ function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number)
       }
     };
     const onClose = (cause?: Error): void => {
-      settle(closedEarly(cause));
+      settle(closedEarly(request, cause));
     };
-    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose);
-    onRequestAbort(request, settle);
+    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose).on(ABORTED, onClose);
   });
 }
 
-function closedEarly(cause?: Error): ApiError {
-  return malformedRequest('The connection was closed before the whole body had arrived.', cause);
+function closedEarly(request: IncomingMessage, cause?: Error): ApiError {
+  const message = 'The connection was closed before the whole body had arrived.';
+  return failures.get(request) ?? malformedRequest(message, cause);
 }
 
 /**
@@ -120,7 +120,7 @@ class BodyBuffer {
   /** Counts this body until its request is answered or its connection is gone. The only one is taken, however large. */
   private count(bytes: number): void {
     const others = allBytes - this.counted;
-    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw tooManyBodies();
+    if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw overloaded();
     if (this.counted === 0) {
       // An answer that never came to its connection, as others were before it, does not close.
       this.response.once('close', this.release);
@@ -177,15 +177,8 @@ export function deferContinue(request: IncomingMessage): void {
 const ABORTED = Symbol('request aborted');
 const failures = new WeakMap<IncomingMessage, ApiError>();
 
-/** Reports that the rest of a request will not arrive. */
+/** Reports that the rest of a request will not arrive, to the reader of its body if there is one. */
 export function abortRequest(request: IncomingMessage, failure: ApiError): void {
   failures.set(request, failure);
-  request.emit(ABORTED, failure);
-}
-
-/** Calls back when the rest of a request will not arrive: at once if that is known already. */
-function onRequestAbort(request: IncomingMessage, callback: (failure: ApiError) => void): void {
-  const failure = failures.get(request);
-  if (failure) callback(failure);
-  else request.once(ABORTED, callback);
+  request.emit(ABORTED);
 }

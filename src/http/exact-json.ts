@@ -26,13 +26,13 @@ type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
 /**
- * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or the
- * value that the text holds instead. Depth costs memory but no stack, so no nesting overflows it.
+ * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or undefined if the
+ * text holds another value. Depth costs memory but no stack, so no nesting overflows it.
  *
- * @param names the members to return, all if absent; others are only checked, as keeping thousands of them would take long
+ * @param names the members to return; others are only checked, as keeping thousands of them would take long
  * @throws JsonSyntaxError if the text is not JSON or repeats a key, at any depth
  */
-export function parseExactJson(text: string, names?: readonly string[]): JsonValue | JsonObject {
+export function parseExactJson(text: string, names: readonly string[]): JsonObject | undefined {
   return new ExactJsonParser(text, names).parse();
 }
 
@@ -50,20 +50,24 @@ class ExactJsonParser {
 
   constructor(
     private readonly text: string,
-    private readonly names: readonly string[] | undefined,
+    private readonly names: readonly string[],
   ) {}
 
-  parse(): JsonValue | JsonObject {
+  parse(): JsonObject | undefined {
     for (;;) {
       this.skipWhitespace();
       let value = this.readValue();
       if (value === undefined) continue;
       // A value has ended; it may end any number of containers around it.
       for (;;) {
-        if (this.open.length === 1 && this.open[0]) this.keep(value);
+        if (this.open.length === 1 && this.open[0] && this.names.includes(this.member))
+          this.members[this.member] = value;
         this.skipWhitespace();
         const container = this.open[this.open.length - 1];
-        if (container === undefined) return this.end(value);
+        if (container === undefined) {
+          if (this.position < this.text.length) this.fail('expected the end of the text');
+          return value === OBJECT ? this.members : undefined;
+        }
         const next = this.text[this.position];
         if (next === ',') {
           this.position++;
@@ -76,15 +80,6 @@ class ExactJsonParser {
         value = container ? OBJECT : ARRAY;
       }
     }
-  }
-
-  private keep(value: JsonValue): void {
-    if (this.names?.includes(this.member) ?? true) define(this.members, this.member, value);
-  }
-
-  private end(value: JsonValue): JsonValue | JsonObject {
-    if (this.position < this.text.length) this.fail('expected the end of the text');
-    return value === OBJECT ? this.members : value;
   }
 
   /** Reads a scalar or an empty container; opens any other container, up to its first value, and returns undefined. */
@@ -180,10 +175,3 @@ const LITERALS = [
   ['false', false],
   ['null', null],
 ] as const;
-
-/** Assignment would call the setter of `__proto__`. */
-function define(target: JsonObject, key: string, value: JsonValue): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
-  } else target[key] = value;
-}

@@ -4,6 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { headerValues } from './platform.js';
 import { readJsonBody } from './read-json-body.js';
 
 const LIMIT = 1024 * 1024;
@@ -41,7 +42,7 @@ describe(readJsonBody.name, () => {
   });
 
   it('should not keep a large body for a short name in it', async () => {
-    const body = PLANT.padEnd(LIMIT);
+    const body = '{"id":1,"name":"🌹\\ud800"}'.padEnd(LIMIT - 2);
     const before = heapInUse();
     const kept = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -52,16 +53,8 @@ describe(readJsonBody.name, () => {
       }),
     );
     expect(heapInUse() - before).toBeLessThan(4 * LIMIT);
-    expect(new Set(kept)).toEqual(new Set(['Rose']));
-  });
-
-  it('should return the texts of a large body as they are', async () => {
-    const name = `${'🌹é'.repeat(10_000)}\ud800`;
-    const body = JSON.stringify({ id: 1, name });
-    const request = requestOf(Buffer.byteLength(body));
-    request.push(body);
-    request.push(null);
-    expect((await read(request)).name).toBe(name);
+    // Half a character stays one, to be refused later.
+    expect(new Set(kept)).toEqual(new Set(['🌹\ud800']));
   });
 
   it('should not call a body empty that somebody else has read', async () => {
@@ -119,5 +112,12 @@ describe(readJsonBody.name, () => {
     request.push(PLANT.slice(0, 5));
     request.destroy(cause);
     await expect(object).rejects.toMatchObject({ error: 40010 });
+  });
+});
+
+describe(headerValues.name, () => {
+  it('should find those of a request without raw headers, as serverless adapters make it', () => {
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'idempotency-key': 'a' } });
+    expect([headerValues(request, 'idempotency-key'), headerValues(request, 'authorization')]).toEqual([['a'], []]);
   });
 });

@@ -52,11 +52,17 @@ function endBehindRequest(response: ServerResponse, body: string): void {
   response.req.once('end', () => response.end());
 }
 
-/** Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. */
+/**
+ * Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. A header that the application has set stays, a
+ * challenge of its own guard for example.
+ */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
-  const { error, message, headers } = failure;
+  const { error, message } = failure;
   const context = requestContext(response);
   context.error = error;
   context.message = message;
-  sendJson(response, statusOf(error, errorStatus), { error, message }, headers);
+  const headers = Object.entries(failure.headers).filter(
+    ([name]) => !response.hasHeader(name) && !nodeResponse(response).hasHeader(name),
+  );
+  sendJson(response, statusOf(error, errorStatus), { error, message }, Object.fromEntries(headers));
 }

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
-import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue.js';
+import { PendingCreate, type WriteBudget } from './write-queue.js';
 
+/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
+const MAX_BATCH_PLANTS = 500;
 /** Characters of the plants in one statement; a longer plant has a statement to itself. */
 const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
@@ -30,14 +31,12 @@ interface Statement {
  * arrive while statements are in flight form the next one. Each create gets its own result.
  */
 export class BatchWriter implements PlantWriter {
-  /** In the order of their arrival, and so of their deadlines. */
-  private readonly waiting: PendingCreate[] = [];
+  /** In the order of their arrival; those that are sent again come first. */
+  private waiting: PendingCreate[] = [];
   /** Plants of rejected statements: the one that was at fault is to fail alone. */
   private readonly singles: PendingCreate[] = [];
-  /** Sent again together. */
-  private readonly repeats: (readonly PendingCreate[])[] = [];
-  /** Are repeated after the next sweep. */
-  private readonly paused: (readonly PendingCreate[])[] = [];
+  /** Wait again from the next sweep on. */
+  private readonly paused: PendingCreate[] = [];
   private readonly inFlight = new Set<Statement>();
 
   constructor(
@@ -49,35 +48,34 @@ export class BatchWriter implements PlantWriter {
 
   /** @throws ConnectionPoolExhaustedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
-    const now = performance.now();
-    const create = new PendingCreate(record, now + this.timeout);
-    this.budget.admit(create, this.free(now));
+    const create = new PendingCreate(record, performance.now() + this.timeout);
+    this.budget.admit(create);
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
   }
 
   get isIdle(): boolean {
-    const { waiting, singles, repeats, paused, inFlight } = this;
-    return waiting.length + singles.length + repeats.length + paused.length + inFlight.size === 0;
+    return this.waiting.length + this.singles.length + this.paused.length + this.inFlight.size === 0;
   }
 
   sendNext(now: number): boolean {
-    const { singles, repeats, waiting } = this;
-    const free = this.free(now);
-    if (free > 0 && repeats.length > 0) this.send(repeats.shift() ?? [], now);
-    else if (singles.length > 0 && this.budget.hasFreeSingle) this.send(singles.splice(0, 1), now, true);
-    else if (free > 0 && waiting.length > 0) this.send(this.takeWaiting(), now);
+    const { singles, waiting } = this;
+    if (singles.length > 0 && this.budget.hasFreeSingle) this.send(singles.splice(0, 1), now, true);
+    else if (waiting.length > 0 && this.free(now) > 0) this.send(this.takeWaiting(), now);
     else return false;
     return true;
   }
 
   sweep(now: number): void {
-    const { waiting, singles, repeats, paused, inFlight } = this;
-    repeats.push(...paused.splice(0));
-    for (const create of [...singles, ...repeats.flat()]) this.endIfLate(create, now);
-    const late = waiting.filter((create) => this.endIfLate(create, now));
-    this.budget.dismiss(waiting.splice(0, late.length));
+    const { singles, paused, inFlight, budget } = this;
+    for (const create of paused) budget.add(create);
+    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => {
+      const isLate = this.endIfLate(create, now);
+      if (isLate) budget.remove(create);
+      return !isLate;
+    });
+    for (const create of singles) this.endIfLate(create, now);
     for (const create of [...inFlight].flatMap(({ creates }) => creates))
       if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
         create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
@@ -106,7 +104,7 @@ export class BatchWriter implements PlantWriter {
       characters += size;
     }
     const taken = waiting.splice(0, count);
-    this.budget.dismiss(taken);
+    for (const create of taken) this.budget.remove(create);
     return taken;
   }
 
@@ -119,7 +117,7 @@ export class BatchWriter implements PlantWriter {
   private async write(statement: Statement): Promise<void> {
     const { creates, isSingle } = statement;
     this.inFlight.add(statement);
-    this.budget.begin(creates.length, isSingle);
+    this.budget.begin(isSingle);
     this.metrics.inFlight += creates.length;
     try {
       const taken = await this.insert(statement);
@@ -156,7 +154,6 @@ export class BatchWriter implements PlantWriter {
     const open = taken.filter((create) => !this.endIfLate(create, now));
     if (open.length === 0) return;
     const plants = await this.target.findExisting(open.map(({ record }) => record));
-    const again: PendingCreate[] = [];
     for (const create of open) {
       const { id, writeId } = create.record;
       const existing = plants.get(id);
@@ -169,10 +166,9 @@ export class BatchWriter implements PlantWriter {
         create.fail(new PlantLeftOutError());
       } else {
         create.isLeftOut = true;
-        again.push(create);
+        this.paused.push(create);
       }
     }
-    if (again.length > 0) this.repeats.push(again);
   }
 
   private takeBack(creates: readonly PendingCreate[], error: Error): void {
@@ -180,15 +176,15 @@ export class BatchWriter implements PlantWriter {
     const isRejected = isPlantRejected(error);
     if (this.target.mayBeStored(error)) {
       for (const create of open) create.unconfirmed ??= error;
+      this.paused.push(...open);
     } else if (isRejected && creates.length > 1) {
       this.singles.push(...open);
-      return;
     } else {
       // What is no plant's fault would fail the others again, and nothing of them is written.
-      for (const create of open) if (isRejected || !create.unconfirmed) create.fail(error);
+      for (const create of open)
+        if (isRejected || !create.unconfirmed) create.fail(error);
+        else this.paused.push(create);
     }
-    const again = open.filter(({ isSettled }) => !isSettled);
-    if (again.length > 0) this.paused.push(again);
   }
 
   /** Whether a create that is to be sent has its result; it gets one if its time is up. */
@@ -197,12 +193,4 @@ export class BatchWriter implements PlantWriter {
       create.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.timeout} ms`));
     return create.isSettled;
   }
-}
-
-/** Random, so that no other process has the same. Small enough to count from there within 64 bits. */
-let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
-
-/** A number for each create. */
-export function nextWriteId(): bigint {
-  return (lastWriteId += 1n);
 }

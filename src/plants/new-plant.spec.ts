@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import fc from 'fast-check';
-import { JsonNumber, type JsonObject, parseExactJson } from '../http/exact-json.js';
-import { assertPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64, parseNewPlant } from './new-plant.js';
+import { JsonNumber, parseExactJson } from '../http/exact-json.js';
+import { assertPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 
 const EDGES = ['0', '-0', '5.0', '50e-1', '5.5', '1e999999999', String(2n ** 63n), String(2n ** 63n - 1n)];
 const texts = fc.oneof(
@@ -26,7 +26,7 @@ const names = fc.oneof({ weight: 12, arbitrary: texts.map((text) => JSON.stringi
 const bodies = fc
   .record({ id: ids, name: names, tag: names, other: rest }, { requiredKeys: [] })
   .map((fields) => Object.entries(fields).map(([key, source]) => `"${key}": ${source}`))
-  .map((members) => parseExactJson(`{${members.join()}}`) as JsonObject);
+  .map((members) => parseExactJson(`{${members.join()}}`, PLANT_FIELDS) ?? {});
 
 function isText(value: unknown): boolean {
   // Half a character does not survive the way to UTF-8 and back.
@@ -73,9 +73,9 @@ describe(parseNewPlant.name, () => {
           taken++;
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
-    expect(taken).toBeGreaterThan(200);
+    expect(taken).toBeGreaterThan(100);
   });
 });
 
@@ -94,107 +94,54 @@ describe(assertPlant.name, () => {
         });
         expect(refusal).toEqual(refusalOfFields(wrongFields(plant)));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1000 },
     );
   });
 });
 
 describe(NewPlant.name, () => {
-  it('should have the same faults for class-validator', () => {
-    const plants = [
-      { id: 1n, name: 'Rose' },
-      { id: 1, name: 5, tag: null },
-      {},
-      { id: 2n ** 63n, name: '\0', tag: 'x' },
-    ];
-    for (const plant of plants) {
-      const faults = validateSync(plainToInstance(NewPlant, plant)).flatMap(({ constraints = {} }) =>
-        Object.values(constraints),
-      );
+  it.each([{ id: 1n, name: 'Rose' }, { id: 1, name: 5, tag: null }, {}, { id: 2n ** 63n, name: '\0', tag: 'x' }])(
+    'should have the same faults for class-validator (%#)',
+    (plant) => {
+      const errors = validateSync(plainToInstance(NewPlant, plant));
+      const faults = errors.flatMap(({ constraints = {} }) => Object.values(constraints));
       const refusal = refusalOf(() => {
         assertPlant(plant);
       });
       expect(faults.length > 0 ? `This is not a plant: ${faults.join('. ')}.` : undefined).toBe(refusal);
-    }
-  });
+    },
+  );
 });
 
-const int64 = fc.bigInt({ min: INT64_MIN, max: INT64_MAX });
+/** A number as JSON may write it, near the ends of int64 and with zeros that an exponent takes back for the most part. */
+const numbers = fc.record({
+  sign: fc.constantFrom('', '-'),
+  digits: fc
+    .oneof(fc.bigInt({ min: 0n, max: 2n ** 66n }), fc.constantFrom(0n, 5n, 2n ** 63n - 1n, 2n ** 63n))
+    .map(String),
+  zeros: fc.nat(25),
+  fraction: fc.oneof(fc.constantFrom('', '0', '000'), fc.nat(999).map(String)),
+  shift: fc.integer({ min: -2, max: 20 }),
+});
 
 describe(parseInt64.name, () => {
-  it.each([
-    ['0', 0n],
-    ['-0', 0n],
-    ['0.000', 0n],
-    ['0e999999999', 0n],
-    ['5', 5n],
-    ['5.0', 5n],
-    ['5e0', 5n],
-    ['50e-1', 5n],
-    ['0.05E+2', 5n],
-    ['9007199254740993', 9007199254740993n],
-    ['9223372036854775807', INT64_MAX],
-    ['-9223372036854775808', INT64_MIN],
-    ['92233720368547758070e-1', INT64_MAX],
-    ['1e18', 10n ** 18n],
-  ])('should read %s', (source, value) => {
-    expect(parseInt64(source)).toBe(value);
+  it('should read every int64, however it is written, and nothing else: as arithmetic without rounding says', () => {
+    let taken = 0;
+    const property = fc.property(numbers, ({ sign, digits, zeros, fraction, shift }) => {
+      const exponent = shift - zeros;
+      const source = `${sign}${digits}${'0'.repeat(zeros)}${fraction && `.${fraction}`}e${exponent}`;
+      const scaled = BigInt(digits + '0'.repeat(zeros) + fraction) * 10n ** BigInt(Math.max(0, exponent));
+      const divisor = 10n ** BigInt(fraction.length + Math.max(0, -exponent));
+      const value = (sign === '-' ? -scaled : scaled) / divisor;
+      const isInt64 = scaled % divisor === 0n && value >= INT64_MIN && value <= INT64_MAX;
+      expect(parseInt64(source)).toBe(isInt64 ? value : undefined);
+      if (isInt64) taken += 1;
+    });
+    fc.assert(property, { numRuns: 2000 });
+    expect(taken).toBeGreaterThan(200);
   });
 
-  it.each([
-    '1.5',
-    '5e-1',
-    '1e-999999999',
-    '9223372036854775808',
-    '-9223372036854775809',
-    '1e19',
-    '1e400',
-    '1e999999999',
-    '1e99999999999999999999999999',
-    'NaN',
-    '',
-    '0x10',
-  ])('should refuse %s', (source) => {
+  it.each(['NaN', '', '0x10', '1e99999999999999999999999999'])('should refuse "%s"', (source) => {
     expect(parseInt64(source)).toBeUndefined();
-  });
-
-  it('should read every int64, however it is written', () => {
-    fc.assert(
-      fc.property(int64, fc.nat(30), fc.nat(30), (value, shift, zeros) => {
-        const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(value.toString()) ?? [];
-        const padded = digits.padStart(shift + 1, '0');
-        const point = padded.length - shift;
-        const forms = [
-          `${value}`,
-          `${value}.${'0'.repeat(zeros + 1)}`,
-          `${value}${'0'.repeat(zeros)}e-${zeros}`,
-          `${sign}${padded.slice(0, point)}${shift > 0 ? `.${padded.slice(point)}` : ''}e+${shift}`,
-        ];
-        for (const form of forms) expect(parseInt64(form)).toBe(value);
-      }),
-    );
-  });
-
-  it('should refuse everything outside of int64 and every fraction', () => {
-    const outside = fc.oneof(
-      fc.bigInt({ min: INT64_MAX + 1n, max: 10n ** 40n }),
-      fc.bigInt({ min: -(10n ** 40n), max: INT64_MIN - 1n }),
-    );
-    fc.assert(fc.property(outside, (value) => parseInt64(value.toString()) === undefined));
-    fc.assert(
-      fc.property(
-        int64,
-        fc.integer({ min: 1, max: 9 }),
-        (value, digit) => parseInt64(`${value}.0${digit}`) === undefined,
-      ),
-    );
-  });
-
-  it('should take linear time', () => {
-    const million = '0'.repeat(1_000_000);
-    expect(parseInt64(`1.${million}`)).toBe(1n);
-    expect(parseInt64(`1.${million}1`)).toBeUndefined();
-    expect(parseInt64(`0.${million}1e1000001`)).toBe(1n);
-    expect(parseInt64(`1${million}e-1000000`)).toBe(1n);
   });
 });

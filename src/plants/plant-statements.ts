@@ -40,6 +40,13 @@ const MAX_STATEMENTS = 2;
 const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit'::text) NOT IN ('on'::text, 'remote_apply'::text)
   THEN set_config('synchronous_commit'::text, 'on'::text, true) END`;
 
+/**
+ * A row can be seen before it is durable. The commit of the look-up itself comes after that of the row; the message is what it commits.
+ * The prefix: what is left to a default could be matched better by a function of others.
+ */
+const FENCE = `(SELECT ${WAIT_FOR_DISK},
+  pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `;
+
 export const COLUMNS = 'id, write_id, name, tag, idempotency_key, created_by';
 // Casts: a prepared statement fails for ever if the type of a result changes with that of a column.
 export const RETURNING = 'ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text';
@@ -53,6 +60,8 @@ const STORED = `id::bigint::text, write_id::bigint::text AS "writeId", name::tex
 @Injectable()
 export class PlantStatements implements InsertTarget {
   readonly pace: number = MAX_STATEMENTS;
+  /** Read beside the table by a look-up. */
+  protected readonly fence: string = FENCE;
   private readonly table: string;
   protected readonly insertInto: string;
   private readonly insertOneSql: string;
@@ -95,17 +104,9 @@ export class PlantStatements implements InsertTarget {
     ]);
   }
 
-  /** A row can be seen before it is durable. The commit of the look-up itself comes after that of the row; the message is what it commits. */
-  findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
-    // With the prefix: what is left to a default could be matched better by a function of others.
-    const message = `pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)`;
-    return this.find(plants, `(SELECT ${WAIT_FOR_DISK}, ${message}) AS fence, `);
-  }
-
-  /** @param fence read beside the table, with a comma behind it */
-  protected async find(plants: readonly PlantRecord[], fence = ''): Promise<ReadonlyMap<bigint, StoredPlant>> {
+  async findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
     const ids = plants.map(({ id }) => String(id));
-    const select = Prisma.raw(`SELECT ${STORED} FROM ${fence}${this.table}`);
+    const select = Prisma.raw(`SELECT ${STORED} FROM ${this.fence}${this.table}`);
     const rows = await this.prisma.$queryRaw<StoredRow[]>`${select} WHERE id = ANY(${ids}::bigint[])`;
     return new Map(rows.map((row) => [BigInt(row.id), plantOf(row)]));
   }

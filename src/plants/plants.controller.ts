@@ -1,11 +1,7 @@
 import {
   applyDecorators,
-  type ArgumentsHost,
-  Catch,
   Controller,
   HttpCode,
-  HttpException,
-  HttpStatus,
   Post,
   Req,
   Res,
@@ -15,30 +11,16 @@ import {
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { CREATE_PLANTS, RequireScopes } from '../auth/token-verifier.js';
-import { CHALLENGE } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
 import { ReadsOwnBody } from '../http/body-parser-exemption.js';
 import { sendJson } from '../http/send-json.js';
-import { nodeResponse, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
+import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { requestContext } from '../http/request-context.js';
 import { readJsonBody } from '../http/read-json-body.js';
 import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
-
-/** A guard of the host need not know the challenge that belongs to a missing credential; if it sets one, that stays. */
-@Catch()
-class PlantsExceptionFilter extends ApiExceptionFilter {
-  override catch(exception: unknown, host: ArgumentsHost): void {
-    const reply = host.switchToHttp().getResponse<PlatformResponse>();
-    const response = nodeResponse(reply);
-    const isRefused = exception instanceof HttpException && exception.getStatus() === 401;
-    const hasChallenge = reply.hasHeader('WWW-Authenticate') || response.hasHeader('WWW-Authenticate');
-    if (isRefused && !hasChallenge && !response.headersSent) response.setHeader('WWW-Authenticate', CHALLENGE);
-    super.catch(exception, host);
-  }
-}
 
 /** A controller at the path of one store: decorators keep what they say of a method at its function. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
@@ -48,7 +30,7 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
 
   @Controller({ path, ...(version !== undefined && { version }) })
   @UseGuards(...(typeof guards === 'string' ? [] : guards))
-  @UseFilters(PlantsExceptionFilter)
+  @UseFilters(ApiExceptionFilter)
   @RequireScopes(CREATE_PLANTS)
   @ApiTags('Plants')
   @applyDecorators(...(guards === 'none' ? [] : [ApiSecurity(securityScheme)]))
@@ -61,7 +43,7 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
     // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
     @Post()
     @ReadsOwnBody()
-    @HttpCode(HttpStatus.OK)
+    @HttpCode(200)
     @ApiCreatePlant(errorStatus)
     async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
       const body = await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS);
@@ -69,7 +51,7 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
       const newPlant = parseNewPlant(body);
       requestContext(response).plantId = newPlant.id;
       const creator = this.options.createdBy(request as never);
-      sendJson(response, HttpStatus.OK, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
+      sendJson(response, 200, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
     }
   }
 

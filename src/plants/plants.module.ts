@@ -1,12 +1,4 @@
-import {
-  type ConfigurableModuleAsyncOptions,
-  ConfigurableModuleBuilder,
-  type DynamicModule,
-  Logger,
-  Module,
-  type NestModule,
-  Optional,
-} from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Logger, Module, type NestModule, Optional } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import { Database } from '../database/database.js';
 import { hasUrl } from '../database/database.options.js';
@@ -22,10 +14,10 @@ import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
+  partOptions,
   PLANTS_MODULE,
-  type PlantsFactoryOptions,
+  type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
-  type PlantsModuleRouteOptions,
   PlantsOptions,
   plantsOptionsOf,
   PlantsRouteOptions,
@@ -35,36 +27,6 @@ import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
 import { WriteBudget } from './write-queue.js';
-
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsFactoryOptions>({
-  moduleName: 'Plants',
-})
-  .setClassMethodName('forRoot')
-  // All of them: Nest would count one that is missing here among the options of the factory.
-  .setExtras<Partial<PlantsRouteOptions>>(new PlantsRouteOptions(), (definition, given) => {
-    const route = routeOptionsOf(given);
-    const { providers = [], imports = [] } = definition;
-    return {
-      ...definition,
-      providers: [
-        ...providers,
-        { provide: PlantsRouteOptions, useValue: route },
-        { provide: ERROR_STATUS, useValue: route.errorStatus },
-      ],
-      imports: [...imports, ...route.imports],
-      controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
-    };
-  })
-  .build();
-
-/** As Nest builds it, except for the options of the route: for Nest, all of them are optional. */
-interface PlantsModuleBase {
-  new (): object;
-  forRoot(options: PlantsModuleOptions): DynamicModule;
-  /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
-  forRootAsync(options: ConfigurableModuleAsyncOptions<PlantsFactoryOptions> & PlantsModuleRouteOptions): DynamicModule;
-}
-const PlantsModuleBase: PlantsModuleBase = ConfigurableModuleClass;
 
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
@@ -121,7 +83,6 @@ async function openWriter(
     PlantsMetrics,
     PlantStatements,
     PrismaService,
-    { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: Database,
       useFactory: ({ database }: PlantsOptions) =>
@@ -143,18 +104,22 @@ async function openWriter(
   // The last three for the metrics of this package's own application; their classes are not public.
   exports: [PlantsService, PlantsHealth, PlantsMetrics, WriteBudget, Database],
 })
-export class PlantsModule extends PlantsModuleBase implements NestModule {
+export class PlantsModule implements NestModule {
   constructor(
     private readonly route: PlantsRouteOptions,
     @Optional() private readonly application: ApplicationConfig,
-  ) {
-    super();
-  }
+  ) {}
 
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
-  static override forRoot(options: PlantsModuleOptions): DynamicModule {
-    // JavaScript may call it without any, which is reported like every other fault.
-    return super.forRoot(Object(options) as typeof options);
+  static forRoot(options: PlantsModuleOptions): DynamicModule {
+    const [ofRoute, others] = partOptions(options);
+    return storeAt(ofRoute, { useFactory: () => plantsOptionsOf(others) });
+  }
+
+  /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
+  static forRootAsync({ useFactory, inject = [], ...route }: PlantsModuleAsyncOptions): DynamicModule {
+    const optionsOf = async (...args: unknown[]): Promise<PlantsOptions> => plantsOptionsOf(await useFactory(...args));
+    return storeAt(route, { useFactory: optionsOf, inject });
   }
 
   /** Before anything connects to the database. */
@@ -170,4 +135,18 @@ export class PlantsModule extends PlantsModuleBase implements NestModule {
     // A factory of APP_GUARD may have returned nothing.
     if (!found.some(Boolean)) throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
   }
+}
+
+function storeAt(given: object, options: Pick<FactoryProvider, 'useFactory' | 'inject'>): DynamicModule {
+  const route = routeOptionsOf(given);
+  return {
+    module: PlantsModule,
+    imports: route.imports,
+    controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
+    providers: [
+      { provide: PlantsOptions, ...options },
+      { provide: PlantsRouteOptions, useValue: route },
+      { provide: ERROR_STATUS, useValue: route.errorStatus },
+    ],
+  };
 }

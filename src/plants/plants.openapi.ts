@@ -65,22 +65,15 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
 
 /** With semantic statuses there is one for every status of the catalogue. */
 function failureResponses(errorStatus: ErrorStatus): ApiResponseOptions[] {
-  const numbersOf = new Map<number, ErrorNumber[]>();
-  for (const number of Object.keys(ERROR_CATALOGUE).map((key) => Number(key) as ErrorNumber)) {
-    const status = statusOf(number, errorStatus);
-    numbersOf.set(status, [...(numbersOf.get(status) ?? []), number]);
-  }
-  return [...numbersOf].map(([status, numbers]) => ({
-    status,
-    type: ErrorBody,
-    description: errorStatus === 'contract' ? 'Unexpected error on creation' : meaningOf(status, numbers),
-    headers: headersOf(numbers),
-  }));
-}
-
-function meaningOf(status: number, numbers: ErrorNumber[]): string {
-  const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
-  return `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
+  const all = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
+  const statuses = new Set(all.map((number) => statusOf(number, errorStatus)));
+  return [...statuses].map((status) => {
+    const numbers = all.filter((number) => statusOf(number, errorStatus) === status);
+    const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
+    const described = `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
+    const description = errorStatus === 'contract' ? 'Unexpected error on creation' : described;
+    return { status, type: ErrorBody, description, headers: headersOf(numbers) };
+  });
 }
 
 function headersOf(numbers: ErrorNumber[]): HeadersObject {

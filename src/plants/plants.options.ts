@@ -1,4 +1,4 @@
-import type { CanActivate, ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
+import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
 import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
@@ -99,16 +99,26 @@ export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' |
 /** The options of `PlantsModule.forRoot`. `guards` is required unless `path` is `false`. */
 export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOptions;
 
+/** The options of `PlantsModule.forRootAsync`: the factory of some, and next to it those of the route. */
+export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
+  Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
+
 const ROUTE_OPTIONS = optionNames(PlantsRouteOptions);
+
+/** The options of `forRoot`, those of the route and the others. JavaScript may call it without any, which is a fault like every other. */
+export function partOptions(given: unknown): [ofRoute: object, others: object] {
+  const isOfRoute = ([name]: [string, unknown]): boolean => ROUTE_OPTIONS.includes(name);
+  const options = Object.entries(Object(given) as object);
+  const others = options.filter((option) => !isOfRoute(option));
+  return [Object.fromEntries(options.filter(isOfRoute)), Object.fromEntries(others)];
+}
 
 /** The options with their defaults. @throws Error that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
-  // Nest takes those of the route from the options of forRoot, so any that is left comes from a factory.
   return checkOptions(PlantsOptions, given, PLANTS_MODULE, `; next to the factory: ${ROUTE_OPTIONS.join(', ')}`);
 }
 
-/** Those of the route. @param given for `forRoot` all options; the others are checked elsewhere */
+/** The same for those of the route. */
 export function routeOptionsOf(given: object): PlantsRouteOptions {
-  const ofRoute = Object.entries(given).filter(([name]) => ROUTE_OPTIONS.includes(name));
-  return checkOptions(PlantsRouteOptions, Object.fromEntries(ofRoute), PLANTS_MODULE);
+  return checkOptions(PlantsRouteOptions, given, PLANTS_MODULE);
 }

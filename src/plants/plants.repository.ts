@@ -59,5 +59,5 @@ export class PlantsRepository {
 /** Throws unless an earlier create with the same key has stored the plant: the id is taken. */
 function assertRepetition({ id, idempotencyKey, name, tag }: PlantRecord, existing: StoredPlant): void {
   if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
-  if (existing.name !== name || existing.tag !== tag) throw idempotencyKeyReused(id, ['name', 'tag']);
+  if (existing.name !== name || existing.tag !== tag) throw idempotencyKeyReused(id);
 }

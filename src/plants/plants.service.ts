@@ -1,11 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { nextWriteId } from './batch-writer.js';
 import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 
 const MAX_NAME_LENGTH = 255;
+
+/** A number for each create. It begins at random, so that no other process has the same, and can be counted up within 64 bits. */
+let writeId = randomBytes(8).readBigInt64BE() >> 1n;
 
 /** What `create()` takes in addition to the plant. */
 export interface CreatePlantOptions {
@@ -65,14 +68,6 @@ export class PlantsService implements OnModuleInit {
    *   throw failure;
    * });
    * console.log(created?.name);
-   * @example
-   * import type { PoolClient } from 'pg';
-   * import type { PlantsService } from 'plant-store';
-   * declare const plants: PlantsService, client: PoolClient;
-   *
-   * await client.query('BEGIN');
-   * await plants.create({ id: 2n, name: 'Rose' }, { transaction: client });
-   * await client.query('COMMIT');
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     assertPlant(plant);
@@ -86,13 +81,10 @@ export class PlantsService implements OnModuleInit {
       tag: tag ?? null,
       idempotencyKey: idempotencyKey ?? null,
       createdBy: creator?.name ?? null,
-      writeId: nextWriteId(),
+      writeId: (writeId += 1n),
     };
-    if ('transaction' in options) {
-      await this.repository.createIn(queryIn(options.transaction), record);
-    } else {
-      await this.repository.create(record);
-    }
+    if ('transaction' in options) await this.repository.createIn(queryIn(options.transaction), record);
+    else await this.repository.create(record);
     // A field that was not given is absent.
     return tag === undefined ? { name } : { name, tag };
   }

@@ -18,6 +18,8 @@ const TYPES = ['bigint', 'bigint', 'text', 'text', 'text', 'text'];
 const READ_EVERY_MS = 60_000;
 /** SQLSTATEs of a server that has lost the one that holds the shard: the statement may have been committed there before. */
 const SHARD_LOST = /^(?:08|57P|XX)/;
+/** Of a table that is distributed; `$1` is its name. */
+const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::oid AND shardminvalue IS NOT NULL';
 
 /** Has a writer for each shard of a table that Citus has distributed. With a map that is out of date a statement is only slower. */
 export class ShardedWriter implements PlantWriter {
@@ -55,12 +57,9 @@ export class ShardedWriter implements PlantWriter {
 
   /** The smallest hash of each shard, in ascending order; none if the table is in one place. */
   async readShards(): Promise<number[]> {
-    const { query, schema } = this.database;
-    const shards = await query<{ minHash: number }>(
-      `SELECT shardminvalue::float8 AS "minHash" FROM pg_dist_shard AS shard
-       JOIN pg_dist_partition AS part ON part.logicalrelid::oid = shard.logicalrelid::oid
-       WHERE part.logicalrelid::oid = to_regclass($1::text)::oid AND partmethod = 'h'::"char" ORDER BY 1`,
-      [`${pg.escapeIdentifier(schema)}.plants`],
+    const shards = await this.database.query<{ minHash: number }>(
+      `SELECT shardminvalue::float8 AS "minHash" FROM ${SHARDS} ORDER BY 1`,
+      [tableIn(this.database.schema)],
     );
     return shards.map(({ minHash }) => minHash);
   }
@@ -70,6 +69,8 @@ export class ShardedWriter implements PlantWriter {
 export class ShardStatements extends PlantStatements {
   // While a statement of one shard waits for the disk, those of the others are sent.
   override readonly pace = 1;
+  /** The server of the shard made the plants durable before it showed them. */
+  protected override readonly fence = '';
   /** By their number of rows. */
   private readonly insertSqls = new Map<number, string>();
 
@@ -85,23 +86,9 @@ export class ShardStatements extends PlantStatements {
     const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
     const size = paddedSize(sorted.length);
     while (sorted.length < size) sorted.push(shortest);
-    return this.database.queryColumn(this.insertSql(size), sorted.flatMap(valuesOf));
-  }
-
-  private insertSql(size: number): string {
     let sql = this.insertSqls.get(size);
-    if (sql === undefined) {
-      const rowOf = (_: unknown, row: number): string =>
-        `(${TYPES.map((type, column) => `$${row * TYPES.length + column + 1}::${type}`).join(', ')})`;
-      const rows = Array.from({ length: size }, rowOf).join(', ');
-      this.insertSqls.set(size, (sql = `${this.insertInto} VALUES ${rows} ${RETURNING}`));
-    }
-    return sql;
-  }
-
-  /** The server of the shard made the plants durable before it showed them. A fence would be written on another one. */
-  override findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
-    return this.find(plants);
+    if (sql === undefined) this.insertSqls.set(size, (sql = `${this.insertInto} VALUES ${rowsOf(size)} ${RETURNING}`));
+    return this.database.queryColumn(sql, sorted.flatMap(valuesOf));
   }
 }
 
@@ -110,6 +97,16 @@ function paddedSize(rows: number): number {
   const power = 2 ** Math.ceil(Math.log2(rows));
   return power > 2 && rows <= power * 0.75 ? power * 0.75 : power;
 }
+
+/** The parameters of so many rows. */
+function rowsOf(size: number): string {
+  const rows = Array.from({ length: size }, (_, row) =>
+    TYPES.map((type, column) => `$${row * TYPES.length + column + 1}::${type}`),
+  );
+  return rows.map((row) => `(${row.join()})`).join();
+}
+
+const tableIn = (schema: string): string => `${pg.escapeIdentifier(schema)}.plants`;
 
 /**
  * Whether the database has Citus. An insert cannot set `synchronous_commit` on the server of its shard, so that of the role counts.
@@ -120,16 +117,15 @@ export async function assertDurableShards(query: Query, schema: string): Promise
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
   if (citus.length === 0) return false;
   const weak = query<{ found: string }>(
-    `SELECT pg_catalog.format('synchronous_commit is %s %s: plants could be lost. Run on the coordinator: '
+    `SELECT pg_catalog.format('synchronous_commit is %s: plants could be lost. Run on the coordinator: '
          'ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on; and leave it out of DATABASE_URL, PGOPTIONS and your pool',
-         setting, place, current_user, current_database()) AS found
-     FROM pg_dist_partition, (
-       SELECT result AS setting, pg_catalog.format('on node %s:%s', nodename, nodeport) AS place
+         setting || place, current_user, current_database()) AS found
+     FROM (
+       SELECT result AS setting, pg_catalog.format(' on node %s:%s', nodename, nodeport) AS place
        FROM run_command_on_all_nodes('SHOW synchronous_commit'::text) JOIN pg_dist_node USING (nodeid) WHERE success
-       UNION ALL SELECT current_setting('synchronous_commit'::text), 'in this session'::text) AS commits
-     WHERE logicalrelid::oid = to_regclass($1::text)::oid AND partmethod = 'h'::"char"
-       AND setting NOT IN ('on'::text, 'remote_apply'::text)`,
-    [`${pg.escapeIdentifier(schema)}.plants`],
+       UNION ALL SELECT current_setting('synchronous_commit'::text), ' in this session'::text) AS commits
+     WHERE setting NOT IN ('on'::text, 'remote_apply'::text) AND EXISTS (SELECT FROM ${SHARDS})`,
+    [tableIn(schema)],
   );
   const [first] = await weak.catch((error: unknown) => {
     // A node that does not answer keeps no other from its work.

@@ -7,7 +7,7 @@ import {
 } from '../database/database.errors.js';
 import {
   type ApiError,
-  storageOverloaded,
+  overloaded,
   storageTimeout,
   storageUnavailable,
   unforeseenFailure,
@@ -36,7 +36,7 @@ const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
-  if (error instanceof ConnectionPoolExhaustedError) return storageOverloaded(error);
+  if (error instanceof ConnectionPoolExhaustedError) return overloaded(error);
   if (isUndecided(error)) return storageTimeout(error);
   if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
   return unforeseenFailure(error);

@@ -2,16 +2,10 @@ import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
-/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
-export const MAX_BATCH_PLANTS = 500;
 /** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
-/** Assumed number of connections if it is unknown, and one that is for look-ups of tokens and the health check. */
-const UNKNOWN_CONNECTIONS = 9;
-/** After so many statements with one plant, the next create is expected to arrive alone. */
-const LONE_STATEMENTS = 100;
 const SWEEP_EVERY_MS = 50;
 
 /** A create that waits for its result. */
@@ -64,25 +58,26 @@ interface Writer {
 
 /** What all writers of a store share: the limits of what waits and of what is in flight, turns, and the sweep. */
 export class WriteBudget {
-  /** Creates that wait for their first statement. */
+  /** Creates that wait for a statement. */
   waiting = 0;
   private characters = 0;
   private statements = 0;
   private singles = 0;
-  /** Statements with one plant since the last one that had more. */
-  private loneStatements = 0;
   private isScheduled = false;
   private sweeps: NodeJS.Timeout | undefined;
   /** Those that have creates; the one that sent last comes last. */
   private readonly writers = new Set<Writer>();
   private readonly maxStatements: number;
 
-  /** @param limit creates that may wait */
+  /**
+   * @param connections one is for look-ups of tokens and the health check
+   * @param limit creates that may wait
+   */
   constructor(
     connections: number,
     private readonly limit: number,
   ) {
-    this.maxStatements = Math.max(1, (Number.isFinite(connections) ? connections : UNKNOWN_CONNECTIONS) - 1);
+    this.maxStatements = Math.max(1, connections - 1);
   }
 
   /** Statements that may be sent now. */
@@ -95,29 +90,32 @@ export class WriteBudget {
   }
 
   /**
-   * Takes a create into account that waits.
+   * Counts a create that begins to wait.
    *
-   * @param next statements that its writer may send now: what they can take does not wait
    * @throws ConnectionPoolExhaustedError if too many wait
    */
-  admit({ size }: PendingCreate, next: number): void {
-    const isLong = this.waiting > 0 && this.characters + size > MAX_WAITING_CHARACTERS;
-    if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
+  admit(create: PendingCreate): void {
+    const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
+    if (isLong || this.waiting >= this.limit)
       throw new ConnectionPoolExhaustedError(`${this.waiting} creates wait for the database`);
+    this.add(create);
+  }
+
+  /** It waits. */
+  add({ size }: PendingCreate): void {
     this.waiting += 1;
     this.characters += size;
   }
 
-  /** These wait no more. */
-  dismiss(creates: readonly PendingCreate[]): void {
-    this.waiting -= creates.length;
-    for (const { size } of creates) this.characters -= size;
+  /** It waits no more. */
+  remove({ size }: PendingCreate): void {
+    this.waiting -= 1;
+    this.characters -= size;
   }
 
-  begin(plants: number, isSingle: boolean): void {
+  begin(isSingle: boolean): void {
     this.statements += 1;
     if (isSingle) this.singles += 1;
-    this.loneStatements = plants === 1 ? this.loneStatements + 1 : 0;
   }
 
   end(isSingle: boolean): void {
@@ -131,9 +129,7 @@ export class WriteBudget {
     this.sweeps ??= setInterval(this.sweep, SWEEP_EVERY_MS);
     if (this.isScheduled) return;
     this.isScheduled = true;
-    // A client that has long been alone would only lose the time.
-    if (this.statements === 0 && this.loneStatements >= LONE_STATEMENTS) process.nextTick(this.send);
-    else setImmediate(this.send);
+    setImmediate(this.send);
   }
 
   private readonly send = (): void => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Migrator } from '../../src/database/migrator.js';
 import { hashInt8, ShardedWriter } from '../../src/plants/sharded-writer.js';
 import { describeContract } from '../contract/describe-contract.js';
-import { runningTarget } from '../contract/running-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { type Comparison, Load, type StoredPlant } from '../faults/load.js';
 import { CitusCluster, describeWithCitus } from '../support/database/citus-cluster.js';
 import type { PostgresServer } from '../support/database/postgres-server.js';

@@ -1,8 +1,7 @@
 import { describe } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
-import { contractStore } from './contract-store.js';
-import { describeContract } from './describe-contract.js';
-import { describeStandalone } from './describe-standalone.js';
+import { contractStore } from './contract-target.js';
+import { describeContract, describeStandalone } from './describe-contract.js';
 
 describeStandalone('semantic');
 

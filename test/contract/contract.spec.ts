@@ -1,4 +1,4 @@
-import { describeStandalone } from './describe-standalone.js';
+import { describeStandalone } from './describe-contract.js';
 
 // The same with ERROR_STATUS=semantic is in the slow suite.
 describeStandalone('contract');

@@ -1,8 +1,8 @@
 import { describe } from '@jest/globals';
 import { startHost } from '../support/host/host.js';
 import type { Platform } from '../support/host/platforms.js';
-import { type BodyReading, describeGuestContract } from './describe-guest-contract.js';
-import { runningTarget } from './running-target.js';
+import { runningTarget } from './contract-target.js';
+import { BODY_READINGS, type BodyReading, describeGuestContract, OVER_HTTP2 } from './describe-contract.js';
 
 const HOSTS: { platform: Platform; body: BodyReading }[] = [
   { platform: 'express', body: 'exempt' },
@@ -19,4 +19,9 @@ describe.each(HOSTS)('POST /plants in a host on $platform with bodies $body', ({
 describe('POST /plants in a host on express without a body parser', () => {
   const target = runningTarget(() => startHost({ platform: 'express', body: 'none' }));
   describeGuestContract(target, 'exempt', 'express');
+});
+
+describe.each(BODY_READINGS)('POST /plants over HTTP/2 in a host on fastify with bodies %s', (body) => {
+  const target = runningTarget(() => startHost({ platform: 'fastify', body, http2: { http2: true } }));
+  describeGuestContract(target, body, 'fastify', OVER_HTTP2);
 });

@@ -1,11 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
+import { describe, expect, it } from '@jest/globals';
 import { postHead } from '../support/http/request.js';
-import type { ContractTarget } from './contract-target.js';
-import { expectCreated } from './expect-created.js';
-import { expectNothingWritten } from './expect-nothing-written.js';
-import { removePlants } from './stored-plants.js';
+import { CLOSED, type ContractTarget, exchange, expectCreated, expectNothingWritten } from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';
 
@@ -47,19 +42,13 @@ const BROKEN_FIELDS: [what: string, line: string][] = [
 ];
 
 export function describeProtocol(target: () => ContractTarget): void {
-  beforeEach(() => removePlants(target()));
-
   const headWith = (line: string): string =>
     postHead(target().basePath, PLANT).replace('\r\n', `\r\n${line === '' ? '' : `${line}\r\n`}`);
 
   async function expectRefusedAndClosed(bytes: string | Buffer, error: number): Promise<string> {
-    using connection = await RawConnection.open(target().port);
-    connection.send(bytes);
-    const response = await connection.response();
-    const message = await expectNothingWritten(target(), response, error);
+    const response = await exchange(target(), bytes, error, CLOSED);
     expect(response?.headers.connection).toBe('close');
-    expect(await connection.response()).toBeUndefined();
-    return message;
+    return expectNothingWritten(target(), response, error);
   }
 
   describe('what is no HTTP request', () => {
@@ -86,10 +75,8 @@ export function describeProtocol(target: () => ContractTarget): void {
     });
 
     it('may be missing in an HTTP/1.0 request', async () => {
-      using connection = await RawConnection.open(target().port);
-      connection.send(postHead(target().basePath, PLANT, { Host: undefined }).replace('HTTP/1.1', 'HTTP/1.0'), PLANT);
-      expectCreated(await connection.response(), { name: 'Rose' });
-      expect(await connection.response()).toBeUndefined();
+      const head = postHead(target().basePath, PLANT, { Host: undefined }).replace('HTTP/1.1', 'HTTP/1.0');
+      await exchange(target(), head + PLANT, 'Rose', CLOSED);
     });
   });
 
@@ -108,11 +95,11 @@ export function describeProtocol(target: () => ContractTarget): void {
       expectRefusedAndClosed(headWith('').replace('/plants', `/plants?${'x'.repeat(17_000)}`), 43100));
 
     it('may fill 15 KiB', async () => {
-      expectCreated(await target().raw(headWith(`X-Field: ${'x'.repeat(15_000)}`), PLANT), { name: 'Rose' });
+      await exchange(target(), headWith(`X-Field: ${'x'.repeat(15_000)}`) + PLANT, 'Rose');
     });
 
     it('may be many', async () => {
-      expectCreated(await target().raw(headWith(Array<string>(2500).fill('X:').join('\r\n')), PLANT), { name: 'Rose' });
+      await exchange(target(), headWith(Array<string>(2500).fill('X:').join('\r\n')) + PLANT, 'Rose');
     });
 
     it('may hold what this service does not know', async () => {
@@ -128,17 +115,15 @@ export function describeProtocol(target: () => ContractTarget): void {
 
     it('may come in any pieces, behind empty lines', async () => {
       const bytes = Buffer.from(`\r\n\r\n${headWith('X-Field: \u00e9')}${PLANT}`);
-      expectCreated(await target().raw(...[...bytes].map((byte) => Buffer.of(byte))), { name: 'Rose' });
+      const pieces = [...bytes].map((byte) => Buffer.of(byte));
+      await exchange(target(), pieces, 'Rose');
     });
   });
 
   describe('an answer', () => {
     it('should tell nothing of what the service is made of', async () => {
-      for (const response of [
-        await target().post(PLANT),
-        await target().post(''),
-        await target().raw('garbage\r\n\r\n'),
-      ]) {
+      const answers = [target().post(PLANT), target().post(''), target().raw('garbage\r\n\r\n')];
+      for (const response of await Promise.all(answers)) {
         const names = Object.keys(response.headers);
         expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(?:x-powered-by|server|etag)$/)]));
         expect(response.body).not.toMatch(/node|express|nest|prisma|sql|\bat \S+:\d+/i);
@@ -146,7 +131,7 @@ export function describeProtocol(target: () => ContractTarget): void {
     });
 
     it('should be the same for a good request after any of these', async () => {
-      expectRefusal(await target().raw('garbage\r\n\r\n'), 40010, target().errorStatus);
+      await exchange(target(), 'garbage\r\n\r\n', 40010);
       expectCreated(await target().post(PLANT), { name: 'Rose' });
     });
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { describeContract } from '../contract/describe-contract.js';
-import { runningTarget } from '../contract/running-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { describeWithPgBouncer, PgBouncer } from '../support/database/pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';

@@ -1,8 +1,7 @@
 /** @jest-environment ./test/support/jest/expected-failures.mjs */
 import { describe, expect, it } from '@jest/globals';
-import type { ContractTarget } from '../contract/contract-target.js';
-import { describeStandalone } from '../contract/describe-standalone.js';
-import { runningTarget } from '../contract/running-target.js';
+import { type ContractTarget, runningTarget } from '../contract/contract-target.js';
+import { describeStandalone } from '../contract/describe-contract.js';
 import { freePort } from '../support/http/free-port.js';
 import { describeWithHaproxy, Haproxy } from '../support/http/haproxy.js';
 import { RawConnection } from '../support/http/raw-connection.js';

@@ -105,7 +105,7 @@ describe.each(PLATFORMS)("the scopes that a host's own routes require on %s", (p
     expect((await ask('POST', 'ann~orders.read~reports.write'))[0]).toBe(201);
     const challenge = 'Bearer realm="plants", error="insufficient_scope", scope="reports.write orders.read"';
     for (const [token, lacking] of [
-      ['ann~reports.read', 'the scopes reports.write, orders.read. Send one that has them.'],
+      ['ann~reports.read', 'the scope reports.write orders.read. Send one that has it.'],
       ['ann~reports.write', 'the scope orders.read. Send one that has it.'],
     ] as const) {
       const message = `The access token lacks ${lacking}`;

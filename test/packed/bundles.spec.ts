@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { describeGuestContract } from '../contract/describe-guest-contract.js';
-import { describeTakenIds } from '../contract/taken-ids.js';
+import { describeGuestContract } from '../contract/describe-contract.js';
+import { describeTakenIds } from '../contract/repetitions.js';
 import { documentedCode, linesOf } from './describe-layout.js';
 import { describeWithHost } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { readFile } from 'node:fs/promises';
-import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-guest-contract.js';
+import { BODY_READINGS, describeGuestContract, OVER_HTTP2 } from '../contract/describe-contract.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { exchange } from '../support/host/exchange.js';
 import type { Platform } from '../support/host/platforms.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
-import { type Resolution, RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
+import { type Resolution, RESOLUTIONS, writeStrictConsumer } from './strict-consumer.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { describeWithHost, type HostTarget } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import { describeGuestContract } from '../contract/describe-guest-contract.js';
+import { describeGuestContract } from '../contract/describe-contract.js';
 import { describeLayout, documentedCode, linesOf } from './describe-layout.js';
 import { describeWithHost } from './describe-with-host.js';
 import { inLayout } from './workspace.js';

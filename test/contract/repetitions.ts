@@ -1,9 +1,59 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from '../support/http/refusal.js';
-import type { ContractTarget } from './contract-target.js';
-import { expectCreated } from './expect-created.js';
-import { expectNothingWritten } from './expect-nothing-written.js';
-import { removePlants, storedPlants } from './stored-plants.js';
+import {
+  type ContractTarget,
+  expectCreated,
+  expectNothingWritten,
+  removePlants,
+  storedPlants,
+} from './contract-target.js';
+
+export function describeTakenIds(target: () => ContractTarget): void {
+  describe('an id that is taken', () => {
+    beforeEach(() => removePlants(target()));
+
+    it.each(['1', '-9223372036854775808', '9007199254740993'])('should keep its first plant: %s', async (id) => {
+      await target().post(`{"id": ${id}, "name": "Rose", "tag": "flower"}`);
+      for (const body of [
+        `{"id": ${id}, "name": "Rose", "tag": "flower"}`,
+        `{"id": ${id}, "name": "Fern"}`,
+        `{"id": ${id}.0, "name": "Fern", "tag": "x"}`,
+      ]) {
+        expect(expectRefusal(await target().post(body), 40901, target().errorStatus)).toContain(` ${id} `);
+      }
+      expect(await storedPlants(target())).toEqual([{ id, name: 'Rose', tag: 'flower', idempotency_key: null }]);
+    });
+
+    it('should not be the one that floats take it for', async () => {
+      expectCreated(await target().post('{"id": 9007199254740992, "name": "Rose"}'), { name: 'Rose' });
+      expectCreated(await target().post('{"id": 9007199254740993, "name": "Fern"}'), { name: 'Fern' });
+      expect(await storedPlants(target())).toHaveLength(2);
+    });
+
+    it('should be given to exactly one of a hundred that ask for it at the same time', async () => {
+      const names = Array.from({ length: 100 }, (_, i) => `Plant ${i}`);
+      const responses = await Promise.all(names.map((name) => target().post(`{"id": 1, "name": "${name}"}`)));
+      const created = names.filter((_, i) => responses[i]?.status === 200);
+      expect(created).toHaveLength(1);
+      for (const response of responses)
+        if (response.status !== 200) expectRefusal(response, 40901, target().errorStatus);
+      expect(await storedPlants(target())).toMatchObject([{ id: '1', name: created[0] }]);
+    });
+
+    it('should not block others at the same time', async () => {
+      const numbers = Array.from({ length: 100 }, (_, i) => i);
+      const bodies = numbers.map((id) => `{"id": ${id % 50}, "name": "Plant ${id}"}`);
+      const responses = await Promise.all(bodies.map((body) => target().post(body)));
+      for (const response of responses)
+        if (response.status !== 200) expectRefusal(response, 40901, target().errorStatus);
+      const winners = responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body) as unknown);
+      expect(winners).toHaveLength(50);
+      const stored = (await storedPlants(target())).map(({ name }) => ({ name }));
+      expect(stored).toHaveLength(50);
+      expect(stored).toEqual(expect.arrayContaining(winners));
+    });
+  });
+}
 
 const ROSE = '{"id": 1, "name": "Rose", "tag": "flower"}';
 const UNTAGGED = '{"id": 1, "name": "Rose"}';
@@ -28,17 +78,8 @@ const OTHER: [what: string, first: string, second: string][] = [
   ['other normalisation', '{"id": 1, "name": "\u00e9"}', '{"id": 1, "name": "e\u0301"}'],
 ];
 
-const KEYS = [
-  'k',
-  'x'.repeat(255),
-  'a,b',
-  '"quoted"',
-  '8e03978e-40d5-43dd-bc93-6894a57f9324',
-  '0',
-  'a b',
-  "'; --",
-  '\u00e9',
-];
+const UUID = '8e03978e-40d5-43dd-bc93-6894a57f9324';
+const KEYS = ['k', 'x'.repeat(255), 'a,b', '"quoted"', UUID, '0', 'a b', "'; --", '\u00e9'];
 
 const BAD_KEYS: [what: string, key: string | string[], fault: RegExp][] = [
   ['empty', '', /empty/],
@@ -55,8 +96,6 @@ export function describeIdempotency(target: () => ContractTarget): void {
     target().post(body, { 'Idempotency-Key': key });
 
   describe('the Idempotency-Key', () => {
-    beforeEach(() => removePlants(target()));
-
     it.each(KEYS)('should be stored with the plant, and make a repetition safe: %s', async (key) => {
       expectCreated(await post(ROSE, key), { name: 'Rose', tag: 'flower' });
       expectCreated(await post(ROSE, key), { name: 'Rose', tag: 'flower' });
