@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { HOST_DRIVERS } from '../support/host/host-drivers.js';
 import { createTogether } from '../support/http/create-together.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { serviceVariables } from '../support/service/process.js';
 import { connectTo, startStore } from '../support/service/store.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';

@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { PostgresServer } from '../support/database/postgres-server.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
-import { startStoreOn, type Store } from '../support/service/store.js';
+import { ProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -16,7 +16,7 @@ const CHUNKS = 10_900;
   let service: ManagedService;
 
   beforeEach(async () => {
-    service = await ManagedService.start({});
+    service = await ManagedService.start();
   });
   afterEach(() => service[Symbol.asyncDispose]());
 

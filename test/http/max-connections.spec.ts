@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 /** The least that a start needs: Node.js opens the files of all modules at once. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 
 const CLIENTS = 64;
 const ROUNDS = 3;

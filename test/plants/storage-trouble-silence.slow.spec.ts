@@ -4,8 +4,7 @@ import { TableLock } from '../support/database/table-lock.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
-import { startStoreOn } from '../support/service/store.js';
+import { ProxiedStore, startStoreOn } from '../support/service/store.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 

@@ -12,8 +12,7 @@ import { createTogether } from '../support/http/create-together.js';
 import { freePort } from '../support/http/free-port.js';
 import { sendInTurn } from '../support/http/requests-in-turn.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { errorOf } from '../support/service/store-instances.js';
 import { until } from '../support/until.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { requestHead } from '../support/http/request.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
+import { ProxiedStore } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
 const OK = { status: 200, body: '{"status":"ok"}' };

@@ -5,10 +5,8 @@ import { TableLock } from '../support/database/table-lock.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
-import { startStore, startStoreOn, type Store } from '../support/service/store.js';
+import { ManagedService, PlantStoreProcess } from '../support/service/process.js';
+import { ProxiedStore, startStore, startStoreOn, type Store } from '../support/service/store.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 import { outcomeOf } from '../support/tokens/jwt-request.js';
 import { until } from '../support/until.js';
@@ -195,7 +193,7 @@ describe('/metrics', () => {
   });
 
   it('should log a change of readiness, whether a probe or a scrape finds it', async () => {
-    await using service = await ManagedService.start({});
+    await using service = await ManagedService.start();
     await using lock = await TableLock.take(service.database);
     await until(async () => (await (await service.managed('/metrics')).text()).includes('plant_store_ready 0\n'));
     await service.process.printed(/"level":"warn".*The service is not ready: .*SQLSTATE 55P03/);

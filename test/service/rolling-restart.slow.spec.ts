@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { ExactingClients } from '../support/http/exacting-clients.js';
 import { freePort } from '../support/http/free-port.js';
 import { describeWithHaproxy, Haproxy } from '../support/http/haproxy.js';
-import { Instance } from '../support/service/instance.js';
+import { Instance } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 /** `LONG=1` for the figures of docs/reliability.md. */

@@ -4,7 +4,7 @@ import { TableLock } from '../support/database/table-lock.js';
 import { accepts } from '../support/http/accepts.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 

@@ -5,8 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { accepts } from '../support/http/accepts.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { ManagedService, PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const PLANT = '{"id":1,"name":"Rose"}';
