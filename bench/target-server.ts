@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { accepts } from '../test/support/http/accepts.js';
-import { freePort } from '../test/support/http/free-port.js';
+import { accepts, freePort } from '../test/support/http/free-port.js';
 import type { ServerTarget } from './targets.js';
 
 export const ACCESS_TOKEN = 'a-token-for-the-benchmark-0123456789';

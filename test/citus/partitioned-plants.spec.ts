@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { Migrator } from '../../src/database/migrator.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 

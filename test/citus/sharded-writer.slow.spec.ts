@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { hashInt8, ShardedWriter } from '../../src/plants/sharded-writer.js';
 import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';

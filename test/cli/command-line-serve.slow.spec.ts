@@ -3,11 +3,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
-import { TakenPort } from '../support/http/taken-port.js';
-import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/run-command-line.js';
-import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
+import { freePort, TakenPort } from '../support/http/free-port.js';
+import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { serviceVariables } from '../support/service/service-variables.js';
 import { until } from '../support/until.js';
 
 describe('plant-store serve', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
-import { TakenPort } from '../support/http/taken-port.js';
+import { TakenPort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { type CommandOutcome, outcomeOfCommandLine, PASSWORD } from '../support/service/run-command-line.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';

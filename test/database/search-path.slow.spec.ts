@@ -14,7 +14,7 @@ import { sentDuring, type SentStatement } from '../support/database/sent-stateme
 import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { HOST_DRIVERS } from '../support/host/host-drivers.js';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { serviceVariables } from '../support/service/process.js';
 import { connectTo, startStore } from '../support/service/store.js';

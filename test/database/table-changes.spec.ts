@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';

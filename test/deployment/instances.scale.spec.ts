@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Load, type StoredPlant } from '../faults/load.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
-import { ExactingClients } from '../support/http/exacting-clients.js';
 import { freePort } from '../support/http/free-port.js';
 import { describeWithHaproxy, Haproxy } from '../support/http/haproxy.js';
 import { RawConnection } from '../support/http/raw-connection.js';
@@ -126,7 +125,7 @@ describeWithHaproxy('Three instances behind HAProxy', () => {
 
   it(`should fail no request of ${CLIENTS} clients while each is replaced in turn`, async () => {
     await database.query('DELETE FROM plants');
-    await using clients = new ExactingClients(port, CLIENTS);
+    await using clients = new CreatingClients(port, CLIENTS);
     await allServe();
     for (const instance of instances) {
       await instance.restart();

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { brokenLinks } from '../support/documents/links.js';
 import { filesIn, PackedHost } from '../support/host/packed-host.js';
-import { RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
+import { RESOLUTIONS, writeStrictConsumer } from '../packed/strict-consumer.js';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 

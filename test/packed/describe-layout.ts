@@ -7,7 +7,7 @@ import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js'
 import { exchange } from '../support/host/exchange.js';
 import type { Platform } from '../support/host/platforms.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
-import { type Resolution, RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
+import { type Resolution, RESOLUTIONS, writeStrictConsumer } from './strict-consumer.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { describeWithHost, type HostTarget } from './describe-with-host.js';
 import { COMMAND_LIMIT_MS, runCommand } from './run-command.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store } from '../support/service/store.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { ExactingClients } from '../support/http/exacting-clients.js';
+import { CreatingClients } from '../support/http/creating-clients.js';
 import { freePort } from '../support/http/free-port.js';
 import { describeWithHaproxy, Haproxy } from '../support/http/haproxy.js';
 import { Instance } from '../support/service/process.js';
@@ -28,7 +28,7 @@ describeWithHaproxy('A rolling restart of two instances behind HAProxy', () => {
       await using proxy = await Haproxy.start(port, [a, b]);
       const serves = (instance: Instance): Promise<void> =>
         until(async () => (await instance.created()) >= SOME_PLANTS);
-      await using clients = new ExactingClients(port, CLIENTS);
+      await using clients = new CreatingClients(port, CLIENTS);
       await Promise.all([a, b].map(serves));
 
       for (let restart = 0; restart < RESTARTS; restart++) {

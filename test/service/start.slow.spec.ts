@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TakenPort } from '../support/http/taken-port.js';
+import { TakenPort } from '../support/http/free-port.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
 it('should leave no PostgreSQL of its own behind if the port of the service is taken', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, describe } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { ExactingClients } from '../support/http/exacting-clients.js';
+import { CreatingClients } from '../support/http/creating-clients.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
@@ -23,7 +23,7 @@ describe('Stop under load', () => {
       const created: number[] = [];
       for (let stop = 0; stop < STOPS; stop++) {
         await using service = await PlantStoreProcess.serve(database.url, variables);
-        await using clients = new ExactingClients(service.port, CLIENTS, created.length + 1);
+        await using clients = new CreatingClients(service.port, CLIENTS, created.length + 1);
         await until(() => clients.created.length >= ENOUGH_PLANTS);
 
         service.signal('SIGTERM');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { useOneClient } from '../../../test/support/http/one-client.js';
+import { useOneClient } from '../../../test/support/service/one-client.js';
 import { stall } from '../../../test/support/stall.js';
 import { ConnectionQueue } from './connection-queue.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { useOneClient } from '../../../test/support/http/one-client.js';
+import { useOneClient } from '../../../test/support/service/one-client.js';
 import { createHttpServer } from './http-server.js';
 
 /** Longer than a busy machine keeps a client from taking anything. */

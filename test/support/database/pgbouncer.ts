@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accepts } from '../http/accepts.js';
-import { freePort } from '../http/free-port.js';
+import { accepts, freePort } from '../http/free-port.js';
 import { describeWith } from '../jest/describe-with.js';
 import { until } from '../until.js';
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import type { Server as HttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 
 /** A port that is free on this machine, out of those that no system gives away by itself meanwhile. */
 export async function freePort(): Promise<number> {
@@ -16,4 +17,49 @@ export async function freePort(): Promise<number> {
     await once(server, 'close');
     return port;
   }
+}
+
+/** Whether somebody listens on a port. */
+export async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A port that somebody else listens on. */
+export class TakenPort implements Disposable {
+  private constructor(private readonly server: Server) {}
+
+  static async take(): Promise<TakenPort> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TakenPort(server);
+  }
+
+  get number(): number {
+    return portOf(this.server);
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+  }
+}
+
+/** Where a server of this process listens. */
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Ends a server with all of its connections, in the midst of an answer too. */
+export async function endServer(server: HttpServer): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
 }

@@ -1,10 +1,10 @@
-import { describe, it } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { describeWith } from '../jest/describe-with.js';
 import { until } from '../until.js';
-import { accepts } from './accepts.js';
+import { accepts } from './free-port.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy/haproxy.cfg', import.meta.url));
 const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy'].find((path) =>
@@ -12,20 +12,9 @@ const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/ha
 );
 const MISSING = 'there is no HAProxy in the usual places. Install it (on Debian: apt-get install haproxy).';
 
-/** A suite that needs HAProxy: skipped, with one line on why, if there is none; but on CI it fails. */
+/** A suite that needs HAProxy. */
 export function describeWithHaproxy(name: string, suite: () => void): void {
-  if (EXECUTABLE !== undefined) {
-    describe(name, suite);
-  } else if (/^(?:true|1)$/.test(process.env.CI ?? '')) {
-    describe(name, () => {
-      it('should have HAProxy', () => {
-        throw new Error(`On CI the suites with HAProxy must run, but ${MISSING}`);
-      });
-    });
-  } else {
-    process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
-    describe.skip(name, suite);
-  }
+  describeWith(EXECUTABLE === undefined ? MISSING : undefined, name, suite);
 }
 
 /** An instance, as HAProxy has to know it. */

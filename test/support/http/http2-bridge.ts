@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
-import { type AddressInfo, type Socket } from 'node:net';
-import { endServer } from './local-server.js';
+import type { Socket } from 'node:net';
+import { endServer, portOf } from './free-port.js';
 
 /** What HTTP/2 says in other ways, or not at all. */
 const OF_HTTP1 = ['host', 'connection', 'transfer-encoding', 'expect', 'upgrade'];
@@ -36,7 +36,7 @@ export class Http2Bridge {
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return portOf(this.server);
   }
 
   stop(): Promise<void> {

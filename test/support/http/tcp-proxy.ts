@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Delay } from '../delay.js';
+import { portOf } from './free-port.js';
 
 interface Link {
   readonly client: Socket;
@@ -43,7 +44,7 @@ export class TcpProxy {
   get url(): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';
-    url.port = String((this.listener.address() as AddressInfo).port);
+    url.port = String(portOf(this.listener));
     return url.href;
   }
 

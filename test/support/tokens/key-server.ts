@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { endServer, originOf } from '../http/local-server.js';
+import { endServer, portOf } from '../http/free-port.js';
 
 /** Answers for an issuer of JWTs as the test says, which no provider does at will. */
 export class KeyServer implements AsyncDisposable {
@@ -25,7 +25,7 @@ export class KeyServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return originOf(this.server);
+    return `http://127.0.0.1:${portOf(this.server)}`;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createHttpServer } from '../../../src/service/http/http-server.js';
-import { endServer } from './local-server.js';
+import { endServer } from '../http/free-port.js';
 
 /** A server of the service with one client, until the end of the test. */
 export interface OneClient {
