@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Logger } from '@nestjs/common';
 import { Load } from '../faults/load.js';
 import { CitusCluster, describeWithCitus } from '../support/database/citus-cluster.js';
-import { MigratorWith } from '../support/database/migrator-with.js';
+import { MigratorWith } from '../support/database/test-database.js';
 import type { PostgresServer } from '../support/database/postgres-server.js';
 import { figure } from '../support/jest/figure.js';
 import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';

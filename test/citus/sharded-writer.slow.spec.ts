@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { hashInt8, ShardedWriter } from '../../src/plants/sharded-writer.js';
-import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
+import { createStandInCitus, pretendDistribution } from '../support/database/citus-cluster.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createTogether } from '../support/http/request.js';
 import type { RawResponse } from '../support/http/raw-connection.js';

@@ -3,8 +3,7 @@ import { CREATE_PLANTS } from '../../src/auth/token-verifier.js';
 import { isWellFormedToken } from '../../src/auth/token-format.js';
 import { parseExpiry } from '../../src/service/cli/token-arguments.js';
 import { Migrator } from '../../src/database/migrator.js';
-import { createOddDatabase } from '../support/database/odd-database.js';
-import type { TestDatabase } from '../support/database/test-database.js';
+import { createOddDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { type ListedToken, TokenCommands, withTokens } from '../support/tokens/token-commands.js';
 

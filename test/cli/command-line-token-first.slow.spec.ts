@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TableLock } from '../support/database/table-lock.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 

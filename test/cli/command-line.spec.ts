@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { makeToken } from '../../src/auth/token-format.js';
 import { VARIABLES } from '../../src/service/environment.js';
-import { MIGRATION_NAMES } from '../support/database/migration-names.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, MIGRATION_NAMES, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import {

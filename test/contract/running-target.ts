@@ -1,6 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { openTestConnection, type TestConnection } from '../support/database/test-connection.js';
-import type { TestDatabase } from '../support/database/test-database.js';
+import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
 import type { ContractTarget } from './contract-target.js';
 
 /** An application that keeps the contract, as it is started for the tests. */

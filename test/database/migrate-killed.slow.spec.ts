@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { MIGRATION_NAMES } from '../support/database/migration-names.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, MIGRATION_NAMES, type TestDatabase } from '../support/database/test-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { MigrationError, Migrator } from '../../src/index.js';
-import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
-import { MIGRATION_NAMES as names } from '../support/database/migration-names.js';
-import { MigratorWith } from '../support/database/migrator-with.js';
+import {
+  type BareDatabase,
+  MIGRATION_NAMES as names,
+  MigratorWith,
+  openBareDatabase,
+} from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { rejectionOf } from '../support/rejection.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';

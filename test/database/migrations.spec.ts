@@ -6,15 +6,19 @@ import pg from 'pg';
 import { parseDatabaseUrl } from '../../src/database/database-url.js';
 import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 import { Migrator } from '../../src/database/migrator.js';
-import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
-import { MIGRATION_NAMES as names } from '../support/database/migration-names.js';
-import { checksumOf, MigratorWith } from '../support/database/migrator-with.js';
-import { schemaDifference } from '../support/database/schema-difference.js';
+import {
+  type BareDatabase,
+  checksumOf,
+  MIGRATION_NAMES as names,
+  MigratorWith,
+  openBareDatabase,
+} from '../support/database/test-database.js';
 import {
   deployByPrisma,
   diagnoseByPrisma,
   MIGRATIONS_FOLDER,
   readMigrations,
+  schemaDifference,
 } from '../support/database/schema-engine.js';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url));

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { DatabaseOptions } from '../../src/index.js';
-import { endPool } from '../support/database/end-pool.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
 /** The inserts that were prepared in a session, recorded by a trigger: how often each was executed. */

@@ -8,11 +8,15 @@ import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
 import { createService } from '../../src/service/bootstrap.js';
 import { loadEnvironment, type ServiceEnvironment } from '../../src/service/environment.js';
-import { endPool } from '../support/database/end-pool.js';
+import {
+  createTestDatabase,
+  endPool,
+  sentDuring,
+  type SentStatement,
+  type TestDatabase,
+} from '../support/database/test-database.js';
 import { createHostileSchema } from '../support/database/hostile-schema.js';
-import { sentDuring, type SentStatement } from '../support/database/sent-statements.js';
-import { createStandInCitus, pretendDistribution } from '../support/database/stand-in-citus.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createStandInCitus, pretendDistribution } from '../support/database/citus-cluster.js';
 import { HOST_DRIVERS } from '../support/host/host-drivers.js';
 import { createTogether } from '../support/http/request.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';

@@ -4,10 +4,13 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../src/database/database-url.js';
 import { Migrator } from '../../src/index.js';
-import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
-import { MIGRATION_NAMES } from '../support/database/migration-names.js';
-import { MigratorWith } from '../support/database/migrator-with.js';
-import { schemaDifference } from '../support/database/schema-difference.js';
+import {
+  type BareDatabase,
+  MIGRATION_NAMES,
+  MigratorWith,
+  openBareDatabase,
+} from '../support/database/test-database.js';
+import { schemaDifference } from '../support/database/schema-engine.js';
 import { Guest } from '../support/host/guest.js';
 import { HOST_MODELS, HostMigrations } from '../support/host/host-migrations.js';
 import { PlantStoreProcess } from '../support/service/process.js';

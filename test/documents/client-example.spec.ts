@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createPlant, RefusedError } from '../../examples/client.js';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { rejectionOf } from '../support/rejection.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { type BareDatabase, openBareDatabase } from '../support/database/bare-database.js';
+import { type BareDatabase, openBareDatabase } from '../support/database/test-database.js';
 import { blocksRunBy } from '../support/documents/blocks.js';
 import { describeWith } from '../support/jest/describe-with.js';
 import { PlantStoreProcess } from '../support/service/process.js';

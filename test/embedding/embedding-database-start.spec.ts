@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError } from '../../src/index.js';
-import { endPool } from '../support/database/end-pool.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
 describe('a borrowed database that is not ready', () => {

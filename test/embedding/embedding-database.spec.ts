@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { type DatabaseOptions, Migrator } from '../../src/index.js';
-import { endPool } from '../support/database/end-pool.js';
-import { sentDuring } from '../support/database/sent-statements.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, endPool, sentDuring, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 
 const SCHEMA = `Green "house's`;

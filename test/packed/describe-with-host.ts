@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ContractTarget } from '../contract/contract-target.js';
-import { openTestConnection, type TestConnection } from '../support/database/test-connection.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import {
+  createTestDatabase,
+  openTestConnection,
+  type TestConnection,
+  type TestDatabase,
+} from '../support/database/test-database.js';
 import { Http2Bridge } from '../support/http/http2-bridge.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';

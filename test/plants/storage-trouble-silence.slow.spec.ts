@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout } from 'node:timers/promises';
-import { TableLock } from '../support/database/table-lock.js';
-import { createTestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, TableLock } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ProxiedStore, startStoreOn } from '../support/service/store.js';

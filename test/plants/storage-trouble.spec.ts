@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { ProxiedStore } from '../support/service/store.js';
 import { until } from '../support/until.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { makeToken } from '../../src/auth/token-format.js';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { requestHead, TOKEN } from '../support/http/request.js';

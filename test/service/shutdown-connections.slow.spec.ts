@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TableLock } from '../support/database/table-lock.js';
-import { accepts } from '../support/http/free-port.js';
+import { TableLock } from '../support/database/test-database.js';
+import { accepts } from '../support/http/accepts.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { TableLock } from '../support/database/table-lock.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { accepts } from '../support/http/free-port.js';
+import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
+import { accepts } from '../support/http/accepts.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService, PlantStoreProcess } from '../support/service/process.js';

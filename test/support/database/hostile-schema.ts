@@ -1,5 +1,4 @@
-import type { SentStatement } from './sent-statements.js';
-import type { TestDatabase } from './test-database.js';
+import type { SentStatement, TestDatabase } from './test-database.js';
 
 /** Of arguments and operands. */
 const TYPES =

@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import type { MigrationDirectory, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { readdir, readFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { fileURLToPath } from 'node:url';
@@ -142,4 +143,70 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
 async function readMigration(folder: string, name: string): Promise<MigrationDirectory> {
   const value = await readFile(join(folder, name, SCRIPT), 'utf8');
   return { path: name, migrationFile: { path: SCRIPT, content: { tag: 'ok', value } } };
+}
+
+/** Migrations of another application, in a folder of their own. */
+export class MigrationFolder implements AsyncDisposable {
+  private constructor(readonly path: string) {}
+
+  static async create(): Promise<MigrationFolder> {
+    const path = await mkdtemp(join(tmpdir(), 'plant-store-migrations-'));
+    await cp(join(MIGRATIONS_FOLDER, LOCK_FILE), join(path, LOCK_FILE));
+    return new MigrationFolder(path);
+  }
+
+  async write(name: string, sql: string): Promise<void> {
+    await mkdir(join(this.path, name), { recursive: true });
+    await writeFile(join(this.path, name, 'migration.sql'), sql);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.path, { recursive: true });
+  }
+}
+
+const CHAR: number = pg.types.builtins.CHAR;
+const TEXT: number = pg.types.builtins.TEXT;
+
+/** The script that would bring the database to the schema, as Prisma's schema engine writes it. */
+export function schemaDifference(database: DatabaseUrl, schema: string): Promise<string | null> {
+  const files = [{ path: 'schema.prisma', content: schema }];
+  return withSchemaEngine(
+    database,
+    async (engine) => {
+      const { stdout } = await engine.diff({
+        from: { tag: 'schemaDatasource', files, configDir: '' },
+        to: { tag: 'schemaDatamodel', files },
+        script: true,
+        exitCode: null,
+        filters: { externalTables: [], externalEnums: [] },
+      });
+      return stdout;
+    },
+    CatalogueAdapterFactory,
+  );
+}
+
+/** The engine reads catalogue columns of the type "char" to see a schema; Prisma's adapter refuses that type. */
+class CatalogueAdapterFactory extends PrismaPg {
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect();
+    const pool = adapter.underlyingDriver();
+    const query = pool.query.bind(pool) as (config: pg.QueryConfig) => Promise<pg.QueryResult>;
+    const queryRaw = adapter.queryRaw.bind(adapter);
+    // Read as text, and given to the engine with its real type. The engine asks one question at a time.
+    let isChar: boolean[] = [];
+    pool.query = (async (config: pg.QueryConfig) => {
+      const result = await query(config);
+      isChar = result.fields.map(({ dataTypeID }) => dataTypeID === CHAR);
+      const fields = result.fields.map((field, index) => (isChar[index] ? { ...field, dataTypeID: TEXT } : field));
+      return { ...result, fields };
+    }) as typeof pool.query;
+    adapter.queryRaw = async (sql) => {
+      const result = await queryRaw(sql);
+      const columnTypes = result.columnTypes.map((type, index) => (isChar[index] ? ColumnTypeEnum.Character : type));
+      return { ...result, columnTypes };
+    };
+    return adapter;
+  }
 }

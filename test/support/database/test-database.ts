@@ -1,6 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
+import type { MigratorOptions } from '../../../src/database/database.options.js';
+import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
+import type { Migration } from '../../../src/database/migration-status.js';
 import { Migrator } from '../../../src/database/migrator.js';
+import { until } from '../until.js';
 
 /** A database of a test's own, on the server that the suites share. */
 export interface TestDatabase {
@@ -76,4 +80,141 @@ function setting(name: string): string {
   if (value === undefined)
     throw new Error(`${name} is not set: does Jest run with test/support/jest/global-setup.mjs?`);
   return value;
+}
+
+/** A database without tables, with a connection to look into it. */
+export interface BareDatabase extends AsyncDisposable {
+  readonly url: string;
+  readonly client: pg.Client;
+}
+
+export async function openBareDatabase(): Promise<BareDatabase> {
+  const database = await createTestDatabase({ migrated: false });
+  const client = new pg.Client(database.url);
+  await client.connect();
+  return {
+    url: database.url,
+    client,
+    [Symbol.asyncDispose]: async () => {
+      await client.end();
+      await database.drop();
+    },
+  };
+}
+
+/** As a database of somebody else's may be: days of 23 hours, and transactions that would see nothing of others. */
+export async function createOddDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await database.query(`ALTER DATABASE "${name}" SET timezone TO 'America/New_York'`);
+  await database.query(`ALTER DATABASE "${name}" SET default_transaction_isolation TO 'repeatable read'`);
+  return database;
+}
+
+/** A connection that is kept, to look into a database hundreds of times. */
+export interface TestConnection {
+  query: TestDatabase['query'];
+  end(): Promise<void>;
+}
+
+/** Does not wait for the disk: that would take longer than the tests. */
+export async function openTestConnection(url: string): Promise<TestConnection> {
+  const client = new pg.Client(url);
+  await client.connect();
+  // Where a host has its tables, and else the usual place.
+  await client.query('SET search_path TO plants, public; SET synchronous_commit TO off');
+  const query = async <Row>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
+    (await client.query(sql, parameters)).rows as Row[];
+  return { query, end: () => client.end() };
+}
+
+/**
+ * Ends a pool whose database is dropped next. pg does not wait until its sessions have ended, so the drop may end one
+ * before, and the pool would emit that to no listener.
+ */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  pool.on('error', () => undefined);
+  await pool.end();
+}
+
+// Databases made from one template have the same number for a table, and this view shows them all.
+const WAITING = `FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
+  WHERE relation = $1::regclass AND NOT granted`;
+
+/** Keeps everybody else from reading and writing a table, until it is released. */
+export class TableLock implements AsyncDisposable {
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly table: string,
+  ) {}
+
+  static async take({ url }: TestDatabase, table = 'plants'): Promise<TableLock> {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE ${table}`);
+    return new TableLock(client, table);
+  }
+
+  /** Resolves when as many statements wait for the lock. */
+  async awaited(statements = 1): Promise<void> {
+    await until(async () => (await this.client.query(`SELECT ${WAITING}`, [this.table])).rowCount === statements);
+  }
+
+  /** Ends the sessions that wait for the lock, as an administrator would. */
+  async terminateWaiting(): Promise<void> {
+    await this.client.query(`SELECT pg_terminate_backend(pid) ${WAITING}`, [this.table]);
+  }
+
+  async release(): Promise<void> {
+    await this.client.end();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+}
+
+/** The migrations of this build, oldest first. */
+export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
+
+/** The migrator of a build that has other migrations: those of this one, and these, by name, in the place of theirs. */
+export class MigratorWith extends Migrator {
+  protected override readonly migrations: readonly Migration[];
+
+  constructor(options: MigratorOptions, others: Readonly<Record<string, string>>) {
+    super(options);
+    const scripts = Object.entries(others).map(([name, sql]) => ({ name, checksum: checksumOf(sql), sql }));
+    const own = MIGRATIONS.filter(({ name }) => others[name] === undefined);
+    this.migrations = [...own, ...scripts].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+export function checksumOf(script: string | Buffer): string {
+  return createHash('sha256').update(script).digest('hex');
+}
+
+/** A statement as pg sent it, with the parameters of the first time. */
+export interface SentStatement {
+  readonly text: string;
+  readonly values: unknown[] | undefined;
+}
+
+/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection, each text once. */
+export async function sentDuring(work: () => Promise<unknown>): Promise<SentStatement[]> {
+  const sent = new Map<string, SentStatement>();
+  const prototype = pg.Client.prototype as unknown as { query: (...args: unknown[]) => unknown };
+  const { query } = prototype;
+  prototype.query = function (this: pg.Client, ...args) {
+    const [statement, values] = args as [string | pg.QueryConfig, unknown];
+    const { text, values: own } = typeof statement === 'string' ? { text: statement, values: undefined } : statement;
+    const given = own ?? (Array.isArray(values) ? (values as unknown[]) : undefined);
+    if (!sent.has(text)) sent.set(text, { text, values: given?.length === 0 ? undefined : given });
+    return Reflect.apply(query, this, args);
+  };
+  try {
+    await work();
+  } finally {
+    prototype.query = query;
+  }
+  return [...sent.values()];
 }

@@ -1,8 +1,12 @@
 import { expect } from '@jest/globals';
 import { parseDatabaseUrl } from '../../../src/database/database-url.js';
-import { MigrationFolder } from '../database/migration-folder.js';
-import { schemaDifference } from '../database/schema-difference.js';
-import { deployByPrisma, diagnoseByPrisma, readMigrations } from '../database/schema-engine.js';
+import {
+  deployByPrisma,
+  diagnoseByPrisma,
+  MigrationFolder,
+  readMigrations,
+  schemaDifference,
+} from '../database/schema-engine.js';
 
 /** The application's, which has plants as well, of another kind. */
 export const HOST_MODELS = `
