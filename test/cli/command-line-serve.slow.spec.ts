@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
 import { freePort, TakenPort } from '../support/http/free-port.js';
-import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/run-command-line.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 describe('plant-store serve', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { createTestDatabase, TableLock } from '../support/database/test-database.js';
-import { expectFailure } from '../support/service/process-failure.js';
+import { expectFailure } from '../support/service/run-command-line.js';
 
 it('should give up on a table that stays locked, and have changed nothing', async () => {
   const database = await createTestDatabase();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { TableLock, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether, type TogetherCreate } from '../support/http/create-together.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
+import { createTogether, type TogetherCreate } from '../support/http/request.js';
+import { ProxiedStore } from '../support/service/store.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 
