@@ -47,7 +47,7 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
   if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) observers.push(new AccessLog(environment));
   const service = await NestFactory.create<NestExpressApplication>(
     ServiceModule.forRoot(environment, requests),
-    new PlantStoreAdapter(environment, limit, observers),
+    new PlantStoreAdapter({ ...environment, MAX_CONNECTIONS: limit }, observers),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );

@@ -67,7 +67,7 @@ describe(PlantStoreAdapter.name, () => {
     prepare: (app: INestApplication) => unknown = () => undefined,
     module: new () => object = AnyModule,
   ): Promise<(path: string, method?: string) => Promise<string>> {
-    const adapter = new PlantStoreAdapter(readEnvironment({}).environment, 10, [{ answered }]);
+    const adapter = new PlantStoreAdapter(readEnvironment({}).environment, [{ answered }]);
     const { mock } = jest.spyOn(adapter.getInstance<{ handle: () => void }>(), 'handle');
     routed = () => mock.calls.length;
     app = await NestFactory.create(module, adapter, { logger: ['error'], bodyParser: false });

@@ -17,11 +17,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
   private readonly usedPaths: unknown[] = [];
   private shutdown?: GracefulShutdown;
 
-  /** @param maxConnections beyond as many open connections, the newest is closed at once */
   constructor(
     private readonly environment: Environment,
-    private readonly maxConnections: number,
-    private readonly observers: readonly RequestObserver[] = [],
+    private readonly observers: RequestObserver[],
   ) {
     // Before the base class uses the application: its router takes these settings only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
@@ -67,11 +65,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
         response.destroy();
       });
     };
-    const observers = [...this.observers];
-    const { server, queue } = createHttpServer(dispatch, this.environment, expressClasses(app, observers));
-    server.maxConnections = this.maxConnections;
+    const { server, queue } = createHttpServer(dispatch, this.environment, expressClasses(app, this.observers));
+    server.maxConnections = this.environment.MAX_CONNECTIONS;
     this.shutdown = new GracefulShutdown(server, queue, this.environment);
-    observers.push(this.shutdown);
+    this.observers.push(this.shutdown);
     this.httpServer = server;
   }
 
@@ -81,9 +78,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
-function isPlain(path: unknown): path is string {
-  return typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
-}
+const isPlain = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
 
 /** Classes with the prototypes that Express gives each request and response. Exchanged later, they would make every access slow. */
 export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {
