@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseDatabaseUrl } from '../database/database-url.js';
+import type { RequestObserver } from '../http/request-context.js';
 import { packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 import { AccessLog } from './access-log.js';
@@ -15,8 +16,8 @@ import { ManagementServer, MAX_MANAGEMENT_CONNECTIONS } from './management/manag
 import { RequestMetrics } from './management/metrics.js';
 import { ServiceModule } from './service.module.js';
 
-/** Descriptors that the process needs besides connections: standard streams, listeners, files, look-ups of names. */
-const OWN_DESCRIPTORS = 64;
+/** Descriptors that the process needs besides: standard streams, listeners, files, look-ups of names, connections for tokens. */
+const OWN_DESCRIPTORS = 68;
 
 /** Starts the service. Rejects with the fault of the configuration, the database or a port. */
 export async function startService(environment: ServiceEnvironment): Promise<NestExpressApplication> {
@@ -42,21 +43,11 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
   const { limit, warning } = connectionLimit(environment);
   if (warning !== undefined) logger.warn(warning);
   const requests = new RequestMetrics();
-  const hasLog = environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log');
-  const adapter = new PlantStoreAdapter(
-    {
-      errorStatus: environment.ERROR_STATUS,
-      requestTimeout: environment.REQUEST_TIMEOUT,
-      drainDelay: environment.DRAIN_DELAY,
-      shutdownTimeout: environment.SHUTDOWN_TIMEOUT,
-      storageTimeout: environment.STORAGE_TIMEOUT,
-    },
-    limit,
-    hasLog ? [requests, new AccessLog(environment)] : [requests],
-  );
+  const observers: RequestObserver[] = [requests];
+  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) observers.push(new AccessLog(environment));
   const service = await NestFactory.create<NestExpressApplication>(
     ServiceModule.forRoot(environment, requests),
-    adapter,
+    new PlantStoreAdapter({ ...environment, MAX_CONNECTIONS: limit }, observers),
     // The plant route reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
@@ -68,53 +59,49 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
   return service;
 }
 
+const PORT_FAULTS: Record<string, string> = {
+  EADDRINUSE: 'is taken by another program, should be a free port',
+  EACCES: 'is not allowed to this user, should be 1024 or more',
+};
+const HOST_FAULTS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN'];
+
 /** The error of `listen` as a fault of HOST or PORT, whose names may have a prefix. Any other error stays as it is. */
 function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', environment: Environment): Error {
   const { code = '' } = cause as NodeJS.ErrnoException;
   const host = quote(environment[`${prefix}HOST`]);
-  const port = `${prefix}PORT: ${environment[`${prefix}PORT`]} on ${host}`;
-  const unknown = `${prefix}HOST: ${host} is no address of this machine (${code}), should be one of its own`;
-  const faults: Record<string, string> = {
-    EADDRINUSE: `${port} is taken by another program, should be a free port`,
-    EACCES: `${port} is not allowed to this user, should be 1024 or more`,
-    EADDRNOTAVAIL: unknown,
-    EAFNOSUPPORT: unknown,
-    ENOTFOUND: unknown,
-    EAI_AGAIN: unknown,
-  };
-  const fault = faults[code];
+  const portFault = PORT_FAULTS[code];
+  if (portFault === undefined && !HOST_FAULTS.includes(code)) return cause as Error;
+  const fault =
+    portFault === undefined
+      ? `${prefix}HOST: ${host} is no address of this machine (${code}), should be one of its own`
+      : `${prefix}PORT: ${environment[`${prefix}PORT`]} on ${host} ${portFault}`;
   // Another program may free the port, and the network may come up later.
-  return fault === undefined ? (cause as Error) : new ConfigurationError([fault], code !== 'EACCES', { cause });
+  return new ConfigurationError([fault], code !== 'EACCES', { cause });
 }
 
 /** How many client connections may be open, so that the database and the management listener always have descriptors left. */
-export function connectionLimit({ MAX_CONNECTIONS, DATABASE_POOL_SIZE }: Environment): {
-  limit: number;
-  warning?: string;
-} {
-  // Connections to a database that does not answer are replaced while it still keeps them; and two are for access tokens.
-  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * (DATABASE_POOL_SIZE + 2);
+export function connectionLimit(environment: Environment): { limit: number; warning?: string } {
+  const { MAX_CONNECTIONS: limit, DATABASE_POOL_SIZE } = environment;
+  // Connections to a database that does not answer are replaced while it still keeps them.
+  const reserved = OWN_DESCRIPTORS + MAX_MANAGEMENT_CONNECTIONS + 2 * DATABASE_POOL_SIZE;
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
-  const descriptors = Number(userLimits?.open_files?.soft);
   // No number if there is no limit, as on Windows.
-  if (Number.isNaN(descriptors) || MAX_CONNECTIONS + reserved <= descriptors) return { limit: MAX_CONNECTIONS };
-  const limit = Math.max(1, descriptors - reserved);
-  const found = `the process may open ${descriptors} descriptors (ulimit -n), and needs ${reserved} of them itself`;
-  return {
-    limit,
-    warning: `MAX_CONNECTIONS is lowered from ${MAX_CONNECTIONS} to ${limit}: ${found}. Raise that limit, or lower MAX_CONNECTIONS`,
-  };
+  const descriptors = Number(userLimits?.open_files?.soft);
+  if (Number.isNaN(descriptors) || limit + reserved <= descriptors) return { limit };
+  const lowered = Math.max(1, descriptors - reserved);
+  const warning =
+    `MAX_CONNECTIONS is lowered from ${limit} to ${lowered}: the process may open ${descriptors} descriptors (ulimit -n), ` +
+    `and needs ${reserved} of them itself. Raise that limit, or lower MAX_CONNECTIONS`;
+  return { limit: lowered, warning };
 }
 
 /** The addresses that the listeners are bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */
 export function listenUrls(service: INestApplication): Readonly<{ public: string; management: string }> {
-  const addresses = [service.getHttpServer() as Server, service.get(ManagementServer)];
-  const [listener = '', management = ''] = addresses.map((server) => urlOf(server.address() as AddressInfo));
-  return { public: listener, management };
-}
-
-function urlOf({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  const urlOf = (server: { address(): unknown }): string => {
+    const { address, family, port } = server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  };
+  return { public: urlOf(service.getHttpServer() as Server), management: urlOf(service.get(ManagementServer)) };
 }
 
 /** What was started, with which database and how. */

@@ -1,10 +1,8 @@
-import type { LogLevel } from '@nestjs/common';
-import { isFQDN, isIP } from 'class-validator';
 import { constants } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { ExplainedError, failureOf, isHttpUrl, quote } from '../util/text.js';
 
 /** Reads the value that a text means. The message of what it throws says what is wrong and what would be right. */
@@ -31,23 +29,12 @@ function wholeNumber(from: number, to: number, unit = ''): Rule<number> {
   });
 }
 
-/** One word of a few, in any case of letters, each with its value. */
-function word<T>(meanings: Record<string, T>): Rule<T> {
-  const values = new Map(Object.entries(meanings));
-  return should(`one of ${[...values.keys()].join(', ')}`, (text) => values.get(text.toLowerCase()));
+function oneOf<Word extends string>(...words: readonly Word[]): Rule<Word> {
+  return should(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text.toLowerCase()));
 }
 
 function optional<T>(read: Rule<T>): Rule<T | undefined> {
   return (text) => (text === '' ? undefined : read(text));
-}
-
-function list(separator: RegExp, findFault: (items: string[]) => string | undefined = () => undefined): Rule<string[]> {
-  return (text) => {
-    const items = text.split(separator).filter((item) => item !== '');
-    const fault = findFault(items);
-    if (fault !== undefined) throw new Error(fault);
-    return items;
-  };
 }
 
 const port = wholeNumber(0, 65_535);
@@ -56,32 +43,26 @@ const delay = wholeNumber(0, 86_400_000, ' of milliseconds');
 const bytes = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
 const host = matching(
   'an IP address or a host name, without brackets or port',
-  (text) => isIP(text) || isFQDN(text, { require_tld: false, allow_underscores: true }),
+  (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
 );
 const prefix = matching('a path such as /api/v1, made of letters, digits and -._~, with no slash at its end', (text) =>
   /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
 );
-const issuer = matching('a URL such as https://id.example.com, without user, query or fragment', isHttpUrl);
+const issuer = optional(
+  matching('a URL such as https://id.example.com, without user, query or fragment', (text) => isHttpUrl(text)),
+);
 const keys = matching('a URL such as https://id.example.com/keys, without user or fragment', (text) =>
   isHttpUrl(text, { query: true }),
 );
 const mode = matching('"production" if that is meant', (text) => text === 'production' || !/^prod/i.test(text));
+const level = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace');
+const statuses = oneOf('contract', 'semantic');
 const url = optional((text) => text.trim());
 /** White space around it may belong to it. */
-const password = optional((text) => text);
-const tokens = list(/[\s,]+/, (items) => (items.length > 0 ? accessTokensFault(items) : undefined));
-const level = word<LogLevel>({
-  fatal: 'fatal',
-  error: 'error',
-  warn: 'warn',
-  info: 'log',
-  debug: 'debug',
-  trace: 'verbose',
-});
-const type = word<'at+jwt'>({ 'at+jwt': 'at+jwt' });
-const statuses = word<ErrorStatus>({ contract: 'contract', semantic: 'semantic' });
-const requests = word<'off' | 'failures' | 'all'>({ off: 'off', failures: 'failures', all: 'all' });
-const toggle = word({ on: true, off: false, true: true, false: false, '1': true, '0': false });
+const secret = optional((text) => text);
+const tokens: Rule<string[]> = (text) => text.split(/[\s,]+/).filter(Boolean);
+const audiences: Rule<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
+const onOff: Rule<boolean> = (text) => oneOf('on', 'off')(text) === 'on';
 
 /** A secret also reads from the file that `<NAME>_FILE` names, and no message shows it. */
 export const SECRETS =
@@ -94,20 +75,16 @@ export const VARIABLES = {
   HOST: [host, '0.0.0.0', 'Address of the public listener; 127.0.0.1 by default with the embedded database'],
   BASE_PATH: [prefix, '', 'Prefix of /plants, such as /api/v1'],
   DATABASE_URL: [url, '', 'PostgreSQL URL; without it an embedded server runs, unless in production'],
-  DATABASE_PASSWORD: [password, '', 'Password of the database, if DATABASE_URL does not hold it'],
+  DATABASE_PASSWORD: [secret, '', 'Password of the database, if DATABASE_URL does not hold it'],
   MIGRATION_DATABASE_URL: [url, '', 'The same database as the owner of its tables, for plant-store migrate'],
-  MIGRATION_DATABASE_PASSWORD: [password, '', 'Password of the owner, if MIGRATION_DATABASE_URL does not hold it'],
+  MIGRATION_DATABASE_PASSWORD: [secret, '', 'Password of the owner, if MIGRATION_DATABASE_URL does not hold it'],
   DATABASE_POOL_SIZE: [wholeNumber(1, 1000), '10', 'Maximum number of connections to the database'],
   STORAGE_TIMEOUT: [milliseconds, '5000', 'Milliseconds that a request waits for the database'],
   ACCESS_TOKENS: [tokens, '', 'Static bearer tokens of 20 characters or more, separated by commas or white space'],
-  JWT_ISSUER: [
-    optional(issuer),
-    '',
-    'URL of the OpenID Connect issuer whose JWTs are access tokens, as in their "iss"',
-  ],
-  JWT_AUDIENCE: [list(/\s*,\s*/), '', 'Accepted "aud" of JWTs, separated by commas; required with JWT_ISSUER'],
+  JWT_ISSUER: [issuer, '', 'URL of the OpenID Connect issuer whose JWTs are access tokens, as in their "iss"'],
+  JWT_AUDIENCE: [audiences, '', 'Accepted "aud" of JWTs, separated by commas; required with JWT_ISSUER'],
   JWT_JWKS_URL: [optional(keys), '', "URL of the issuer's keys, if its discovery document does not name it"],
-  JWT_TYP: [optional(type), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
+  JWT_TYP: [optional(oneOf('at+jwt')), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
   BODY_LIMIT: [bytes, '1048576', 'Maximum size of a request body in bytes'],
   WRITE_QUEUE_LIMIT: [wholeNumber(1, 1_000_000), '10000', 'Creates that may wait; more are answered with 50301'],
   ERROR_STATUS: [statuses, 'contract', 'Status of failures: contract is always 400, semantic that of plain HTTP'],
@@ -117,8 +94,8 @@ export const VARIABLES = {
   DRAIN_DELAY: [delay, '0', 'Milliseconds in which a stop still accepts connections, for load balancers to notice'],
   MAX_CONNECTIONS: [wholeNumber(1, 1_000_000), '10000', 'Open client connections; beyond it the newest is closed'],
   LOG_LEVEL: [level, 'info', 'Minimum log level: fatal, error, warn, info, debug or trace'],
-  LOG_REQUESTS: [requests, 'failures', 'Requests that are logged: off, failures or all'],
-  DOCS: [toggle, 'on', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off'],
+  LOG_REQUESTS: [oneOf('off', 'failures', 'all'), 'failures', 'Requests that are logged: off, failures or all'],
+  DOCS: [onOff, 'on', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off'],
   REQUEST_TIMEOUT: [milliseconds, '10000', 'Milliseconds for the headers and body of a request to arrive'],
 } as const satisfies Record<string, readonly [Rule<unknown>, string, string]>;
 
@@ -144,34 +121,6 @@ export class ConfigurationError extends ExplainedError {
   }
 }
 
-/** Reads the environment, whether or not it can be used: a variable with a fault has its default. */
-export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: Environment; faults: readonly string[] } {
-  const values: Record<string, unknown> = {};
-  const faults = new Map<string, string | undefined>();
-  for (const [name, [read, initial]] of Object.entries(VARIABLES)) {
-    values[name] = read(initial);
-    const fault = failureOf(() => {
-      const text = textOf(name, variables);
-      // Compose passes a variable that is not set as an empty one.
-      if (text.trim() !== '') values[name] = read(text);
-    });
-    faults.set(name, fault);
-  }
-  const environment = values as Environment;
-  // The embedded database is for one developer.
-  const isEmbedded = environment.DATABASE_URL === undefined && environment.NODE_ENV !== 'production';
-  if (isEmbedded && (variables.HOST ?? '').trim() === '') environment.HOST = '127.0.0.1';
-  const others: Record<string, string | undefined> = faultsBetween(
-    environment,
-    (name) => environment[name] === undefined && faults.get(name) === undefined,
-  );
-  const lines = Array.from(faults, ([name, fault = others[name]]) => {
-    const source = pathOf(name, variables) === '' ? name : `${name}_FILE`;
-    return fault === undefined ? [] : [`${source}: ${fault}`];
-  });
-  return { environment, faults: lines.flat() };
-}
-
 /** Reads the environment. @throws ConfigurationError with every fault at once; it shows no secret */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const { environment, faults } = readEnvironment(variables);
@@ -179,52 +128,74 @@ export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   return environment;
 }
 
-function pathOf(name: string, variables: NodeJS.ProcessEnv): string {
-  return SECRETS.includes(name) ? (variables[`${name}_FILE`] ?? '').trim() : '';
+/** Reads the environment, whether or not it can be used: a variable with a fault has its default. */
+export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: Environment; faults: readonly string[] } {
+  const values: Record<string, unknown> = {};
+  const found = new Map<string, string | undefined>();
+  for (const [name, [read, initial]] of Object.entries(VARIABLES)) {
+    values[name] = read(initial);
+    const fault = failureOf(() => {
+      const text = textOf(name, variables);
+      // Compose passes a variable that is not set as an empty one.
+      if (text.trim() !== '') values[name] = read(text);
+    });
+    found.set(name, fault);
+  }
+  const environment = values as Environment;
+  const isGiven = (name: Name): boolean => (variables[sourceOf(name, variables)] ?? '').trim() !== '';
+  // The embedded database is for one developer.
+  if (environment.NODE_ENV !== 'production' && !isGiven('DATABASE_URL') && !isGiven('HOST'))
+    environment.HOST = '127.0.0.1';
+  const others = faultsBetween(environment, isGiven);
+  const faults = Array.from(found, ([name, fault = others[name as Name]]) =>
+    fault === undefined ? [] : [`${sourceOf(name, variables)}: ${fault}`],
+  );
+  return { environment, faults: faults.flat() };
+}
+
+/** The variable that a value comes from. */
+function sourceOf(name: string, variables: NodeJS.ProcessEnv): string {
+  const file = `${name}_FILE`;
+  return SECRETS.includes(name) && (variables[file] ?? '').trim() !== '' ? file : name;
 }
 
 function textOf(name: string, variables: NodeJS.ProcessEnv): string {
-  const text = variables[name] ?? '';
-  const path = pathOf(name, variables);
-  if (path === '') return SECRETS.includes(name) ? text : text.trim();
-  if (text.trim() !== '') throw new Error(`is set, and so is ${name}: should be one of the two`);
-  let content: string;
+  const source = sourceOf(name, variables);
+  const given = variables[name] ?? '';
+  if (source === name) return SECRETS.includes(name) ? given : given.trim();
+  if (given.trim() !== '') throw new Error(`is set, and so is ${name}: should be one of the two`);
   try {
-    content = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+    return readFileSync((variables[source] ?? '').trim(), 'utf8').replace(/[\r\n]+$/, '');
   } catch (cause) {
     // The path is not shown: it may be the secret itself, given to the wrong variable.
     const { code = '' } = cause as NodeJS.ErrnoException;
     throw new Error(`cannot read that file (${code}), should be the path of a readable one`, { cause });
   }
-  if (content.trim() === '') throw new Error('is the path of an empty file, should be that of a file with the secret');
-  return content;
 }
 
-/** What is wrong with a variable beside the others. */
+/** What is wrong with variables beside the others. */
 function faultsBetween(
   environment: Environment,
-  isMissing: (name: Name) => boolean,
+  isGiven: (name: Name) => boolean,
 ): Partial<Record<Name, string | undefined>> {
-  const { DATABASE_URL, MIGRATION_DATABASE_URL, JWT_AUDIENCE, PORT, SHUTDOWN_TIMEOUT } = environment;
-  const urlFault = (url: string | undefined, secret: string | undefined): string | undefined =>
-    url === undefined ? undefined : failureOf(() => parseDatabaseUrl(url, secret));
-  const without = (other: Name, value: unknown): string | undefined =>
-    value !== undefined && isMissing(other) ? `is set without ${other}: should be left out, or that set` : undefined;
+  const { NODE_ENV, DATABASE_URL, MIGRATION_DATABASE_URL, ACCESS_TOKENS, SHUTDOWN_TIMEOUT } = environment;
+  const needed = (name: Name, ...by: Name[]): string | undefined => {
+    const user = isGiven(name) ? undefined : by.find(isGiven);
+    return user && `is missing, and ${user} is set: should be set too, or that left out`;
+  };
+  const urlFault = (database: string | undefined, password: string | undefined): string | undefined =>
+    database === undefined ? undefined : failureOf(() => parseDatabaseUrl(database, password));
   return {
     DATABASE_URL:
-      environment.NODE_ENV === 'production' && isMissing('DATABASE_URL')
+      NODE_ENV === 'production' && !isGiven('DATABASE_URL')
         ? 'is missing, in production it should be the URL of a PostgreSQL database'
         : urlFault(DATABASE_URL, environment.DATABASE_PASSWORD),
-    MIGRATION_DATABASE_URL: urlFault(MIGRATION_DATABASE_URL, environment.MIGRATION_DATABASE_PASSWORD),
-    MIGRATION_DATABASE_PASSWORD: without('MIGRATION_DATABASE_URL', environment.MIGRATION_DATABASE_PASSWORD),
-    JWT_AUDIENCE:
-      JWT_AUDIENCE.length === 0 && !isMissing('JWT_ISSUER')
-        ? 'is missing, should be the "aud" that the issuer puts into JWTs for this service'
-        : without('JWT_ISSUER', JWT_AUDIENCE[0]),
-    JWT_JWKS_URL: without('JWT_ISSUER', environment.JWT_JWKS_URL),
-    JWT_TYP: without('JWT_ISSUER', environment.JWT_TYP),
-    MANAGEMENT_PORT:
-      PORT > 0 && PORT === environment.MANAGEMENT_PORT ? `is ${PORT}, as PORT is: should be another port` : undefined,
+    MIGRATION_DATABASE_URL:
+      needed('MIGRATION_DATABASE_URL', 'MIGRATION_DATABASE_PASSWORD') ??
+      urlFault(MIGRATION_DATABASE_URL, environment.MIGRATION_DATABASE_PASSWORD),
+    ACCESS_TOKENS: ACCESS_TOKENS.length > 0 ? accessTokensFault(ACCESS_TOKENS) : undefined,
+    JWT_ISSUER: needed('JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL', 'JWT_TYP'),
+    JWT_AUDIENCE: needed('JWT_AUDIENCE', 'JWT_ISSUER'),
     DRAIN_DELAY:
       environment.DRAIN_DELAY > SHUTDOWN_TIMEOUT
         ? `is more than SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it: should be at most that`

@@ -1,9 +1,8 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import type { Environment } from './environment.js';
 
-/** Nest's levels, from the lowest, by the names that LOG_LEVEL has for them. */
-const LEVEL_NAMES = { verbose: 'trace', debug: 'debug', log: 'info', warn: 'warn', error: 'error', fatal: 'fatal' };
-const LEVELS = Object.keys(LEVEL_NAMES) as LogLevel[];
+/** The names that LOG_LEVEL has for Nest's levels, from the gravest. */
+const LEVEL_NAMES = { fatal: 'fatal', error: 'error', warn: 'warn', log: 'info', debug: 'debug', verbose: 'trace' };
 /** Nest logs each step of its start, and a failed listen, which the command reports as well. */
 const NESTS_OWN = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 /** Context of the access log. */
@@ -28,18 +27,21 @@ export class ServiceLogger extends ConsoleLogger {
   private dropped = 0;
 
   constructor(private readonly environment: Pick<Environment, 'LOG_LEVEL' | 'LOG_REQUESTS'>) {
-    const logLevels = LEVELS.slice(LEVELS.indexOf(environment.LOG_LEVEL));
+    const lowest = Object.values(LEVEL_NAMES).indexOf(environment.LOG_LEVEL);
+    const logLevels = Object.keys(LEVEL_NAMES).slice(0, lowest + 1) as LogLevel[];
     super({ context: 'PlantStore', logLevels, json: !process.stdout.isTTY, flattenParams: true });
   }
 
   protected override printMessages(...line: Line): void {
-    const [[message], context = '', level = 'log', , , fields] = line;
-    if (NESTS_OWN.has(context) && !this.isLevelEnabled('debug')) return;
+    const [[message], context = '', level, , , fields] = line;
+    if (NESTS_OWN.has(context)) return;
     if (context === REQUEST && this.environment.LOG_REQUESTS === 'all') {
       this.print(line);
       return;
     }
-    const name = `${level} ${context} ${kindOf(message, fields)}`;
+    const kindOfMessage =
+      typeof fields?.error === 'number' ? fields.error : String(message).replace(VARIABLE_PARTS, '');
+    const name = `${level} ${context} ${kindOfMessage}`;
     const kind = this.kinds.get(name) ?? { count: 0, last: line };
     if (kind.count === 0) {
       this.kinds.set(name, kind);
@@ -78,8 +80,4 @@ export class ServiceLogger extends ConsoleLogger {
     const head = { time, level: LEVEL_NAMES[level as LogLevel], context, message };
     return super.stringifyJsonLogObject({ ...head, ...fields, pid: undefined });
   }
-}
-
-function kindOf(message: unknown, fields: Record<string, unknown> = {}): string {
-  return typeof fields.error === 'number' ? String(fields.error) : String(message).replace(VARIABLE_PARTS, '');
 }

@@ -15,7 +15,13 @@ import { Readiness } from './management/readiness.js';
 @Module({})
 export class ServiceModule {
   static forRoot(environment: ServiceEnvironment, requests: RequestMetrics): DynamicModule {
-    const { ACCESS_TOKENS, JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL, JWT_TYP, ERROR_STATUS } = environment;
+    const {
+      ACCESS_TOKENS,
+      JWT_ISSUER: issuer,
+      JWT_AUDIENCE: audience,
+      JWT_JWKS_URL: jwksUrl,
+      JWT_TYP: typ,
+    } = environment;
     const database = {
       url: environment.DATABASE_URL,
       password: environment.DATABASE_PASSWORD,
@@ -24,10 +30,7 @@ export class ServiceModule {
     const auth = PlantsAuthModule.forRoot({
       accessTokens: ACCESS_TOKENS.length > 0 ? ACCESS_TOKENS : undefined,
       issuedTokens: database,
-      jwt:
-        JWT_ISSUER === undefined
-          ? undefined
-          : { issuer: JWT_ISSUER, audience: JWT_AUDIENCE, jwksUrl: JWT_JWKS_URL, typ: JWT_TYP },
+      jwt: issuer === undefined ? undefined : { issuer, audience, jwksUrl, typ },
     });
     const path = `${environment.BASE_PATH}/plants`;
     const plants = PlantsModule.forRoot({
@@ -35,7 +38,7 @@ export class ServiceModule {
       database: { ...database, size: environment.DATABASE_POOL_SIZE },
       bodyLimit: environment.BODY_LIMIT,
       writeQueueLimit: environment.WRITE_QUEUE_LIMIT,
-      errorStatus: ERROR_STATUS,
+      errorStatus: environment.ERROR_STATUS,
       guards: 'global',
       securityScheme: SECURITY_SCHEME,
     });
@@ -44,7 +47,7 @@ export class ServiceModule {
       imports: [auth, plants, NotFoundModule.forRoot(path)],
       providers: [
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
-        { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(ERROR_STATUS) },
+        { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(environment.ERROR_STATUS) },
         { provide: RequestMetrics, useValue: requests },
         Metrics,
         Readiness,

@@ -7,7 +7,7 @@ import { createTestDatabase, TableLock, type TestDatabase } from '../support/dat
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
+import { ProxiedStore } from '../support/service/store.js';
 import { endTokenSessions, errorOf, NO_PLANT } from '../support/service/store-instances.js';
 import { expectWithin, Stopwatch } from '../support/stopwatch.js';
 import { bearer, issueToken, type StoredToken } from '../support/tokens/issued-token.js';

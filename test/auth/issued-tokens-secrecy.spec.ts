@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeToken } from '../../src/auth/token-format.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { endTokenSessions, errorOf, NO_PLANT } from '../support/service/store-instances.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';
 import { digestForms, processList } from '../support/tokens/secrets.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { forgeJwt, signingKey } from '../support/tokens/forged-jwt.js';
 import { OidcIssuer } from '../support/tokens/oidc-issuer.js';
 import { digestForms, processList } from '../support/tokens/secrets.js';

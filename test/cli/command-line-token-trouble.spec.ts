@@ -2,8 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import {
+  expectBadConfiguration,
+  expectFailure,
+  outcomeOfCommandLine,
+  PASSWORD,
+} from '../support/service/run-command-line.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 
 const COMMANDS = ['token create ci', 'token list', 'token revoke ci', 'token rotate ci'];

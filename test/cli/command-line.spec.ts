@@ -7,9 +7,13 @@ import { VARIABLES } from '../../src/service/environment.js';
 import { createTestDatabase, MIGRATION_NAMES, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
-import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
+import {
+  expectBadConfiguration,
+  expectFailure,
+  outcomeOfCommandLine,
+  PASSWORD,
+} from '../support/service/run-command-line.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 
 describe('plant-store', () => {
   describe('called for help, or wrongly', () => {

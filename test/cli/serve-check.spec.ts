@@ -7,10 +7,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { TOKEN } from '../support/http/request.js';
 import { TakenPort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { PASSWORD } from '../support/service/process-failure.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { type CommandOutcome, outcomeOfCommandLine, PASSWORD } from '../support/service/run-command-line.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 
 const FINE = 'The service can start, with this database.\n';

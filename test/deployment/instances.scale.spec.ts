@@ -7,7 +7,7 @@ import { describeWithHaproxy, Haproxy } from '../support/http/haproxy.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, type RequestHeaders } from '../support/http/request.js';
 import { figure } from '../support/jest/figure.js';
-import { Instance } from '../support/service/instance.js';
+import { Instance } from '../support/service/process.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';

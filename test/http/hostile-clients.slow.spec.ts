@@ -3,20 +3,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead } from '../support/http/request.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
 const PIPELINED = 10_000;
 /** Nearly as many as a body may have. */
 const CHUNKS = 10_900;
+const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
 
 // Linux tells what a process has open, and how much memory it has.
-(process.platform === 'linux' ? describe : describe.skip)('A service with a hostile client', () => {
+(process.platform === 'linux' ? describe : describe.skip)('A service with hostile clients', () => {
   let service: ManagedService;
 
   beforeEach(async () => {
-    service = await ManagedService.start({});
+    service = await ManagedService.start();
   });
   afterEach(() => service[Symbol.asyncDispose]());
 
@@ -30,6 +31,13 @@ const CHUNKS = 10_900;
     await until(async () => (await service.managed('/readyz')).status === 200);
     expect(await service.process.post(`{"id":${id},"name":"Rose"}`)).toMatchObject({ status: 200 });
   };
+  /** Opens so many connections for some work, and closes them. */
+  const withConnections = async (count: number, work: (all: RawConnection[]) => Promise<void>): Promise<void> => {
+    const all = await Promise.all(Array.from({ length: count }, () => RawConnection.open(service.process.port)));
+    await work(all).finally(() => {
+      for (const connection of all) connection.close();
+    });
+  };
 
   it.each([
     ['files of Swagger UI', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'],
@@ -37,23 +45,21 @@ const CHUNKS = 10_900;
   ])('should keep its descriptors and its memory if one asks for thousands of %s at once', async (_, request) => {
     await expectWell(1);
     const before = descriptors();
-    {
-      using connection = await RawConnection.open(service.process.port);
-      connection.socket.pause();
-      connection.send(request.repeat(PIPELINED));
+    await withConnections(1, async ([connection]) => {
+      connection?.socket.pause();
+      connection?.send(request.repeat(PIPELINED));
       await expectWell(2);
       expect(descriptors()).toBeLessThan(before + 20);
-    }
+    });
     await until(() => descriptors() <= before + 5);
     await expectWell(3);
     expect(peakMebibytes()).toBeLessThan(300);
   });
 
   it('should hold at most 256 MiB of bodies that do not end, and say so', async () => {
-    const connections = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(service.process.port)));
-    try {
+    await withConnections(400, async (all) => {
       const body = Buffer.alloc(MEBIBYTE, ' ');
-      const refusals = connections.map(async (connection) => {
+      const refusals = all.map((connection) => {
         connection.send(postHead('', body), body.subarray(1));
         return connection.response();
       });
@@ -62,41 +68,32 @@ const CHUNKS = 10_900;
       expect(response?.headers['retry-after']).toMatch(/^[1-9]/);
       // A body that is not large needs no room.
       await expectWell(1);
-    } finally {
-      for (const connection of connections) connection.close();
-    }
+    });
     expect(peakMebibytes()).toBeLessThan(600);
     const name = 'x'.repeat(MEBIBYTE / 2);
     await until(async () => (await service.process.post(`{"id":2,"name":"${name}"}`))?.status === 200);
   });
 
   it('should hold little of bodies that come in tiny chunks and do not end', async () => {
-    const head = postHead('', '', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' });
-    const body = head + '1\r\n \r\n'.repeat(CHUNKS);
-    const connections = await Promise.all(Array.from({ length: 300 }, () => RawConnection.open(service.process.port)));
-    try {
-      await Promise.all(connections.map(({ socket }) => new Promise((resolve) => socket.write(body, resolve))));
+    const body = postHead('', '', CHUNKED) + '1\r\n \r\n'.repeat(CHUNKS);
+    await withConnections(300, async (all) => {
+      await Promise.all(all.map(({ socket }) => new Promise((resolve) => socket.write(body, resolve))));
       await expectWell(1);
-    } finally {
-      for (const connection of connections) connection.close();
-    }
+    });
     expect(peakMebibytes()).toBeLessThan(250);
   });
 
   it.each([
-    ['that carries no credential', postHead('', '', { Authorization: undefined })],
-    ['to a page', 'GET /docs HTTP/1.1\r\nHost: x\r\n'],
+    ['that carries no credential', postHead('', '', { ...CHUNKED, Authorization: undefined })],
+    ['to a page', 'GET /docs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'],
   ])('should not read on in the endless chunks of a request %s', async (_, head) => {
-    using connection = await RawConnection.open(service.process.port);
-    connection.send(
-      head.replace(/Content-Length: 0\r\n/, '').replace(/\r\n(\r\n)?$/, '\r\nTransfer-Encoding: chunked\r\n\r\n'),
-    );
-    expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
-    connection.socket.on('error', () => undefined);
-    const chunks = '1\r\n \r\n'.repeat(2000);
-    while (!connection.socket.readableEnded && !connection.socket.destroyed) {
-      connection.send(chunks);
-      await new Promise(setImmediate);
-    }
+    await withConnections(1, async ([connection]) => {
+      connection?.send(head);
+      expect(await connection?.response()).toMatchObject({ status: expect.any(Number) });
+      while (connection && !connection.socket.readableEnded && !connection.socket.destroyed) {
+        connection.send('1\r\n \r\n'.repeat(2000));
+        await new Promise(setImmediate);
+      }
+    });
   });
 });

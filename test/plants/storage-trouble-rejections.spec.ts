@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ProxiedStore } from '../support/service/proxied-store.js';
+import { ProxiedStore } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
 describe('What PostgreSQL itself rejects', () => {

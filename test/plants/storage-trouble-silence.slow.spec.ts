@@ -3,8 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createTestDatabase, TableLock } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
-import { startStoreOn } from '../support/service/store.js';
+import { ProxiedStore, startStoreOn } from '../support/service/store.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { TableLock } from '../support/database/test-database.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
-import { ProxiedStore } from '../support/service/proxied-store.js';
+import { ProxiedStore } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
 describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (errorStatus) => {

@@ -12,7 +12,7 @@ import {
 import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
 import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-postgres.js';
 import { ServerOwners } from '../support/database/server-owners.js';
-import { isAlive } from '../support/service/is-alive.js';
+import { isAlive } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 // Under another user there is no folder that only root can enter: these are then shown as skipped.

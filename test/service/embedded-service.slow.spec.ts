@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { TOKEN } from '../support/http/request.js';
-import { isAlive } from '../support/service/is-alive.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { isAlive, PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const CLIENTS = 16;

@@ -5,18 +5,18 @@ import {
   headersTooLarge,
   malformedRequest,
   methodNotAllowed,
-  requestTimeout as lateRequest,
+  requestTimeout,
 } from '../../errors/api-error.js';
-import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { sendError } from '../../http/send-json.js';
 import { abortRequest } from '../../http/body-bytes.js';
 import type { ConnectionQueue } from './connection-queue.js';
+import type { HttpServerOptions } from './http-server.js';
 
 /** Answers requests for which Node makes no response: those that its parser rejects or that arrive too slowly, and CONNECT. */
 export function answerClientErrors(
   server: Server,
   queue: ConnectionQueue,
-  { errorStatus, requestTimeout }: { errorStatus: ErrorStatus; requestTimeout: number },
+  { ERROR_STATUS, REQUEST_TIMEOUT }: HttpServerOptions,
   Response = ServerResponse,
 ): void {
   const answerLast = (socket: Socket, failure: ApiError): void => {
@@ -26,7 +26,7 @@ export function answerClientErrors(
       const response = new Response(new IncomingMessage(socket));
       response.assignSocket(socket);
       // As its request never arrives in full, this ends our half of the connection, and the other half after a while.
-      sendError(response, failure, errorStatus);
+      sendError(response, failure, ERROR_STATUS);
     });
   };
 
@@ -47,7 +47,7 @@ export function answerClientErrors(
       socket.destroy();
       return;
     }
-    const failure = describe(cause, requestTimeout);
+    const failure = failureOf(cause, REQUEST_TIMEOUT);
     const response = queue.connections.get(socket)?.last;
     if (response === undefined || response.req.complete) {
       answerLast(socket, failure);
@@ -67,9 +67,9 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
   else callback();
 }
 
-function describe(cause: NodeJS.ErrnoException & { reason?: unknown }, requestTimeout: number): ApiError {
+function failureOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
   if (cause instanceof ApiError) return cause;
-  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRequest(requestTimeout);
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
   const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
   return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);

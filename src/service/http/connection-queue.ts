@@ -1,12 +1,10 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Bytes that are parsed before it is looked whether a request waits. */
 const SLICE_BYTES = 1024;
-/** Requests of all connections that may wait, at some 2 KB each. One more closes its connection if it is pipelined. */
+/** Requests of all connections that may wait, at some 2 KB each. One more closes its connection. */
 const MAX_WAITING = 20_000;
-/** Requests that begin in one turn of the event loop: Node accepts one connection in each, so that turns must be short. */
-const MAX_BEGUN = 64;
 
 interface Connection {
   /** The response to the request that was parsed last. Answers go out in order, so this one comes after all others. */
@@ -21,6 +19,7 @@ interface Connection {
 export class ConnectionQueue {
   readonly connections = new Map<Socket, Connection>();
   private readonly servedThisTurn = new Set<Socket>();
+  private readonly endTurn = this.servedThisTurn.clear.bind(this.servedThisTurn);
   private allWaiting = 0;
 
   constructor(server: Server) {
@@ -47,46 +46,32 @@ export class ConnectionQueue {
     const connection = this.connections.get(socket);
     if (connection === undefined || socket.writableEnded) return;
     connection.last = response;
-    // A response has no socket as long as others are before it.
-    if (response.socket !== null && this.takeTurn(response.req)) {
+    // A response has no socket as long as others are before it. Between two requests of one connection, others have their turn.
+    if (response.socket !== null && !this.servedThisTurn.has(socket)) {
+      this.noteTurn(socket);
       begin();
       return;
     }
-    const isPipelined = response.socket === null || this.servedThisTurn.has(socket);
-    if (isPipelined && !connection.isParsedInSlices) this.parseInSlices(socket, connection);
+    if (!connection.isParsedInSlices) this.parseInSlices(socket, connection);
     connection.waiting += 1;
     this.allWaiting += 1;
-    if (isPipelined && this.allWaiting > MAX_WAITING) socket.destroy();
-    const beginLater = (): void => void setImmediate(beginInTurn);
+    if (this.allWaiting > MAX_WAITING) socket.destroy();
     const beginInTurn = (): void => {
       if (socket.destroyed) return;
-      if (!this.takeTurn(response.req)) {
-        beginLater();
-        return;
-      }
       connection.waiting -= 1;
       this.allWaiting -= 1;
+      this.noteTurn(socket);
       begin();
-      if (connection.isParsedInSlices && connection.waiting === 0) socket.resume();
+      if (connection.waiting === 0) socket.resume();
     };
-    if (response.socket === null) response.once('socket', beginLater);
-    else beginLater();
+    if (response.socket === null) response.once('socket', () => setImmediate(beginInTurn));
+    else setImmediate(beginInTurn);
   }
 
-  /** Whether a request may begin in this turn of the event loop. Between two of one connection, others have theirs. */
-  private takeTurn({ socket, headers }: IncomingMessage): boolean {
-    if (this.servedThisTurn.has(socket)) return false;
-    // A body that waits in tiny chunks would take 4 MB of memory for 64 KiB.
-    const mayWait = headers['transfer-encoding'] === undefined;
-    if (mayWait && this.servedThisTurn.size >= MAX_BEGUN) return false;
+  private noteTurn(socket: Socket): void {
     if (this.servedThisTurn.size === 0) setImmediate(this.endTurn);
     this.servedThisTurn.add(socket);
-    return true;
   }
-
-  private readonly endTurn = (): void => {
-    this.servedThisTurn.clear();
-  };
 
   /**
    * Node's parser reads 64 KiB at a time by itself, and cannot be stopped between two requests. Here it can. Other connections keep Node's

@@ -3,24 +3,23 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestObserver } from '../../http/request-context.js';
-import { GracefulShutdown, type ShutdownTimes } from './graceful-shutdown.js';
-import { createHttpServer, type HttpServerClasses, type HttpServerOptions } from './http-server.js';
+import type { Environment } from '../environment.js';
+import { GracefulShutdown } from './graceful-shutdown.js';
+import { createHttpServer, type HttpServerClasses } from './http-server.js';
 
 /** Nest's own handler of a route, with its guards and filters. */
-type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<unknown>;
+type Handler = (request: IncomingMessage, response: ServerResponse, next: () => unknown) => Promise<unknown>;
 
 /** Express with exact paths, whose routes of POST are called without it if no middleware is before them. */
 export class PlantStoreAdapter extends ExpressAdapter {
   private readonly directHandlers = new Map<string, Handler>();
-  /** Where middleware and routes of POST are, up to now. */
+  /** Where middleware is, up to now. */
   private readonly usedPaths: unknown[] = [];
   private shutdown?: GracefulShutdown;
 
-  /** @param maxConnections beyond as many open connections, the newest is closed at once */
   constructor(
-    private readonly serverOptions: HttpServerOptions & ShutdownTimes,
-    private readonly maxConnections: number,
-    private readonly observers: readonly RequestObserver[] = [],
+    private readonly environment: Environment,
+    private readonly observers: RequestObserver[],
   ) {
     // Before the base class uses the application: its router takes these settings only once.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
@@ -42,9 +41,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Nest's router calls it for each route. What Nest adds behind them does not see the requests that they answer. */
   override post(path: unknown, handler?: Handler): unknown {
-    const isDirect = isPlain(path) && !this.usedPaths.some((used) => maySee(used, path));
-    if (isDirect && handler !== undefined) this.directHandlers.set(path, handler);
-    this.usedPaths.push(path);
+    if (isPlain(path) && handler !== undefined) {
+      // Middleware sees what is below its own path, and perhaps anything if that is a pattern.
+      const isSeen = this.usedPaths.some((used) => !isPlain(used) || `${path}/`.startsWith(`${used}/`));
+      if (!isSeen) this.directHandlers.set(path, handler);
+    }
     return super.post(path, handler as never) as unknown;
   }
 
@@ -58,19 +59,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
       }
       // The one property that members of Express' responses need.
       (request as { res?: ServerResponse }).res = response;
-      const next = (): unknown => app(request, response) as unknown;
       // No error handler of Express is behind it.
-      handle(request, response, next).catch((error: unknown) => {
-        const { stack } = Object(error) as Error;
-        new Logger(PlantStoreAdapter.name).error('The answer to a failure failed', stack);
+      handle(request, response, () => app(request, response) as unknown).catch((error: unknown) => {
+        new Logger(PlantStoreAdapter.name).error('The answer to a failure failed', (Object(error) as Error).stack);
         response.destroy();
       });
     };
-    const observers = [...this.observers];
-    const { server, queue } = createHttpServer(dispatch, this.serverOptions, expressClasses(app, observers));
-    server.maxConnections = this.maxConnections;
-    this.shutdown = new GracefulShutdown(server, queue, this.serverOptions);
-    observers.push(this.shutdown);
+    const { server, queue } = createHttpServer(dispatch, this.environment, expressClasses(app, this.observers));
+    server.maxConnections = this.environment.MAX_CONNECTIONS;
+    this.shutdown = new GracefulShutdown(server, queue, this.environment);
+    this.observers.push(this.shutdown);
     this.httpServer = server;
   }
 
@@ -80,14 +78,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
-function isPlain(path: unknown): path is string {
-  return typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
-}
-
-/** Whether middleware at one path sees requests of another: of all below its own, and perhaps of any if it is a pattern. */
-function maySee(used: unknown, path: string): boolean {
-  return !isPlain(used) || path === used || path.startsWith(`${used}/`);
-}
+const isPlain = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
 
 /** Classes with the prototypes that Express gives each request and response. Exchanged later, they would make every access slow. */
 export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {

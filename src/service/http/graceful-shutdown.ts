@@ -1,20 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
+import type { Environment } from '../environment.js';
 import type { ConnectionQueue } from './connection-queue.js';
-
-export interface ShutdownTimes {
-  /** Milliseconds to go on accepting connections: a load balancer notices only after a while that the service stops. */
-  drainDelay: number;
-  /** Milliseconds for the whole stop, with the drain delay. */
-  shutdownTimeout: number;
-  /** Milliseconds that a request may wait for the storage: one that has not arrived in full by then would be too late. */
-  storageTimeout: number;
-}
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
@@ -26,15 +18,13 @@ const MAX_QUIET_WAIT_MS = 1000;
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
 export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
-  /** What had been read of each connection with its last request that was answered. */
-  private readonly bytesAnswered = new WeakMap<Socket, number>();
   private newestConnectionAt = -Infinity;
   private isClosing = false;
 
   constructor(
     private readonly server: Server,
     private readonly queue: ConnectionQueue,
-    private readonly times: ShutdownTimes,
+    private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT' | 'STORAGE_TIMEOUT'>,
   ) {
     server.on('connection', () => {
       this.newestConnectionAt = performance.now();
@@ -43,13 +33,8 @@ export class GracefulShutdown implements RequestObserver {
 
   /** From the stop on, answers say that their connection ends. */
   answered(response: ServerResponse): void {
-    const { req: request } = response;
-    const { socket } = request;
-    const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
-    noteRead();
-    // A refusal may come before the body.
-    if (!request.complete) request.once('end', noteRead);
     if (!this.isClosing) return;
+    const { socket } = response.req;
     // Of several requests that a client has sent in one go, only the last ends the connection.
     const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
     response.shouldKeepAlive &&= hasNext;
@@ -57,10 +42,11 @@ export class GracefulShutdown implements RequestObserver {
 
   async close(): Promise<void> {
     if (!this.server.listening) return;
-    const { drainDelay, shutdownTimeout } = this.times;
-    const end = performance.now() + shutdownTimeout;
-    this.isClosing = drainDelay > 0;
-    await sleep(drainDelay);
+    const { DRAIN_DELAY, SHUTDOWN_TIMEOUT } = this.environment;
+    const end = performance.now() + SHUTDOWN_TIMEOUT;
+    // A load balancer notices only after a while that the service stops.
+    this.isClosing = DRAIN_DELAY > 0;
+    await sleep(DRAIN_DELAY);
     // Clients that are sent away open another connection, so for this moment they stay.
     this.isClosing = false;
     await this.noNewConnection(Math.min(end, performance.now() + MAX_QUIET_WAIT_MS));
@@ -71,7 +57,7 @@ export class GracefulShutdown implements RequestObserver {
     const closedAt = performance.now();
     const graceEnd = Math.min(closedAt + GRACE_MS, (closedAt + end) / 2);
     const sweep = setInterval(() => {
-      this.sweep(graceEnd, end);
+      if (performance.now() >= graceEnd) this.sweep(end);
     }, SWEEP_MS);
     await closed;
     clearInterval(sweep);
@@ -87,27 +73,20 @@ export class GracefulShutdown implements RequestObserver {
     } while (performance.now() - this.newestConnectionAt < QUIET_MS && performance.now() < end);
   }
 
-  private sweep(graceEnd: number, end: number): void {
-    const now = performance.now();
+  /** Ends connections on which nothing is in hand: all of them when the time is over. */
+  private sweep(end: number): void {
     const { connections } = this.queue;
-    const { storageTimeout, shutdownTimeout } = this.times;
-    if (now >= end)
-      this.logger.warn(`${connections.size} connections were still open after ${shutdownTimeout} ms, and are cut off`);
+    const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
+    const left = end - performance.now();
+    if (left <= 0)
+      this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
     for (const [socket, { last }] of connections) {
-      if (now >= end || (now >= graceEnd && this.isIdle(socket, last))) socket.destroy();
-      else if (now >= graceEnd && end - now < storageTimeout && !isInHand(last))
+      // To Node, a connection that never sent anything is not idle.
+      const isIdle = last === undefined ? socket.bytesRead === 0 : last.writableFinished;
+      if (left <= 0 || isIdle) socket.destroy();
+      // It could not be stored any more.
+      else if (left < STORAGE_TIMEOUT && last?.req.complete !== true)
         this.server.emit('clientError', requestTimeout(), socket);
     }
   }
-
-  /** Whether every answer was taken and nothing came since. To Node, a connection that never sent anything is not idle. */
-  private isIdle(socket: Socket, last: ServerResponse | undefined): boolean {
-    if (last === undefined) return socket.bytesRead === 0;
-    return last.writableFinished && socket.bytesRead === this.bytesAnswered.get(socket);
-  }
-}
-
-/** Whether a request has arrived in full and waits for its answer. */
-function isInHand(response: ServerResponse | undefined): boolean {
-  return response?.req.complete === true && !response.writableFinished;
 }

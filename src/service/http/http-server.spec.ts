@@ -1,24 +1,111 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express from 'express';
 import { once } from 'node:events';
-import { useOneClient } from '../../../test/support/service/one-client.js';
+import type { RequestListener, Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endServer, portOf } from '../../../test/support/http/free-port.js';
+import type { RequestObserver } from '../../http/request-context.js';
+import { expressClasses } from './express-adapter.js';
+import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer } from './http-server.js';
 
 /** Longer than a busy machine keeps a client from taking anything. */
 const REQUEST_TIMEOUT = 1000;
+const LONGER_THAN_THE_GRACE_MS = 2300;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
+// They fail too if Node's parser is no longer the one listener that takes the bytes of a connection, or reads in another way.
 describe(createHttpServer.name, () => {
-  const open = useOneClient(REQUEST_TIMEOUT);
+  let server: Server;
+  let shutdown: GracefulShutdown;
+  let client: Socket;
 
-  it('should give up a client that takes nothing of its answer', async () => {
-    const { client, connection } = await open((_request, response) => response.end(Buffer.alloc(50_000_000)));
-    client.write(REQUEST + REQUEST);
-    await once(connection, 'close');
+  afterEach(async () => {
+    client.destroy();
+    await endServer(server);
+  });
+
+  async function open(
+    listener: RequestListener,
+    times: { REQUEST_TIMEOUT?: number; DRAIN_DELAY?: number } = {},
+  ): Promise<void> {
+    const observers: RequestObserver[] = [];
+    const options = { ERROR_STATUS: 'contract' as const, REQUEST_TIMEOUT, ...times };
+    const created = createHttpServer(listener, options, expressClasses(express(), observers));
+    ({ server } = created);
+    const limits = { DRAIN_DELAY: 0, SHUTDOWN_TIMEOUT: 60_000, STORAGE_TIMEOUT: 5000, ...times };
+    shutdown = new GracefulShutdown(server, created.queue, limits);
+    observers.push(shutdown);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    client = connect(portOf(server), '127.0.0.1').on('error', () => undefined);
+    await once(server, 'connection');
+  }
+
+  /** Resolves to what the client gets, once it has as many answers. */
+  async function answers(count: number): Promise<string> {
+    let text = '';
+    while (text.split('HTTP/1.1 200').length <= count) text += String(((await once(client, 'data')) as [Buffer])[0]);
+    return text;
+  }
+
+  it('should begin one request of a connection at a time, and give all others a turn between two', async () => {
+    let [inHand, begun, turns, lastTurn, faults] = [0, 0, 0, -1, 0];
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    count();
+    await open(
+      (request, response) => {
+        begun += 1;
+        inHand += 1;
+        if (inHand !== 1 || turns === lastTurn) faults += 1;
+        lastTurn = turns;
+        response.on('finish', () => (inHand -= 1));
+        request.resume();
+        response.end();
+      },
+      { REQUEST_TIMEOUT: 60_000 },
+    );
+    const requests = 1000;
+    client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'.repeat(requests));
+    await answers(requests);
+    counting = false;
+    expect({ begun, faults }).toEqual({ begun: requests, faults: 0 });
+  });
+
+  it('should hand over every byte of the bodies of several requests in one go', async () => {
+    const received: number[] = [];
+    await open((request, response) => {
+      let length = 0;
+      request.on('data', (chunk: Buffer) => (length += chunk.length));
+      request.on('end', () => {
+        received.push(length);
+        setImmediate(() => response.end());
+      });
+    });
+    const lengths = [0, 1, 70_000, 3, 300_000, 0, 16_384, 2];
+    for (const length of lengths) {
+      client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+      client.write(Buffer.alloc(length, 'x'));
+    }
+    await answers(lengths.length);
+    expect(received).toEqual(lengths);
+  });
+
+  it('should leave an answer all the time that it takes', async () => {
+    await open((_request, response) => {
+      setTimeout(() => response.end('late'), 2 * REQUEST_TIMEOUT);
+    });
+    client.write(REQUEST);
+    expect(await answers(1)).toContain('late');
   });
 
   it('should leave a client the time to take its answer with pauses', async () => {
     const size = 20_000_000;
-    const { client } = await open((_request, response) => {
+    await open((_request, response) => {
       response.setHeader('Connection', 'close');
       response.end(Buffer.alloc(size));
     });
@@ -34,12 +121,42 @@ describe(createHttpServer.name, () => {
     expect(taken).toBeGreaterThan(size);
   });
 
-  it('should leave an answer all the time that it takes', async () => {
-    const { client } = await open((_request, response) => {
-      setTimeout(() => response.end('late'), 2 * REQUEST_TIMEOUT);
+  it('should, at a stop, answer all requests that came in one go, and end the connection with the last', async () => {
+    await open((request, response) => setImmediate(() => response.end(`<${String(request.url)}>`)), {
+      DRAIN_DELAY: 1000,
     });
+    const all = answers(4);
     client.write(REQUEST);
-    const [answer] = (await once(client, 'data')) as [Buffer];
-    expect(answer.toString()).toContain('late');
+    await once(client, 'data');
+    const closing = shutdown.close();
+    client.write(['/1', '/2', '/3'].map((path) => REQUEST.replace('/', path)).join(''));
+    const found = (await all).split('HTTP/1.1 200 OK').slice(1);
+    await closing;
+    expect(found.map((answer) => /<.*>/.exec(answer)?.[0])).toEqual(['</>', '</1>', '</2>', '</3>']);
+    const connections = found.map((answer) => /Connection: (.*)\r/.exec(answer)?.[1]);
+    expect(connections).toEqual([...Array<string>(3).fill('keep-alive'), 'close']);
+  });
+
+  it('should, at a stop, not cut off an answer that its client has yet to take', async () => {
+    const size = 30_000_000;
+    await open((_request, response) => response.end(Buffer.alloc(size)), { REQUEST_TIMEOUT: 10_000 });
+    client.write(REQUEST);
+    await once(client, 'readable');
+    const closing = shutdown.close();
+    await sleep(LONGER_THAN_THE_GRACE_MS);
+    let taken = 0;
+    client.on('data', (chunk: Buffer) => (taken += chunk.length)).resume();
+    await closing;
+    expect(taken).toBeGreaterThan(size);
+  });
+
+  // The last, as Node takes a second for their end.
+  it('should hold a limited number of requests for all connections', async () => {
+    await open(() => undefined, { REQUEST_TIMEOUT: 60_000 });
+    const clients = [client, ...Array.from({ length: 30 }, () => connect(portOf(server), '127.0.0.1'))];
+    const closed = Promise.race(clients.map((each) => new Promise((resolve) => each.once('close', resolve))));
+    for (const each of clients) each.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost:\r\n\r\n'.repeat(3000));
+    await closed;
+    for (const each of clients) each.destroy();
   });
 });

@@ -1,25 +1,25 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { malformedRequest } from '../../errors/api-error.js';
-import type { ErrorStatus } from '../../errors/error-catalogue.js';
 import { deferContinue } from '../../http/body-bytes.js';
 import { headerValues } from '../../http/platform.js';
 import { sendError } from '../../http/send-json.js';
+import type { Environment } from '../environment.js';
 import { answerClientErrors } from './client-errors.js';
 import { ConnectionQueue } from './connection-queue.js';
 
-export interface HttpServerOptions {
-  errorStatus: ErrorStatus;
-  /** Milliseconds for the headers and body of a request to arrive, and how long a client may stop reading its answer. */
-  requestTimeout: number;
-}
-
+export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
 export type HttpServerClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 
 /** Longer than the idle time of the usual reverse proxies, which else reuse a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
-/** As Node has it. */
-const KNOWN_EXPECTATION = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Node's HTTP server. Requests that Node would refuse by itself, with another body or an empty one, are answered like every failure. */
 export function createHttpServer(
@@ -27,7 +27,7 @@ export function createHttpServer(
   options: HttpServerOptions,
   classes: HttpServerClasses = {},
 ): { server: Server; queue: ConnectionQueue } {
-  const { errorStatus, requestTimeout } = options;
+  const { ERROR_STATUS, REQUEST_TIMEOUT: requestTimeout } = options;
   const server = createServer({
     ...classes,
     // Checked below: Node's own check answers with an empty body.
@@ -50,18 +50,20 @@ export function createHttpServer(
     if (socket.writableLength > 0 || queue.connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
-  const answer: RequestListener = (request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
     queue.whenFree(response, () => {
-      const fault = faultOf(request);
-      if (fault !== undefined) {
-        sendError(response, malformedRequest(fault), errorStatus);
-        return;
-      }
-      request.url = readableTarget(request.url ?? '/');
-      listener(request, response);
+      const fault = faultOf(request) ?? unmet;
+      if (fault === undefined) {
+        request.url = readableTarget(request.url ?? '/');
+        listener(request, response);
+      } else sendError(response, malformedRequest(fault), ERROR_STATUS);
     });
   };
-  server.on('request', answer).on('checkExpectation', answer);
+  server.on('request', answer);
+  server.on('checkExpectation', (request, response) => {
+    const expectation = JSON.stringify(request.headers.expect);
+    answer(request, response, `This service does not know the expectation ${expectation}, only "100-continue".`);
+  });
   server.on('checkContinue', (request, response) => {
     // The body reader sends the 100 after the credential was checked.
     deferContinue(request);
@@ -82,8 +84,6 @@ function faultOf(request: IncomingMessage): string | undefined {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
-  if (headers.expect !== undefined && !KNOWN_EXPECTATION.test(headers.expect))
-    return `This service does not know the expectation ${JSON.stringify(headers.expect)}, only "100-continue".`;
   return undefined;
 }
 

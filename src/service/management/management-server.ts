@@ -16,20 +16,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     void this.answer(request, response);
   });
-  private readonly pages: Record<string, (response: ServerResponse) => Promise<void> | void> = {
-    '/livez': (response) => {
-      sendJson(response, 200, { status: 'ok' });
-    },
-    '/readyz': async (response) => {
-      const state = await this.readiness.state();
-      sendJson(response, state.status === 'unavailable' ? 503 : 200, state);
-    },
-    '/metrics': async (response) => {
-      const { text, type } = await this.metrics.expose();
-      send(response, 200, type, text);
-    },
-  };
-
   constructor(
     private readonly environment: Environment,
     private readonly readiness: Readiness,
@@ -60,15 +46,16 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [path = ''] = url.split('?', 1);
-    const page = Object.hasOwn(this.pages, path) ? this.pages[path] : undefined;
-    if (page === undefined) {
-      const message = `No such path; there are ${Object.keys(this.pages).join(', ')}.`;
-      sendJson(response, 404, { message });
-      return;
-    }
     try {
-      await page(response);
+      const [path] = url.split('?', 1);
+      if (path === '/livez') sendJson(response, 200, { status: 'ok' });
+      else if (path === '/readyz') {
+        const state = await this.readiness.state();
+        sendJson(response, state.status === 'unavailable' ? 503 : 200, state);
+      } else if (path === '/metrics') {
+        const { text, type } = await this.metrics.expose();
+        send(response, 200, type, text);
+      } else sendJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
     } catch (error) {
       this.logger.error(error instanceof Error ? error.stack : error);
       sendJson(response, 500, { message: 'This could not be found out; the log says why.' });

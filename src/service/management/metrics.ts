@@ -53,23 +53,16 @@ export class Metrics {
     const registry = await this.registry;
     const { status } = await this.readiness.state();
     const { requests, plants, budget, database, issuedTokens, connectionWaits } = this;
-    const { success, refused, failed } = requests.durations;
     const wrongTokens = (requests.answers.get(40101) ?? 0) + (requests.answers.get(40102) ?? 0);
     const answers = Array.from(requests.answers, ([error, count]): Sample => [`{error="${error}"}`, count]);
+    const durations = Object.entries(requests.durations).flatMap(([outcome, histogram]) =>
+      bucketsOf(histogram, `outcome="${outcome}"`),
+    );
     const own = [
       metric('requests_total', 'counter', 'Answers of the public listener, by error number; 0 is success.', answers),
-      metric('request_duration_seconds', 'histogram', 'Time from the headers of a request to its answer, by outcome.', [
-        ...bucketsOf(success, 'outcome="success"'),
-        ...bucketsOf(refused, 'outcome="refused"'),
-        ...bucketsOf(failed, 'outcome="failed"'),
-      ]),
+      metric('request_duration_seconds', 'histogram', 'From the headers of a request to its answer.', durations),
       metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', wrongTokens),
-      metric(
-        'token_expires_seconds',
-        'gauge',
-        'Time until the first of the tokens in use ends.',
-        issuedTokens.soonestEnd,
-      ),
+      metric('token_expires_seconds', 'gauge', 'Until the first of the tokens in use ends.', issuedTokens.soonestEnd),
       metric('plants_created_total', 'counter', 'Plants that were created.', plants.created),
       metric('creates_waiting', 'gauge', 'Creates that wait for a statement.', budget.waiting),
       metric('creates_in_flight', 'gauge', 'Creates whose statement is in flight.', plants.inFlight),

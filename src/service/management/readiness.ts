@@ -3,9 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { PlantsHealth } from '../../plants/plants.health.js';
 import { reasonOf, rootReasonOf } from '../../util/text.js';
 
-/** What `/readyz` answers. */
+/** What `/readyz` answers. `degraded`: ready, but something does not work. */
 interface ReadinessState {
-  /** `degraded`: ready, but something does not work. */
   readonly status: 'ok' | 'degraded' | 'unavailable';
   readonly reason?: string;
 }
@@ -24,12 +23,23 @@ export class Readiness implements OnModuleDestroy {
   ) {}
 
   async state(): Promise<ReadinessState> {
-    const failure = this.whyClosed() === undefined ? await this.findFailure() : undefined;
+    const check = this.whyClosed() === undefined ? this.health.check() : Promise.resolve();
+    const failure = await check.then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
     // Asked again: a stop may have begun meanwhile.
     const closed = this.whyClosed();
     if (closed !== undefined) return { status: 'unavailable', reason: closed };
-    this.logChange(failure);
-    if (failure !== undefined) return { status: 'unavailable', reason: reasonOf(failure) };
+    const reason = failure && reasonOf(failure);
+    if (reason !== this.logged) {
+      this.logged = reason;
+      // What the server or the network said is for the log alone.
+      if (failure)
+        this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
+      else this.logger.log('The service is ready again');
+    }
+    if (reason !== undefined) return { status: 'unavailable', reason };
     const { degradation } = this.health;
     return degradation === undefined ? { status: 'ok' } : { status: 'degraded', reason: degradation };
   }
@@ -41,23 +51,5 @@ export class Readiness implements OnModuleDestroy {
   private whyClosed(): string | undefined {
     if (this.isStopping) return 'the service is shutting down';
     return this.publicListener.listening ? undefined : 'the service is starting';
-  }
-
-  private async findFailure(): Promise<Error | undefined> {
-    try {
-      await this.health.check();
-      return undefined;
-    } catch (error) {
-      return error as Error;
-    }
-  }
-
-  private logChange(failure: Error | undefined): void {
-    const reason = failure && reasonOf(failure);
-    if (reason === this.logged) return;
-    this.logged = reason;
-    if (failure === undefined) this.logger.log('The service is ready again');
-    // What the server or the network said is for the log alone.
-    else this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
   }
 }

@@ -1,10 +1,5 @@
 import { expect } from '@jest/globals';
 
-/** What loading a configuration throws for these faults and no others. */
-export function refusal(...faults: unknown[]): Error {
-  return expect.objectContaining({ faults }) as unknown as Error;
-}
-
 /** The faults of the options that something is given, which it has to refuse as the options of this class; none if it takes them. */
 export function faultsOf(owner: string, use: () => unknown): string[] {
   try {

@@ -1,12 +1,29 @@
+import { expect } from '@jest/globals';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
+import { freePort } from '../http/free-port.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
-import { postHead, type RequestHeaders } from '../http/request.js';
-import { serviceVariables } from './service-variables.js';
+import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** The environment of a service on this database, on ports that are free. */
+export function serviceVariables(databaseUrl: string): Record<string, string> {
+  return { DATABASE_URL: databaseUrl, ACCESS_TOKENS: TOKEN, HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
+}
+
+/** Whether there is a process of that number. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface ProcessOptions {
   variables?: Record<string, string>;
@@ -38,30 +55,20 @@ export class PlantStoreProcess implements AsyncDisposable {
 
   constructor(
     args: string[],
-    {
-      variables = {},
-      cwd = tmpdir(),
-      script = MAIN,
-      node = process.execPath,
-      detached = false,
-      descriptors,
-      terminal = false,
-    }: ProcessOptions = {},
+    { variables = {}, cwd = tmpdir(), script = MAIN, node = process.execPath, ...options }: ProcessOptions = {},
   ) {
     const { PATH, HOME } = process.env;
+    const { detached = false, descriptors, terminal = false } = options;
     const command = [node, script, ...args];
     if (descriptors !== undefined) command.unshift('sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`);
     if (terminal) command.splice(0, Infinity, 'script', '-qec', `exec ${command.map(quoted).join(' ')}`, '/dev/null');
     const [file = '', ...rest] = command;
     this.child = spawn(file, rest, { cwd, env: { PATH, HOME, ...variables }, detached });
-    this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.stdout += text;
-      this.wake();
-    });
-    this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
-      this.wake();
-    });
+    for (const stream of ['stdout', 'stderr'] as const)
+      this.child[stream].setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text;
+        this.wake();
+      });
     this.ended = once(this.child, 'close').then(([code, signal]) => {
       this.running = false;
       this.wake();
@@ -75,13 +82,8 @@ export class PlantStoreProcess implements AsyncDisposable {
     variables: Record<string, string> = {},
     options: ProcessOptions = {},
   ): Promise<PlantStoreProcess> {
-    return new PlantStoreProcess(['serve'], {
-      ...options,
-      variables: {
-        ...serviceVariables(databaseUrl),
-        ...variables,
-      },
-    }).listening();
+    const all = { ...serviceVariables(databaseUrl), ...variables };
+    return new PlantStoreProcess(['serve'], { ...options, variables: all }).listening();
   }
 
   /** Runs a command to its end: a line, or arguments, in which there may be blanks. */
@@ -152,6 +154,75 @@ export class PlantStoreProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal('SIGKILL');
     await this.ended;
+  }
+}
+
+/** A service in a process of its own, on a database of its own, that can be asked how it is. */
+export class ManagedService implements AsyncDisposable {
+  private constructor(
+    readonly process: PlantStoreProcess,
+    readonly database: TestDatabase,
+    private readonly managementPort: number,
+  ) {}
+
+  static async start(variables: Record<string, string> = {}, options: ProcessOptions = {}): Promise<ManagedService> {
+    const database = await createTestDatabase();
+    const managementPort = await freePort();
+    const own = { MANAGEMENT_PORT: String(managementPort) };
+    const service = await PlantStoreProcess.serve(database.url, { ...own, ...variables }, options);
+    return new ManagedService(service, database, managementPort);
+  }
+
+  /** What the management port answers with. */
+  managed(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.managementPort}${path}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process[Symbol.asyncDispose]();
+    await this.database.drop();
+  }
+}
+
+/** One of several services on one database, each in a process of its own, always on the same ports, as a proxy has to know it. */
+export class Instance implements AsyncDisposable {
+  private service: PlantStoreProcess | undefined;
+
+  private constructor(
+    private readonly databaseUrl: string,
+    readonly port: number,
+    readonly managementPort: number,
+  ) {}
+
+  static async start(databaseUrl: string): Promise<Instance> {
+    const instance = new Instance(databaseUrl, await freePort(), await freePort());
+    await instance.start();
+    return instance;
+  }
+
+  async start(): Promise<void> {
+    const ports = { PORT: String(this.port), MANAGEMENT_PORT: String(this.managementPort) };
+    this.service = await PlantStoreProcess.serve(this.databaseUrl, { ...ports, DRAIN_DELAY: '2000' });
+  }
+
+  async restart(): Promise<void> {
+    this.service?.signal('SIGTERM');
+    expect(await this.service?.ended).toBe(0);
+    await this.start();
+  }
+
+  /** How many plants it has created since it started. */
+  async created(): Promise<number> {
+    const metrics = await (await fetch(`http://127.0.0.1:${this.managementPort}/metrics`)).text();
+    return Number(/^plant_store_plants_created_total (\d+)$/m.exec(metrics)?.[1]);
+  }
+
+  async kill(): Promise<void> {
+    await this.service?.[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
   }
 }
 
