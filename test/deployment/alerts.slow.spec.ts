@@ -1,17 +1,24 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ALERTS_FILE, alertRules } from '../support/documents/alert-rules.js';
+import { parse } from 'yaml';
 import { describeWith } from '../support/jest/describe-with.js';
+import { startStore } from '../support/service/store.js';
 
-const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool', '/opt/homebrew/bin/promtool'].find((path) =>
-  existsSync(path),
-);
+const ALERTS_FILE = resolve('deploy/prometheus/alerts.yml');
+const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool', '/opt/homebrew/bin/promtool'].find(existsSync);
 const MISSING = 'there is no promtool in the usual places. Install it (on Debian: apt-get install prometheus).';
+
+interface Rule {
+  alert: string;
+  expr: string;
+  annotations: { runbook_url: string };
+}
+const RULES = (parse(readFileSync(ALERTS_FILE, 'utf8')) as { groups: [{ rules: Rule[] }] }).groups[0].rules;
 
 /** What is scraped in 20 minutes, once in 30 seconds, in the notation of promtool. */
 type Series = Readonly<Record<string, string>>;
@@ -22,32 +29,25 @@ const growing = (step: number): string => `0+${step}x40`;
 /** Has another value in the last scrapes. */
 const lately = (value: number, scrapes: number, before = 0): string =>
   `${before}x${40 - scrapes} ${value}x${scrapes - 1}`;
-const never = '_x40';
 
 const named = (name: string, labels = ''): string => `${name}{job="plant-store",instance="a:9464"${labels}}`;
 const requests = (error: number): string => named('plant_store_requests_total', `,error="${error}"`);
-
-/** A histogram that grows from one scrape to the next: as many observations in each bucket or below. */
-function histogram(name: string, labels: string, buckets: Record<string, number>): Series {
-  const entries = Object.entries(buckets);
-  return Object.fromEntries(entries.map(([le, n]) => [named(`${name}_bucket`, `${labels},le="${le}"`), growing(n)]));
-}
+/** Of a hundred successes at each scrape, so many take so long or less. */
 const successes = (upTo100Ms: number, upTo1s: number): Series =>
-  histogram('plant_store_request_duration_seconds', ',outcome="success"', {
-    0.1: upTo100Ms,
-    1: upTo1s,
-    5: 100,
-    '+Inf': 100,
-  });
-
-const WRONG_TOKENS = named('plant_store_wrong_tokens_total');
-const TOKEN_EXPIRES = named('plant_store_token_expires_seconds');
-const UP = named('up');
-const READY = named('plant_store_ready');
-const WAITING = named('plant_store_creates_waiting');
-
+  Object.fromEntries(
+    Object.entries({ 0.1: upTo100Ms, 1: upTo1s, 5: 100, '+Inf': 100 }).map(([le, count]) => [
+      named('plant_store_request_duration_seconds_bucket', `,outcome="success",le="${le}"`),
+      growing(count),
+    ]),
+  );
 const ofOther = (series: Series): Series =>
   Object.fromEntries(Object.entries(series).map(([name, values]) => [name.replace('a:9464', 'b:9464'), values]));
+
+const UP = named('up');
+const READY = named('plant_store_ready');
+const WRONG_TOKENS = named('plant_store_wrong_tokens_total');
+const TOKEN_EXPIRES = named('plant_store_token_expires_seconds');
+const WAITING = named('plant_store_creates_waiting');
 
 /** A store that creates a few plants a second, and refuses some requests. */
 const HEALTHY: Series = {
@@ -63,21 +63,15 @@ const HEALTHY: Series = {
 };
 
 /** Each alert, with what is scraped when it must fire, and when it must not. All else is healthy. */
-const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
-  {
-    alert: 'PlantStoreDown',
-    fires: [{ [UP]: always(0) }, { [UP]: never, ...ofOther({ [UP]: never }) }],
+const CASES: Record<string, { fires: Series[]; silent: Series[] }> = {
+  PlantStoreDown: {
+    fires: [{ [UP]: always(0) }, { [UP]: '_x40', ...ofOther({ [UP]: '_x40' }) }],
     // One scrape that failed.
     silent: [{ [UP]: lately(0, 1, 1) }],
   },
-  {
-    alert: 'PlantStoreNotReady',
-    fires: [{ [READY]: always(0) }],
-    // A rolling restart.
-    silent: [{ [READY]: lately(0, 2, 1) }],
-  },
-  {
-    alert: 'PlantStoreRequestsFail',
+  // A rolling restart.
+  PlantStoreNotReady: { fires: [{ [READY]: always(0) }], silent: [{ [READY]: lately(0, 2, 1) }] },
+  PlantStoreRequestsFail: {
     fires: [{ [requests(50300)]: growing(2) }, { [requests(0)]: always(7), [requests(50300)]: growing(1) }],
     silent: [
       { [requests(0)]: growing(1000), [requests(50300)]: growing(1) },
@@ -86,43 +80,32 @@ const CASES: { alert: string; fires: Series[]; silent: Series[] }[] = [
       { [requests(0)]: always(7), [requests(40003)]: always(7) },
     ],
   },
-  {
-    alert: 'PlantStoreOutcomeUnknown',
+  PlantStoreOutcomeUnknown: {
     fires: [{ [requests(50400)]: lately(1, 5) }, { [requests(50000)]: lately(1, 5) }],
     silent: [{ [requests(50400)]: always(7), [requests(50300)]: lately(1, 5) }],
   },
-  {
-    alert: 'PlantStoreOverloaded',
+  PlantStoreOverloaded: {
     fires: [{ [WAITING]: always(6000) }, { [requests(50301)]: lately(1, 6) }],
     silent: [{ [WAITING]: lately(6000, 3, 20) }, { [requests(50301)]: always(7) }],
   },
-  { alert: 'PlantStoreSlow', fires: [successes(90, 98)], silent: [successes(90, 100)] },
-  {
-    alert: 'PlantStoreWrongTokens',
-    fires: [{ [WRONG_TOKENS]: growing(40) }],
-    silent: [{ [WRONG_TOKENS]: growing(20) }],
-  },
-  {
-    alert: 'PlantStoreTokenExpires',
+  PlantStoreSlow: { fires: [successes(90, 98)], silent: [successes(90, 100)] },
+  PlantStoreWrongTokens: { fires: [{ [WRONG_TOKENS]: growing(40) }], silent: [{ [WRONG_TOKENS]: growing(20) }] },
+  PlantStoreTokenExpires: {
     // Also of a client that sends a request now and then.
     fires: [{ [TOKEN_EXPIRES]: always(86_400) }, { [TOKEN_EXPIRES]: lately(90 * 86_400, 20, 86_400) }],
     silent: [{ [TOKEN_EXPIRES]: always(15 * 86_400) }],
   },
-];
+};
 
 /** In the end exactly these alerts fire, for one instance of two: the other one is healthy. */
 function test(series: Series, alerts: readonly string[]): object {
   const all = { ...HEALTHY, ...ofOther(HEALTHY), ...series };
+  const firing = alerts.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 }));
+  const expr = 'count by (alertname) (ALERTS{alertstate="firing"})';
   return {
     interval: '30s',
     input_series: Object.entries(all).map(([series, values]) => ({ series, values })),
-    promql_expr_test: [
-      {
-        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
-        eval_time: '20m',
-        exp_samples: alerts.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
-      },
-    ],
+    promql_expr_test: [{ expr, eval_time: '20m', exp_samples: firing }],
   };
 }
 
@@ -135,54 +118,45 @@ describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/al
   afterAll(() => rm(folder, { recursive: true }));
 
   /** Rejects with what promtool prints if it finds a fault. */
-  async function promtool(...args: string[]): Promise<string> {
-    return (await promisify(execFile)(PROMTOOL ?? '', args)).stdout;
-  }
-
-  async function testRules(tests: object[]): Promise<string> {
+  async function run(tests: object[]): Promise<string> {
     const file = join(folder, 'test.yml');
     // JSON is YAML.
     await writeFile(file, JSON.stringify({ rule_files: [ALERTS_FILE], evaluation_interval: '30s', tests }));
-    return promtool('test', 'rules', file);
+    return (await promisify(execFile)(PROMTOOL ?? '', ['test', 'rules', file])).stdout;
   }
 
-  it('should be a file that Prometheus accepts', async () => {
-    expect(await promtool('check', 'rules', ALERTS_FILE)).toContain(`${CASES.length} rules found`);
+  it.each(RULES)('should have $alert fire when it must, and no other', async ({ alert }) => {
+    const { fires = [], silent = [] } = CASES[alert] ?? {};
+    const tests = [...fires.map((series) => test(series, [alert])), ...[{}, ...silent].map((each) => test(each, []))];
+    expect(fires.length * silent.length).toBeGreaterThan(0);
+    expect(await run(tests)).toContain('SUCCESS');
   });
 
-  it('should have a case below for each alert', () => {
-    expect(CASES.map(({ alert }) => alert)).toEqual(alertRules.map(({ alert }) => alert));
+  it.each(RULES)('should lead from $alert to its section of a page', ({ alert, annotations }) => {
+    const anchor = alert.toLowerCase();
+    const [, page = ''] = /^\{\{ or \$externalLabels\.\w+ "docs" \}\}\/(\S+)#/.exec(annotations.runbook_url) ?? [];
+    expect(annotations.runbook_url).toMatch(new RegExp(`#${anchor}$`));
+    expect(readFileSync(`docs/${page}`, 'utf8')).toMatch(new RegExp(`^(?:<a id="${anchor}">|#+ ${alert}$)`, 'm'));
   });
 
-  it.each([
-    ['as one external label says', { plant_store_docs: 'https://git.example/docs' }, 'https://git.example/docs'],
-    ['in the repository if there is no such label', {}, 'docs'],
-  ])('should name where the documents are, %s', async (_, external_labels, base) => {
-    const [expected] = alertRules;
-    const alert = {
-      eval_time: '20m',
-      alertname: 'PlantStoreDown',
-      exp_alerts: [
-        {
-          exp_labels: { severity: 'critical', job: 'plant-store', instance: 'a:9464' },
-          exp_annotations: {
-            summary: expected?.summary.replace('{{ $labels.instance }}', 'a:9464'),
-            description: expected?.description.replace('{{ $labels.instance }}', 'a:9464'),
-            runbook_url: `${base}/runbook.md#plantstoredown`,
-          },
-        },
-      ],
-    };
-    const input = { ...test({ [UP]: always(0) }, ['PlantStoreDown']), external_labels, alert_rule_test: [alert] };
-    expect(await testRules([input])).toContain('SUCCESS');
-  });
-
-  it('should be silent about a healthy store', async () => {
-    expect(await testRules([test({}, [])])).toContain('SUCCESS');
-  });
-
-  it.each(CASES)('should have $alert fire when it must, and no other', async ({ alert, fires, silent }) => {
-    const tests = [...fires.map((series) => test(series, [alert])), ...silent.map((series) => test(series, []))];
-    expect(await testRules(tests)).toContain('SUCCESS');
+  it('should, like the panels of Grafana, ask for what /metrics has, from the first scrape on', async () => {
+    const store = await startStore();
+    const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
+    await store.stop();
+    const panels = readFileSync('deploy/grafana/plant-store.json', 'utf8').match(/(?<="expr": ").*(?=")/g) ?? [];
+    const selectors = [...RULES.map(({ expr }) => expr), ...panels.map((text) => text.replaceAll('\\"', '"'))]
+      .flatMap((expr) => [...expr.matchAll(/\b((?:plant_store|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)])
+      .map(([, name = '', matchers = '']) => ({ name, matchers }));
+    expect(selectors.length).toBeGreaterThan(RULES.length + 20);
+    const missing = selectors.filter(({ name, matchers }) => {
+      const labels = [...matchers.matchAll(/(\w+)=~?"([^"]*)"/g)].filter(([, label]) => label !== 'instance');
+      const samples = page.split('\n').filter((line) => /^\w+/.exec(line)?.[0] === name);
+      // A label has each of the values that are asked for.
+      const wanted = labels.flatMap(([, label = '', values = '']) =>
+        values.split('|').map((value) => new RegExp(`\\b${label}="${value}"`)),
+      );
+      return samples.length === 0 || wanted.some((label) => !samples.some((sample) => label.test(sample)));
+    });
+    expect(missing).toEqual([]);
   });
 });

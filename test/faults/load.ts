@@ -8,12 +8,11 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 10;
 
 /** What came of a request: 200, the number of an error, or that no answer came, at the end of the connection or in time. */
-export type Outcome = number | 'no answer' | 'no answer in time';
+type Outcome = number | 'no answer' | 'no answer in time';
 
-/** A plant and all that its requests were answered. */
+/** A plant and all that its requests were answered. No other plant has its name, so that a stored plant shows whose it is. */
 interface SentPlant {
   readonly id: number;
-  /** No other plant has it, so that a stored plant shows whose it is. */
   readonly name: string;
   readonly tag: string | null;
   readonly key: string | null;
@@ -22,20 +21,24 @@ interface SentPlant {
 
 /** A row of the table. */
 export type StoredPlant = Readonly<{ id: string; name: string; tag: string | null; key: string | null }>;
+export const STORED_PLANTS = 'SELECT id::text, name, tag, idempotency_key AS key FROM plants WHERE id > 0';
 
 /** The table compared with the answers. */
 export interface Comparison {
   readonly acknowledged: number;
   /** Answered with 200, and not in the table. */
   readonly lost: number;
-  /** Answered that it was not created, and in the table. */
+  /** Answered that it was not created, and in the table; or in the table, and not as any request had it. */
   readonly storedThoughRefused: number;
   readonly unknownStored: number;
   readonly unknownNotStored: number;
-  /** In the table, and not as any request had it. */
-  readonly foreign: number;
-  readonly outcomes: ReadonlyMap<string, number>;
+  /** How often each came. */
+  readonly outcomes: ReadonlyMap<Outcome | 'connection refused', number>;
 }
+
+const isTaken = (outcome: Outcome): boolean => outcome === 40901 || outcome === 40902;
+const isUnknown = (outcome: Outcome): boolean => typeof outcome === 'string' || [50400, 50000].includes(outcome);
+const isRefused = (outcome: Outcome): boolean => outcome !== 200 && !isUnknown(outcome);
 
 /** Clients that create plants on connections that they keep, each one after the other, and write down every answer. */
 export class Load implements AsyncDisposable {
@@ -83,17 +86,16 @@ export class Load implements AsyncDisposable {
   }
 
   compareWith(all: readonly StoredPlant[]): Comparison {
-    const rows = all.filter(({ id }) => this.takes(Number(id)));
-    const stored = new Map(rows.map((row) => [Number(row.id), row]));
-    const count = { acknowledged: 0, lost: 0, storedThoughRefused: 0, unknownStored: 0, unknownNotStored: 0 };
-    const outcomes = new Map<string, number>();
-    const owned = new Set<StoredPlant>();
+    const rows = new Map(all.filter(({ id }) => this.takes(Number(id))).map((row) => [Number(row.id), row]));
+    const count = { acknowledged: 0, lost: 0, storedThoughRefused: rows.size, unknownStored: 0, unknownNotStored: 0 };
+    const outcomes = new Map<Outcome | 'connection refused', number>();
     if (this.refusedConnections > 0) outcomes.set('connection refused', this.refusedConnections);
     for (const plant of this.plants) {
-      for (const outcome of plant.outcomes) outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + 1);
-      const row = stored.get(plant.id);
+      for (const outcome of plant.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      const row = rows.get(plant.id);
       const isStored = row?.name === plant.name && row.tag === plant.tag && row.key === plant.key;
-      if (isStored) owned.add(row);
+      // Not even a repetition is to be refused for the plant that the first request has stored.
+      if (isStored && !plant.outcomes.some(isTaken) && !plant.outcomes.every(isRefused)) count.storedThoughRefused -= 1;
       if (plant.outcomes.includes(200)) {
         count.acknowledged += 1;
         if (!isStored) count.lost += 1;
@@ -101,10 +103,8 @@ export class Load implements AsyncDisposable {
         if (isStored) count.unknownStored += 1;
         else count.unknownNotStored += 1;
       }
-      // Not even a repetition is to be refused for the plant that the first request has stored.
-      if (isStored && (plant.outcomes.some(isTaken) || plant.outcomes.every(isRefused))) count.storedThoughRefused += 1;
     }
-    return { ...count, foreign: rows.length - owned.size, outcomes };
+    return { ...count, outcomes };
   }
 
   private async runClient(): Promise<void> {
@@ -150,10 +150,8 @@ export class Load implements AsyncDisposable {
 }
 
 /** Sends it, and says what came of it and whether the connection can be used again. */
-async function create(
-  connection: RawConnection,
-  { id, name, tag, key }: SentPlant,
-): Promise<[outcome: Outcome, isOpen: boolean]> {
+async function create(connection: RawConnection, plant: SentPlant): Promise<[outcome: Outcome, isOpen: boolean]> {
+  const { id, name, tag, key } = plant;
   let outcome: Outcome = 'no answer';
   const timer = setTimeout(() => {
     outcome = 'no answer in time';
@@ -164,24 +162,11 @@ async function create(
     connection.send(postHead('', body, key === null ? {} : { 'Idempotency-Key': key }), body);
     const response = await connection.response();
     if (!response) return [outcome, false];
-    const isOpen = response.headers.connection !== 'close';
-    if (response.status === 200) return [200, isOpen];
-    return [(JSON.parse(response.body) as { error: number }).error, isOpen];
+    outcome = response.status === 200 ? 200 : (JSON.parse(response.body) as { error: number }).error;
+    return [outcome, response.headers.connection !== 'close'];
   } catch {
     return [outcome, false];
   } finally {
     clearTimeout(timer);
   }
-}
-
-function isUnknown(outcome: Outcome): boolean {
-  return typeof outcome === 'string' || outcome === 50400 || outcome === 50000;
-}
-
-function isRefused(outcome: Outcome): boolean {
-  return outcome !== 200 && !isUnknown(outcome);
-}
-
-function isTaken(outcome: Outcome): boolean {
-  return outcome === 40901 || outcome === 40902;
 }

@@ -1,177 +1,144 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { TableLock } from '../support/database/test-database.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
+import { createTogether } from '../support/http/request.js';
 import { ProxiedStore } from '../support/service/store.js';
+import { Stopwatch } from '../support/stopwatch.js';
 import { until } from '../support/until.js';
 
-describe.each(['contract', 'semantic'])('Broken storage (ERROR_STATUS=%s)', (errorStatus) => {
+/** Long enough for a busy machine to create a plant. */
+const STORAGE_TIMEOUT = 1500;
+const KEY = { 'Idempotency-Key': 'the first try' };
+
+/** What the simulation of the writer cannot show: what PostgreSQL and its connections really do. */
+describe('Storage in trouble, with one connection', () => {
   let store: ProxiedStore;
 
-  beforeEach(async () => {
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', ERROR_STATUS: errorStatus });
+  beforeAll(async () => {
+    store = await ProxiedStore.start({
+      DATABASE_POOL_SIZE: '1',
+      STORAGE_TIMEOUT: String(STORAGE_TIMEOUT),
+      ERROR_STATUS: 'semantic',
+    });
   });
-  afterEach(() => store.stop());
+  afterEach(async () => {
+    store.proxy.restore();
+    await store.database.query('TRUNCATE plants');
+  });
+  afterAll(() => store.stop());
 
-  it('should answer 50300 if no server runs', async () => {
-    await store.proxy.close();
-    store.expectNothingWritten(await store.create(1));
+  async function inTime<T>(work: Promise<T>): Promise<T> {
+    using stopwatch = new Stopwatch();
+    const result = await work;
+    expect(stopwatch.elapsed).toBeLessThan(1.6 * STORAGE_TIMEOUT);
+    return result;
+  }
+
+  it('should be 50300 to each of many while no connection can be made, and pass', async () => {
+    store.proxy.reset();
+    const creates = [1, 2, 3, 4].map((id) => ({ body: `{"id":${id},"name":"Rose"}` }));
+    for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
+    store.proxy.restore();
     expect(await store.storedIds()).toEqual([]);
+    for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
   });
 
-  it('should answer 50300, and not overload, to each of many if no server runs', async () => {
-    await store.proxy.close();
-    const responses = await Promise.all([1, 2, 3, 4].map((id) => store.create(id)));
-    for (const response of responses) store.expectNothingWritten(response);
+  it('should not be noticed by a client if an answer is lost: the plant is stored once, for one of several', async () => {
+    const { created } = store.statistics;
+    const creates = [
+      { body: '{"id":1,"name":"Rose"}' },
+      { body: '{"id":1,"name":"Rose"}' },
+      { body: '{"id":2,"name":"Rose"}', headers: KEY },
+      { body: '{"id":2,"name":"Rose"}', headers: KEY },
+    ];
+    store.proxy.loseAnswerTo('INSERT');
+    const first = await createTogether(store.port, creates);
+    expect(first.map((response) => response?.status)).toEqual([200, 409, 200, 200]);
+    expect(store.statistics.created).toBe(created + 2);
+
+    // That of the look-up, too.
+    store.proxy.loseAnswerTo('ANY(');
+    const again = await createTogether(store.port, creates);
+    expect(again.map((response) => response?.status)).toEqual([409, 409, 200, 200]);
+    expect(await store.database.query('SELECT id FROM plants WHERE write_id IS NOT NULL ORDER BY id')).toEqual([
+      { id: '1' },
+      { id: '2' },
+    ]);
   });
 
-  it('should answer 50300 if every connection is reset, and recover', async () => {
-    store.proxy.reset();
-    store.expectNothingWritten(await store.create(1));
-    store.proxy.restore();
-    await store.expectCreated(2);
-    expect(await store.storedIds()).toEqual([2]);
+  it.each([
+    ['40901 if another transaction has the id after all', 'COMMIT'],
+    ['200 if the plant is its own', 'ROLLBACK'],
+  ])('should, if the connection breaks under a statement and comes back, be answered with %s', async (_, end) => {
+    const other = new pg.Client(store.database.url);
+    await other.connect();
+    try {
+      await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (1, 'Lily')`);
+      const answer = store.create(1);
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await until(async () => (await other.query(waiting)).rowCount === 1);
+      // The session does not know that its client is gone.
+      store.proxy.reset();
+      await other.query(end);
+      store.proxy.restore();
+      if (end === 'COMMIT') store.expectRefused(await answer, 40901);
+      else expect(await answer).toMatchObject({ status: 200 });
+    } finally {
+      await other.end();
+    }
+    const [name] = end === 'COMMIT' ? ['Lily'] : ['Rose'];
+    expect(await store.database.query('SELECT name FROM plants')).toEqual([{ name }]);
   });
 
-  it('should answer 50300 if the database accepts no writes', async () => {
-    const sql = `'ALTER DATABASE %I SET default_transaction_read_only TO on', current_database()`;
-    await store.database.query(`DO $$ BEGIN EXECUTE format(${sql}); END $$`);
-    // It counts from the next connection on.
-    store.proxy.reset();
-    store.proxy.restore();
-    store.expectNothingWritten(await store.create(1));
-    expect(await store.storedIds()).toEqual([]);
-  });
-
-  it('should answer 200 to a repetition though the first look-up of its plant is lost', async () => {
-    const key = { 'Idempotency-Key': 'one' };
-    await store.expectCreated(1, key);
-    store.proxy.loseAnswerTo('SELECT id::text');
-    await store.expectCreated(1, key);
-  });
-
-  it('should answer 200 if the session is ended under a statement', async () => {
-    await using lock = await TableLock.take(store.database);
-    const answer = store.create(1);
-    await lock.awaited();
-    await lock.terminateWaiting();
-    await lock.awaited();
-    await lock.release();
-    expect(await answer).toMatchObject({ status: 200 });
-    expect(await store.storedIds()).toEqual([1]);
-  });
-
-  it('should answer 200 if the connection breaks under a statement, and comes back', async () => {
-    await using lock = await TableLock.take(store.database);
-    const answer = store.create(1);
-    await lock.awaited();
-    store.proxy.reset();
-    store.proxy.restore();
-    // The first session does not know that its client is gone.
-    await lock.awaited(2);
-    await lock.release();
-    expect(await answer).toMatchObject({ status: 200 });
-    expect(await store.storedIds()).toEqual([1]);
-  });
-
-  it.each([{}, { 'Idempotency-Key': 'the first try' }])(
-    'should answer 200 if the answer to a statement is lost, with the headers %j',
-    async (headers) => {
-      store.proxy.loseAnswerTo('INSERT');
-      await store.expectCreated(1, headers);
-      store.expectRefused(await store.create(1), 40901);
-      expect(await store.database.query('SELECT count(*)::int AS plants, count(write_id)::int FROM plants')).toEqual([
-        { plants: 1, count: 1 },
-      ]);
-      expect(store.statistics.created).toBe(1);
-    },
-  );
-
-  it('should answer 200 to the first request after the server closed the idle connections', async () => {
+  it('should not be noticed if the server has closed the idle connections', async () => {
     await store.expectCreated(1);
     await store.endSessions();
     await store.expectCreated(2);
   });
-});
 
-describe('A create whose session is ended in the commit', () => {
-  let store: ProxiedStore;
-  let holder: pg.Client;
-
-  beforeEach(async () => {
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', ERROR_STATUS: 'semantic' });
-    // A deferred trigger runs in the midst of the commit.
-    await store.database.query(`
-      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        IF NEW.created_by IS NOT NULL THEN PERFORM pg_advisory_xact_lock_shared(1); END IF;
-        RETURN NULL;
-      END $$;
-      CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION wait()`);
-    holder = new pg.Client(store.database.url);
-    await holder.connect();
-    await holder.query('SELECT pg_advisory_lock(1)');
-  });
-  afterEach(async () => {
-    await holder.end();
-    await store.stop();
+  it('should be 50400 in time if a statement waits for a lock, and pass', async () => {
+    await using lock = await TableLock.take(store.database);
+    store.expectUnknown(await inTime(store.create(1)));
+    // It is cancelled on the server.
+    await lock.awaited(0);
+    await lock.release();
+    await store.expectCreated(2);
+    expect(await store.storedIds()).toEqual([2]);
   });
 
-  /** Ends the session of a create in the midst of its commit, and does something else before the create is sent again. */
-  async function interrupted(headers: Record<string, string>, meanwhile = ''): Promise<RawResponse> {
-    const waiting = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
-    const answer = store.create(1, headers);
-    await until(async () => (await holder.query(`SELECT ${waiting}`)).rowCount === 1);
-    // The service cannot send it again yet.
+  it('should be 50400 to a create that was sent before the connections broke, and 50300 to those after', async () => {
+    await using lock = await TableLock.take(store.database);
+    const sent = inTime(store.create(1));
+    await lock.awaited();
     store.proxy.reset();
-    await holder.query(`SELECT pg_terminate_backend(pid, 60000) ${waiting}`);
-    await holder.query(meanwhile);
+    store.expectNothingWritten(await store.create(2));
+    store.expectUnknown(await sent);
     store.proxy.restore();
-    await holder.query('SELECT pg_advisory_unlock(1)');
-    return answer;
-  }
-
-  it('should be answered with 200, and store the plant once', async () => {
-    expect(await interrupted({})).toMatchObject({ status: 200 });
-    expect(await store.storedIds()).toEqual([1]);
+    await lock.release();
+    await store.expectCreated(3);
   });
 
-  it.each([
-    [40901, 'another plant', {}, `'Lily', NULL`],
-    [40901, 'a plant that is equal', {}, `'Rose', NULL`],
-    [40901, 'a plant with another key', { 'Idempotency-Key': 'one' }, `'Rose', 'two'`],
-    [40902, 'another plant with this key', { 'Idempotency-Key': 'one' }, `'Lily', 'one'`],
-    [200, 'this plant, by a repetition of the request', { 'Idempotency-Key': 'one' }, `'Rose', 'one'`],
-  ])(
-    'should be answered with %d if an instance of the version before has given the id to %s',
-    async (expected, _, headers, row) => {
-      const sql = `INSERT INTO plants (id, name, idempotency_key) VALUES (1, ${row}) ON CONFLICT (id) DO NOTHING`;
-      const answer = await interrupted(headers, sql);
-      if (expected === 200) expect(answer).toMatchObject({ status: 200 });
-      else store.expectRefused(answer, expected);
-      expect(await store.database.query('SELECT write_id FROM plants')).toEqual([{ write_id: null }]);
-      expect(store.statistics.created).toBe(0);
-    },
-  );
-});
+  it('should be 50400 if a connection falls silent, and 50301 to those that wait for it; a repetition succeeds', async () => {
+    await store.expectCreated(1);
+    store.proxy.freeze();
+    const sent = inTime(store.create(2, KEY));
+    await until(() => store.statistics.inFlight === 1);
+    const waiting = inTime(store.create(3));
+    store.expectUnknown(await sent);
+    store.expectNothingWritten(await waiting, 50301);
+    store.proxy.restore();
+    await store.expectCreated(2, KEY);
+    expect(await store.storedIds()).toEqual([1, 2]);
+  });
 
-describe('Storage that stays away', () => {
-  it('should be answered with 50400 if a statement was sent before, and with 50300 if none was', async () => {
-    const store = await ProxiedStore.start({ STORAGE_TIMEOUT: '1500', ERROR_STATUS: 'semantic' });
-    try {
-      await using lock = await TableLock.take(store.database);
-      const answer = store.create(1);
-      await lock.awaited();
-      store.proxy.reset();
-      await until(() => store.statistics.inFlight === 0);
-      store.expectNothingWritten(await store.create(2));
-      store.expectUnknown(await answer);
-      store.proxy.restore();
-      await lock.release();
-      await store.expectCreated(3);
-    } finally {
-      await store.stop();
-    }
+  it('should be 50300 in time if a new connection is silent, and pass', async () => {
+    store.proxy.reset();
+    store.expectNothingWritten(await store.create(1));
+    store.proxy.restore();
+    store.proxy.freeze();
+    store.expectNothingWritten(await inTime(store.create(1)));
+    store.proxy.restore();
+    await store.expectCreated(2);
+    expect(await store.storedIds()).toEqual([2]);
   });
 });

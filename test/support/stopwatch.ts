@@ -5,27 +5,20 @@ const TICK_MS = 20;
 
 /** Measures time, but for that in which this process got no turn: a machine that stalls is no fault of the store's. */
 export class Stopwatch implements Disposable {
-  private readonly start = performance.now();
-  private last = this.start;
-  private stalled = 0;
-  private readonly timer = setInterval(() => {
-    this.tick();
-  }, TICK_MS);
+  private last = performance.now();
+  private sum = 0;
+  private readonly timer = setInterval(() => this.elapsed, TICK_MS);
 
   /** In milliseconds. */
   get elapsed(): number {
-    this.tick();
-    return this.last - this.start - this.stalled;
+    const now = performance.now();
+    this.sum += Math.min(now - this.last, 3 * TICK_MS);
+    this.last = now;
+    return this.sum;
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.timer);
-  }
-
-  private tick(): void {
-    const now = performance.now();
-    this.stalled += Math.max(0, now - this.last - 2 * TICK_MS);
-    this.last = now;
   }
 }
 

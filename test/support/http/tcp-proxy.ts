@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { Delay } from '../delay.js';
+import { setTimeout } from 'node:timers/promises';
 import { portOf } from './free-port.js';
 
 interface Link {
@@ -8,6 +8,28 @@ interface Link {
   readonly server: Socket;
   /** The request whose answer is to be lost went through. */
   marked?: boolean;
+}
+
+/** Writes to a socket with a delay, in the same order. */
+class Delay {
+  private last = Promise.resolve();
+  private waiting = 0;
+
+  constructor(private readonly socket: Socket) {}
+
+  write(bytes: Buffer, milliseconds: number): void {
+    if (milliseconds === 0 && this.waiting === 0) {
+      this.socket.write(bytes);
+      return;
+    }
+    this.waiting += 1;
+    const before = this.last;
+    this.last = setTimeout(milliseconds, undefined, { ref: false }).then(async () => {
+      await before;
+      this.waiting -= 1;
+      if (this.socket.writable) this.socket.write(bytes);
+    });
+  }
 }
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */

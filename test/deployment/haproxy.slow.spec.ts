@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +14,7 @@ import type { RawResponse } from '../support/http/raw-connection.js';
 import { requestHead, TOKEN } from '../support/http/request.js';
 import { connectTo, startStore, type Store } from '../support/service/store.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';
+import { until } from '../support/until.js';
 
 const ORIGIN = 'https://garden.example';
 const LIMIT = 5;
@@ -36,16 +39,15 @@ describeWithHaproxy('HAProxy in front of the service', () => {
   const create = (headers: Record<string, string> = {}): Promise<RawResponse> =>
     connectTo(port, '').post(`{"id":${randomInt(2 ** 40)},"name":"Rose","tag":"shrub"}`, headers);
 
-  function expectLimited(response: RawResponse): void {
-    expect(response).toMatchObject({
-      status: 400,
-      headers: { 'content-type': 'application/json', 'retry-after': '10' },
-    });
-    expect(JSON.parse(response.body)).toEqual({
-      error: 50301,
-      message: expect.stringContaining('Nothing was written'),
-    });
+  /** An answer of HAProxy itself, in the form of the service. */
+  function expectOwn(response: RawResponse, error: number, headers: Record<string, unknown> = {}): void {
+    expect(response).toMatchObject({ status: 400, headers: { 'content-type': 'application/json', ...headers } });
+    expect(JSON.parse(response.body)).toEqual({ error, message: expect.any(String) });
   }
+  const expectLimited = (response: RawResponse, headers = {}): void => {
+    expectOwn(response, 50301, { 'retry-after': '10', ...headers });
+    expect(response.body).toContain('Nothing was written');
+  };
 
   it('should hand a create on as it is, and its answer too', async () => {
     await start({ TOKEN_LIMIT: '100', ADDRESS_LIMIT: '100', ORIGINS: ORIGIN });
@@ -99,37 +101,33 @@ describeWithHaproxy('HAProxy in front of the service', () => {
       'access-control-expose-headers': 'Allow, Retry-After, WWW-Authenticate, X-Request-Id',
     };
     expect(await create({ Origin: ORIGIN })).toMatchObject({ status: 200, headers: readable });
-    const limited = await create({ Origin: ORIGIN });
-    expectLimited(limited);
-    expect(limited.headers).toMatchObject(readable);
+    expectLimited(await create({ Origin: ORIGIN }), readable);
     expect((await create(bearer('a-wrong-token-012345'))).headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  it('should answer in the form of the service what it cannot hand on', async () => {
+    const nobody = await freePort();
+    proxy = await Haproxy.start(port, [{ port: nobody, managementPort: nobody }]);
+    await until(() => proxy.output.includes('no server available'));
+    const response = await create();
+    expectOwn(response, 50300, { 'retry-after': '1' });
+    expect(response.body).toContain('Nothing was written');
   });
 
   it('should terminate TLS', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-haproxy-'));
-    const [key, certificate, both] = ['key.pem', 'certificate.pem', 'both.pem'].map((name) => join(folder, name));
-    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-    const files = ['-keyout', String(key), '-out', String(certificate)];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, '-days', '1', ...names], {
-      stdio: 'ignore',
+    const both = join(folder, 'both.pem');
+    const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1'];
+    const ca = execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', both, ...names], {
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
-    const ca = await readFile(String(certificate), 'utf8');
-    await writeFile(String(both), ca + (await readFile(String(key), 'utf8')));
-    await start({ CERTIFICATE: String(both) });
+    await appendFile(both, ca);
+    await start({ CERTIFICATE: both });
     await rm(folder, { recursive: true });
-    const answer = await new Promise<[number | undefined, string]>((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
-      request(`https://127.0.0.1:${port}/plants`, { method: 'POST', ca, headers, agent: false })
-        .on(
-          'response',
-          (response) =>
-            void text(response).then((body) => {
-              resolve([response.statusCode, body]);
-            }, reject),
-        )
-        .on('error', reject)
-        .end('{"id":-1,"name":"Rose"}');
-    });
-    expect(answer).toEqual([200, '{"name":"Rose"}']);
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+    const sent = request(`https://127.0.0.1:${port}/plants`, { method: 'POST', ca, headers, agent: false });
+    sent.end('{"id":-1,"name":"Rose"}');
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([response.statusCode, await text(response)]).toEqual([200, '{"name":"Rose"}']);
   });
 });
