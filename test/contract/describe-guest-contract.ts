@@ -1,4 +1,4 @@
-import type { Platform } from '../support/host/platforms.js';
+import type { Platform } from '../support/host/host.js';
 import { describeBodyBytes } from './body-bytes.js';
 import { describeBodyJson, describeRepeatedKeys } from './body-json.js';
 import { describeBodySize } from './body-size.js';

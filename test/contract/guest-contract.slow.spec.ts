@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { startHost } from '../support/host/host.js';
-import type { Platform } from '../support/host/platforms.js';
+import type { Platform } from '../support/host/host.js';
 import { type BodyReading, describeGuestContract } from './describe-guest-contract.js';
 import { runningTarget } from './running-target.js';
 
