@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { All, Body, Controller, Get, Module, Post, Put, type Type, VersioningType } from '@nestjs/common';
-import { type NestExpressApplication } from '@nestjs/platform-express';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { PlantsModule, type PlantsModuleOptions, PlantsService } from '../../src/index.js';
+import { exemptPlantsFromBodyParser, PlantsModule, type PlantsModuleOptions, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
 import { expectValidOpenApi } from '../support/documents/valid-openapi.js';
@@ -120,6 +121,45 @@ describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
     const answers = [await answer('POST', '/plants'), await answer('PUT', '/plants')];
     expect(answers).toEqual(expected);
     expect(await ids()).toEqual(expected[0] === 'store' ? ['9007199254740993'] : []);
+  });
+});
+
+// The contract suites show what the store reads with exemptPlantsFromBodyParser() and with rawBody.
+describe.each(PLATFORMS)('the bodies of a store behind the parser of a host on %s', (platform) => {
+  const start = async (settings: HostSettings): Promise<Host> =>
+    (host = await Host.start({ imports: [storeWith()] }, { platform, ...settings }));
+
+  it('should be refused if the parser has decoded them, and the log should say what to do', async () => {
+    const { logger } = await start({ body: 'parsed' });
+    expect((await host?.send('POST', '/plants', PLANT))?.body).toMatchObject({ error: 50000 });
+    expect(await ids()).toEqual([]);
+    const [entry] = logger.entries.filter(({ level }) => level === 'error');
+    const logged = [entry?.message, ...(entry?.details ?? [])].join();
+    expect(logged).toMatch(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
+  });
+
+  it('should be exempt from a parser of every media type too, and be called what their client calls them', async () => {
+    const prepare = (app: NestExpressApplication): void => {
+      exemptPlantsFromBodyParser(app);
+      if (platform === 'express') return;
+      const fastify = app as unknown as NestFastifyApplication;
+      fastify.useBodyParser('*', {}, (_request, _body, done) => {
+        done(null, 'parsed');
+      });
+    };
+    await start({ prepare });
+    expect(await answer('POST', '/plants')).toBe('store');
+    expect((await host?.send('POST', '/plants', PLANT, { 'Content-Type': 'text/plain' }))?.body).toMatchObject({
+      error: 41500,
+      message: expect.stringContaining('"text/plain"') as unknown,
+    });
+  });
+
+  it('should not be exempt from now on if the application has routes already', async () => {
+    const { app } = await start({ body: 'parsed' });
+    expect(() => {
+      exemptPlantsFromBodyParser(app);
+    }).toThrow(/comes too late: call it right after NestFactory\.create\(\), before any body parser/);
   });
 });
 
