@@ -45,26 +45,24 @@ export class PackedHost implements AsyncDisposable {
     return new PackedHost(root, join(root, name));
   }
 
-  /** The one host of the suites, with these packages and in this kind of modules. */
-  static async install({ type, platforms, tests, packages }: Layout): Promise<PackedHost> {
-    const host = await PackedHost.empty('host');
-    await mkdir(host.path('src'), { recursive: true });
-    await host.write('package.json', JSON.stringify({ private: true, type, dependencies: packages }));
+  /** Makes the one host of the suites here, with these packages and in this kind of modules. */
+  async install({ type, platforms, tests, packages }: Layout): Promise<void> {
+    await mkdir(this.path('src'), { recursive: true });
+    await this.write('package.json', JSON.stringify({ private: true, type, dependencies: packages }));
     const compilerOptions = { ...SETTINGS, types: ['node', tests.types] };
-    await host.write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src'], exclude: ['**/*.spec.ts'] }));
+    await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src'], exclude: ['**/*.spec.ts'] }));
     const sources = fileURLToPath(new URL('host', import.meta.url));
     for (const name of await readdir(sources))
-      await host.writeSource(name, await readFile(join(sources, name), 'utf8'));
+      await this.writeSource(name, await readFile(join(sources, name), 'utf8'));
     const imports = platforms.map((each) => `import { ${ADAPTERS[each][0]} } from '${ADAPTERS[each][1]}';\n`);
     const makers = platforms.map((each) => `${each}: () => new ${ADAPTERS[each][0]}()`);
-    await host.writeSource(
+    await this.writeSource(
       'adapters.ts',
       `${imports.join('')}export const ADAPTERS: Record<string, () => any> = { ${makers.join()} };\n`,
     );
-    await host.writeSource('smallest-host.ts', await documentedCode('new Migrator(database).migrate()', 'void main()'));
-    await host.npmInstall();
-    await host.run('npx --no-install tsc');
-    return host;
+    await this.writeSource('smallest-host.ts', await documentedCode('new Migrator(database).migrate()', 'void main()'));
+    await this.npmInstall();
+    await this.run('npx --no-install tsc');
   }
 
   path(...parts: string[]): string {

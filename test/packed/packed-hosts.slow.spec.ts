@@ -19,12 +19,13 @@ function describeLayout(layout: Layout): () => PackedHost {
   let host: PackedHost;
 
   beforeAll(async () => {
-    host = await PackedHost.install(layout);
+    host = await PackedHost.empty('host');
+    await host.install(layout);
   }, INSTALL_LIMIT_MS);
   afterAll(() => host[Symbol.asyncDispose]());
 
   it('should create plants in tests of the host', async () => {
-    if (layout.tests === NEST_12_COMMONJS.tests) await host.write('jest.config.js', await jestConfiguration(layout));
+    if (layout.tests.types === 'jest') await host.write('jest.config.js', await jestConfiguration(layout));
     const database = await createTestDatabase();
     // NODE_OPTIONS are Jest's own, of this process.
     const variables = { NODE_OPTIONS: '', NODE_ENV: '', DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN };

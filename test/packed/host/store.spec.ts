@@ -10,7 +10,7 @@ describe('the store in a test of the host', () => {
     exemptPlantsFromBodyParser(app);
     await app.listen(0, '127.0.0.1');
     const headers = { Authorization: `Bearer ${process.env.ACCESS_TOKEN}`, 'Content-Type': 'application/json' };
-    const body = `{"id": 900719925474099${platform.length}, "name": "Rose"}`;
+    const body = `{"id": 900719925474099${Object.keys(ADAPTERS).indexOf(platform)}, "name": "Rose"}`;
     const url = `${await app.getUrl()}/plants`;
     const create = async (): Promise<unknown> => (await fetch(url, { method: 'POST', headers, body })).json();
     expect(await create()).toEqual({ name: 'Rose' });
