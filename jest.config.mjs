@@ -31,10 +31,8 @@ const project = {
   globalTeardown: '<rootDir>/test/support/jest/global-teardown.mjs',
 };
 
-// Time limits, workers and reporters are settings of a run, not of a project. Each of our runs selects one project.
-const selected = process.argv[process.argv.indexOf('--selectProjects') + 1];
-// Several times what the slowest test takes here: it is for tests that hang, not for slow machines.
-const TIMEOUTS_MS = { fast: 60_000, slow: 180_000, packed: 60_000, scale: 300_000 };
+// The suites of several instances, servers and nodes take minutes, and need Citus and HAProxy: by hand, with SCALE=1 and the slow project.
+const SLOW = process.env.SCALE ? ['**/*.scale.spec.ts'] : ['**/*.slow.spec.ts', '**/*.simulation.spec.ts'];
 
 /** @type {import('jest').Config} */
 export default {
@@ -43,35 +41,20 @@ export default {
       ...project,
       displayName: 'fast',
       globals: { SIMULATION_SEEDS: process.env.SIMULATION_SEEDS ?? 5000 },
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/', '\\.(?:slow|scale)\\.spec\\.ts$'],
+      testPathIgnorePatterns: ['/node_modules/', '/test/packed/host/', '\\.(?:slow|scale)\\.spec\\.ts$'],
     },
     // The suites that start many processes, install packages or wait long: for `npm run check`.
     // The simulations run there for longer.
     {
       ...project,
       displayName: 'slow',
-      testMatch: ['**/*.slow.spec.ts', '**/*.simulation.spec.ts'],
       globals: { SIMULATION_SEEDS: process.env.SIMULATION_SEEDS ?? 20_000 },
+      testMatch: SLOW,
     },
-    {
-      // The suites of the packed store: installing it takes a while, and may need the package registry.
-      ...project,
-      displayName: 'packed',
-      roots: ['<rootDir>/test/packed'],
-      // Those of the hosts run there.
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/packed/host/'],
-      globalSetup: '<rootDir>/test/packed/global-setup.mjs',
-      globalTeardown: '<rootDir>/test/packed/global-teardown.mjs',
-    },
-    // The suites of several instances, servers and nodes, which take long and are no part of `npm run check`.
-    { ...project, displayName: 'scale', testMatch: ['**/*.scale.spec.ts'] },
   ],
-  reporters: [
-    'default',
-    '<rootDir>/test/support/jest/totals-reporter.mjs',
-    ...(selected === 'scale' ? ['<rootDir>/test/support/jest/figures-reporter.mjs'] : []),
-  ],
-  // The suites wait more than they compute. Those of scale start several servers each, and measure.
-  maxWorkers: selected === 'scale' ? 1 : 3,
-  testTimeout: TIMEOUTS_MS[selected] ?? TIMEOUTS_MS.slow,
+  reporters: ['default', '<rootDir>/test/support/jest/totals-reporter.mjs'],
+  // The suites wait more than they compute.
+  maxWorkers: 3,
+  // Several times what the slowest test takes here: it is for tests that hang, not for slow machines. A setting of the run, not of a project.
+  testTimeout: process.env.SCALE ? 300_000 : process.argv.includes('fast') ? 60_000 : 180_000,
 };

@@ -108,11 +108,6 @@ describe('documents', () => {
     }
   });
 
-  it('should show the smallest host as it is', async () => {
-    const host = await readFile(new URL('test/packed/host/src/smallest-host.ts', ROOT), 'utf8');
-    expect(texts.get('docs/embedding.md')).toContain(`\n\`\`\`ts\n${host}\`\`\`\n`);
-  });
-
   it('should name only files in the architecture that exist', async () => {
     const paths =
       (texts.get('docs/architecture.md') ?? '').match(/\b[a-z][\w-]*(?:\/[\w-]+)+(?:\.[\w-]+)*\.ts\b/g) ?? [];

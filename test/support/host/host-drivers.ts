@@ -4,9 +4,6 @@ import { DataSource } from 'typeorm';
 import { PrismaClient } from '../../../src/database/generated/client.js';
 import type { HostTransaction } from '../../../src/index.js';
 
-/** A Prisma client of a host's. */
-export class PrismaService extends PrismaClient {}
-
 type Rows = Record<string, unknown>[];
 
 /** What a host does in its transaction. */
@@ -24,12 +21,13 @@ function overPg(url: string): HostDriver {
   return {
     async transact(work) {
       const client = await pool.connect();
+      const run = async (sql: string): Promise<Rows> => (await client.query(sql)).rows as Rows;
       try {
-        await client.query('BEGIN');
-        await work(client, async (sql) => (await client.query(sql)).rows as Rows);
-        await client.query('COMMIT');
+        await run('BEGIN');
+        await work(client, run);
+        await run('COMMIT');
       } catch (error) {
-        await client.query('ROLLBACK');
+        await run('ROLLBACK');
         throw error;
       } finally {
         client.release();
@@ -40,35 +38,27 @@ function overPg(url: string): HostDriver {
 }
 
 function overPrisma(url: string): HostDriver {
-  const prisma = new PrismaService({ adapter: new PrismaPg(url) });
+  const prisma = new PrismaClient({ adapter: new PrismaPg(url) });
+  // Longer than any test on a slow machine.
+  const limits = { timeout: 60_000, maxWait: 60_000 };
   return {
     transact: (work) =>
-      prisma.$transaction((transaction) => work(transaction, (sql) => transaction.$queryRawUnsafe<Rows>(sql)), {
-        // Longer than any test on a slow machine.
-        timeout: 60_000,
-        maxWait: 60_000,
-      }),
+      prisma.$transaction((transaction) => work(transaction, (sql) => transaction.$queryRawUnsafe<Rows>(sql)), limits),
     close: () => prisma.$disconnect(),
   };
 }
 
+/** Its QueryRunner is an object with `query()`. */
 function overTypeOrm(url: string): HostDriver {
   const source = new DataSource({ type: 'postgres', url });
   const connected = source.initialize();
   return {
     async transact(work) {
       await connected;
-      const runner = source.createQueryRunner();
-      try {
-        await runner.startTransaction();
-        await work(runner, (sql) => runner.query(sql) as Promise<Rows>);
-        await runner.commitTransaction();
-      } catch (error) {
-        await runner.rollbackTransaction();
-        throw error;
-      } finally {
-        await runner.release();
-      }
+      await source.transaction(({ queryRunner }) => {
+        if (queryRunner === undefined) throw new Error('TypeORM gave no QueryRunner.');
+        return work(queryRunner, (sql) => queryRunner.query(sql) as Promise<Rows>);
+      });
     },
     close: () => source.destroy(),
   };
@@ -77,5 +67,5 @@ function overTypeOrm(url: string): HostDriver {
 export const HOST_DRIVERS = [
   ['pg', overPg],
   ['Prisma', overPrisma],
-  ['TypeORM', overTypeOrm],
+  ['TypeORM, as { query }', overTypeOrm],
 ] as const;

@@ -1,63 +1,153 @@
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import { type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
-import type { BodyReading } from '../../contract/describe-contract.js';
-import type { StartedTarget } from '../../contract/contract-target.js';
-import { configureHost } from '../../packed/host/src/configure-host.js';
+import type { BodyReading } from '../../contract/describe-guest-contract.js';
+import type { StartedTarget } from '../../contract/running-target.js';
+import { configureHost } from '../../packed/host/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { Http2Bridge } from '../http/http2-bridge.js';
 import { TOKEN } from '../http/request.js';
 import { connectTo } from '../service/store.js';
-import { adapterOf } from './adapter.js';
-import type { Platform } from './platforms.js';
 
-export interface HostOptions {
-  platform: Platform;
-  /** Who reads the bodies of the plant route; with `none` the host has no parser at all. */
-  body: BodyReading | 'none';
-  /** Options of Fastify for HTTP/2, which the target then speaks. */
-  http2?: object;
+/** What Nest runs on. */
+export const PLATFORMS = ['express', 'fastify'] as const;
+export type Platform = (typeof PLATFORMS)[number];
+
+/** A new adapter of this platform, for an application of Nest. */
+export function adapterOf(platform: Platform, options?: object): AbstractHttpAdapter {
+  return platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(options);
 }
 
-/** A host that does with its own routes everything that a host may do, and mounts the store in addition. */
-export async function startHost({ platform, body, http2 }: HostOptions): Promise<StartedTarget> {
+export interface LogEntry {
+  level: string;
+  context: unknown;
+  message: string;
+  details: unknown[];
+}
+
+/** A host's own logger. Nest gives it the context last. */
+export class RecordingLogger implements LoggerService {
+  readonly entries: LogEntry[] = [];
+
+  log = this.recordAs('log');
+  error = this.recordAs('error');
+  warn = this.recordAs('warn');
+
+  /** What was logged at this level, by all or by one. */
+  messages(level: string, by?: string): string[] {
+    const chosen = this.entries.filter((entry) => entry.level === level && (by === undefined || entry.context === by));
+    return chosen.map(({ message }) => message);
+  }
+
+  private recordAs(level: string) {
+    return (message: unknown, ...rest: unknown[]): void => {
+      this.entries.push({ level, context: rest.at(-1), message: String(message), details: rest.slice(0, -1) });
+    };
+  }
+}
+
+export interface HostSettings {
+  platform?: Platform;
+  /** Options of Fastify, for HTTP/2. */
+  http2?: object;
+  /** Who reads the bodies of the plant route: the store, the host, which keeps the bytes or not, or nobody else, as it has no parser. */
+  body?: BodyReading | 'parsed' | 'none';
+  /** What the host does with its application before it listens. */
+  prepare?: (app: NestExpressApplication) => unknown;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+/** An application of Nest that listens. */
+export class Host {
+  private constructor(
+    readonly app: NestExpressApplication,
+    readonly logger: RecordingLogger,
+  ) {}
+
+  static async start(metadata: ModuleMetadata, settings: HostSettings = {}): Promise<Host> {
+    const { platform = 'express', http2, body = 'exempt', prepare } = settings;
+    @Module(metadata)
+    class HostModule {}
+    const logger = new RecordingLogger();
+    const app = await NestFactory.create<NestExpressApplication>(HostModule, adapterOf(platform, http2), {
+      logger,
+      abortOnError: false,
+      rawBody: body === 'rawBody',
+      ...(body === 'none' && { bodyParser: false }),
+    });
+    if (body === 'exempt') exemptPlantsFromBodyParser(app);
+    prepare?.(app);
+    const host = new Host(app, logger);
+    try {
+      await app.listen(0, '127.0.0.1');
+    } catch (failure) {
+      await host.stop();
+      throw failure;
+    }
+    return host;
+  }
+
+  get port(): number {
+    return (this.app.getHttpServer().address() as AddressInfo).port;
+  }
+
+  async send(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      ...(body !== undefined && { body }),
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
+    };
+  }
+
+  /** Fails if Nest only logs that a part of the application failed to end. */
+  async stop(): Promise<void> {
+    const before = this.logger.messages('error').length;
+    await this.app.close();
+    const failures = this.logger.messages('error').slice(before);
+    if (failures.length > 0) throw new Error(failures.join('\n'));
+  }
+}
+
+/** The options of a store behind its own guard, which knows one token. */
+export function guardedBy(token: string) {
+  return { guards: [BearerAuthGuard] as const, imports: [PlantsAuthModule.forRoot({ accessTokens: [token] })] };
+}
+
+/** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */
+export async function startHost({
+  platform = 'express',
+  body = 'exempt',
+  http2,
+}: HostSettings): Promise<StartedTarget> {
   const database = await createTestDatabase();
-
-  @Module({
-    imports: [
-      PlantsModule.forRoot({
-        database: { url: database.url },
-        guards: [BearerAuthGuard],
-        imports: [PlantsAuthModule.forRoot({ accessTokens: [TOKEN] })],
-      }),
-    ],
-  })
-  class HostModule {}
-
-  const adapter = http2 ? new FastifyAdapter(http2) : adapterOf(platform);
-  const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
-    logger: false,
-    abortOnError: false,
-    rawBody: body === 'rawBody',
-    ...(body === 'none' && { bodyParser: false }),
-  });
-  if (body === 'exempt') exemptPlantsFromBodyParser(app);
-  // As much as Fastify's own parser takes.
-  if (platform === 'express' && body !== 'none') app.useBodyParser('json', { limit: '1mb' });
-  configureHost(app);
-  await app.listen(0, '127.0.0.1');
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  const bridge = http2 && (await Http2Bridge.start(await app.getUrl()));
+  const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
+  const prepare = (app: NestExpressApplication): void => {
+    // As much as Fastify's own parser takes.
+    if (platform === 'express' && body !== 'none') app.useBodyParser('json', { limit: '1mb' });
+    configureHost(app);
+  };
+  const host = await Host.start({ imports: [store] }, { platform, body, prepare, ...(http2 && { http2 }) });
+  const bridge = http2 && (await Http2Bridge.start(`http://127.0.0.1:${host.port}`));
   return {
-    ...connectTo(bridge?.port ?? port, '/api/v1'),
+    ...connectTo(bridge?.port ?? host.port, '/api/v1'),
     errorStatus: 'contract',
     database,
     stop: async () => {
       await bridge?.stop();
-      await app.close();
+      await host.stop();
       await database.drop();
     },
   };

@@ -1,6 +1,4 @@
-import { appendFileSync } from 'node:fs';
-
-/** A row of the table that `npm run test:scale` prints at its end: a figure is measured, and fails no test by itself. */
+/** Prints what a suite of scale has measured, as a row of a Markdown table: a figure fails no test by itself. */
 export function figure(what: string, value: string): void {
-  if (process.env.TEST_FIGURES) appendFileSync(process.env.TEST_FIGURES, `${JSON.stringify([what, value])}\n`);
+  process.stderr.write(`| ${what} | ${value} |\n`);
 }

@@ -1,8 +1,7 @@
 import { JwtAuthGuard, UserName } from '@app/api';
 import { Body, Controller, Get, Post, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { NewOrder } from './new-order.dto.js';
-import { Order } from './order.dto.js';
+import { NewOrder, Order } from './orders.dto.js';
 import { OrdersService } from './orders.service.js';
 
 @Controller('orders')

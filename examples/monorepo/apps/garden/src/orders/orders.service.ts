@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { NewOrder } from './new-order.dto.js';
-import type { Order } from './order.dto.js';
+import type { NewOrder, Order } from './orders.dto.js';
 
 /** Orders, kept for as long as the process runs. */
 @Injectable()
