@@ -37,7 +37,7 @@ describe(plantsOptionsOf.name, () => {
     [{}, 'database: is missing'],
     [
       { database, bodylimit: 5 },
-      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, createdBy; next to the factory: path, ',
+      'bodylimit: is no option, should be one of database, bodyLimit, writeQueueLimit, createdBy',
     ],
     [{ database, createdBy: 'alice' }, 'createdBy: is a string, should be a function that returns who creates a plant'],
     [{ database, bodyLimit: 0 }, 'bodyLimit: is 0, should be a whole number of bytes from 1 to '],

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { SUBJECT } from '../support/tokens/forged-jwt.js';
 import { bearer, issueToken } from '../support/tokens/issued-token.js';
-import { OidcIssuer } from '../support/tokens/oidc-issuer.js';
+import { JwtIssuer, signingKey, SUBJECT } from '../support/tokens/jwt-issuer.js';
 
 describe('Who created a plant', () => {
   let database: TestDatabase;
@@ -29,9 +28,9 @@ describe('Who created a plant', () => {
 
   it('should be who an issued token was made for, the subject of a JWT, or just the configuration for a static token', async () => {
     const { headers } = await issueToken(database, { name: 'greenhouse' });
-    await using issuer = await OidcIssuer.start();
+    await using issuer = await JwtIssuer.start([await signingKey('a')]);
     await using service = await PlantStoreProcess.serve(database.url, issuer.variables);
-    const credentials = [headers, bearer(await issuer.token()), bearer(issuer.forge({ sub: 'Zoë 🌱' })), {}, headers];
+    const credentials = [headers, bearer(issuer.token()), bearer(issuer.token({ sub: 'Zoë 🌱' })), {}, headers];
     for (const [id, credential] of credentials.entries()) {
       expect(await service.post(`{"id":${id},"name":"Rose"}`, credential)).toMatchObject({ status: 200 });
     }

@@ -9,8 +9,7 @@ import { ManagedService } from '../support/service/managed-service.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/proxied-store.js';
 import { startStore, startStoreOn, type Store } from '../support/service/store.js';
-import { issueToken } from '../support/tokens/issued-token.js';
-import { outcomeOf } from '../support/tokens/jwt-request.js';
+import { issueToken, outcomeOf } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 /** The samples of a metric that are not 0, by the value of their only label. */
