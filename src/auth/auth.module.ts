@@ -1,10 +1,10 @@
 import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
-import { type PlantsAuthModuleOptions, PlantsAuthOptions, authOptionsOf } from './auth.options.js';
+import { authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
+import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
-import { IssuedTokenVerifier } from './issued-token.verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsAuthModuleOptions>({
   moduleName: 'PlantsAuth',
@@ -22,25 +22,20 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     BearerAuthGuard,
     { provide: PlantsAuthOptions, useFactory: authOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
-      provide: StaticTokenVerifier,
-      useFactory: ({ accessTokens }: PlantsAuthOptions) => accessTokens && new StaticTokenVerifier(accessTokens),
-      inject: [PlantsAuthOptions],
-    },
-    {
       provide: IssuedTokenVerifier,
       useFactory: ({ issuedTokens }: PlantsAuthOptions) => issuedTokens && new IssuedTokenVerifier(issuedTokens),
       inject: [PlantsAuthOptions],
     },
     {
-      provide: JwtVerifier,
-      useFactory: ({ jwt }: PlantsAuthOptions) => jwt && new JwtVerifier(jwt),
-      inject: [PlantsAuthOptions],
-    },
-    {
       provide: TokenVerifier,
-      useFactory: ({ verifier }: PlantsAuthOptions, ...verifiers: (TokenVerifier | undefined)[]) =>
-        verifier ?? new TokenVerifiers(verifiers.filter((one) => one !== undefined)),
-      inject: [PlantsAuthOptions, StaticTokenVerifier, IssuedTokenVerifier, JwtVerifier],
+      useFactory: ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) =>
+        verifier ??
+        new TokenVerifiers([
+          accessTokens && new StaticTokenVerifier(accessTokens),
+          issued,
+          jwt && new JwtVerifier(jwt),
+        ]),
+      inject: [PlantsAuthOptions, IssuedTokenVerifier],
     },
   ],
   exports: [BearerAuthGuard, TokenVerifier, IssuedTokenVerifier],

@@ -1,64 +1,12 @@
 import { isString } from 'class-validator';
-import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import {
-  checkOptions,
-  Choice,
-  describeFound,
-  type Given,
-  Milliseconds,
-  Nested,
-  Rule,
-  Should,
-} from '../util/options.js';
+import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, Milliseconds } from '../database/database.options.js';
+import { checkOptions, describeFound, type Given, Nested, Rule, Should } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** The class that messages name. */
 export const AUTH_MODULE = 'PlantsAuthModule';
-export const WITHOUT_AUTH_MODULE =
-  `imports: of a module that uses BearerAuthGuard is without ${AUTH_MODULE}, should have ${AUTH_MODULE}.forRoot({ accessTokens }), ` +
-  'or the very object that forRoot() returned for the store';
-
-/** What may hold a password, which must not be shown. */
-const USER = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i;
-
-/** The URL of something that is fetched over HTTP. */
-function HttpUrl({ query = false, required = false } = {}): PropertyDecorator {
-  const should = `should be a URL such as https://id.example.com, without user${query ? '' : ', query'} or fragment`;
-  return Rule((value, _options, found) => {
-    if ((value === undefined && !required) || isHttpUrl(value, { query })) return undefined;
-    return `${isString(value) && USER.test(value) ? 'holds a user or password' : found}, ${should}`;
-  });
-}
-
-/** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
-function tokensFault(tokens: unknown, options: PlantsAuthOptions, found: string): string | undefined {
-  if (tokens === undefined) {
-    return sourcesOf(options).length > 0 || options.verifier !== undefined
-      ? undefined
-      : 'is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier';
-  }
-  if (!Array.isArray(tokens)) return `${found}, should be an array of strings`;
-  if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
-  const other = tokens.findIndex((token) => !isString(token));
-  return other < 0
-    ? accessTokensFault(tokens as string[])
-    : `token ${other + 1} ${describeFound(tokens[other])}, should be a string`;
-}
-
-function verifierFault(verifier: unknown, options: PlantsAuthOptions, found: string): string | undefined {
-  if (verifier === undefined) return undefined;
-  const sources = sourcesOf(options);
-  if (sources.length > 0) return `is given in addition to ${sources.join(' and ')}, should be left out, or those`;
-  return typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function'
-    ? undefined
-    : `${found}, should be an object with a method verify: extend TokenVerifier`;
-}
-
-function sourcesOf(options: PlantsAuthOptions): string[] {
-  return (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
-}
 
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
@@ -71,7 +19,7 @@ export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The `iss` of the JWTs, exactly: the URL of an OpenID Connect issuer. */
-  @HttpUrl({ required: true })
+  @Should('a URL such as https://id.example.com, without user, query or fragment', (url) => isHttpUrl(url), true)
   issuer!: string;
   /** The `aud` of the JWTs; if you give several, a JWT must have one of them. */
   @Should(
@@ -81,10 +29,12 @@ class Jwt {
   )
   audience!: string | readonly string[];
   /** URL of the issuer's keys (JWKS). @defaultValue what the OpenID Connect discovery document of the issuer names */
-  @HttpUrl({ query: true })
+  @Should('a URL such as https://id.example.com/keys, without user or fragment', (url) =>
+    isHttpUrl(url, { query: true }),
+  )
   jwksUrl?: string | undefined;
   /** The `typ` that JWTs must have: that of RFC 9068. @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
-  @Choice(['at+jwt'])
+  @Should('at+jwt', (typ) => typ === 'at+jwt')
   typ?: 'at+jwt' | undefined;
 }
 
@@ -107,18 +57,27 @@ export class PlantsAuthOptions {
   verifier?: TokenVerifier | undefined;
 }
 
-/**
- * Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone.
- *
- * @example
- * import { PlantsAuthModule, type PlantsAuthModuleOptions } from 'plant-store';
- *
- * const options: PlantsAuthModuleOptions = { issuedTokens: { url: 'postgresql://plants@localhost:5432/app' } };
- * export const AUTH = PlantsAuthModule.forRoot(options);
- */
+/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
 export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
 
-/** Throws an error that names every fault. */
+/** The options with their defaults. @throws Error that names every fault */
 export function authOptionsOf(options: unknown): PlantsAuthOptions {
   return checkOptions(PlantsAuthOptions, options, AUTH_MODULE);
+}
+
+/** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
+function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
+  if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
+  if (!Array.isArray(tokens))
+    return `${describeFound(tokens)}, should be an array of tokens; or give issuedTokens, jwt, or a verifier`;
+  if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
+  return accessTokensFault(tokens);
+}
+
+function verifierFault(verifier: unknown, options: PlantsAuthOptions): string | undefined {
+  if (verifier === undefined) return undefined;
+  const others = (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
+  if (others.length > 0) return `is given in addition to ${others.join(' and ')}, should be left out, or those`;
+  if (typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function') return undefined;
+  return `${describeFound(verifier)}, should be an object with a method verify: extend TokenVerifier`;
 }

@@ -12,13 +12,16 @@ import {
 } from '../errors/api-error.js';
 import { headerValues, nodeRequest, type PlatformRequest, PRINCIPAL } from '../http/platform.js';
 import { OptionsError } from '../util/options.js';
-import { AUTH_MODULE, WITHOUT_AUTH_MODULE } from './auth.options.js';
+import { AUTH_MODULE } from './auth.options.js';
 import { BEARER_TOKEN } from './token-format.js';
 import { type Principal, requiredScopes, TokenVerifier } from './token-verifier.js';
 
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
+const WITHOUT_MODULE =
+  `imports: of a module that uses BearerAuthGuard is without ${AUTH_MODULE}, should have ${AUTH_MODULE}.forRoot({ accessTokens }), ` +
+  'or the very object that forRoot() returned for the store';
 
 type AuthRequest = PlatformRequest & { user?: Principal; [PRINCIPAL]?: Principal };
 type Outcome = Readonly<{ error?: unknown; principal?: unknown }>;
@@ -26,17 +29,17 @@ type Outcome = Readonly<{ error?: unknown; principal?: unknown }>;
 /** The strategy of passport-http-bearer for one request, with the methods that passport adds for its outcome. */
 class BearerAttempt extends Strategy<VerifyFunction> {
   private outcome: Outcome | undefined;
-  private resolve: ((outcome: Outcome) => void) | undefined;
+  private settle = (outcome: Outcome): void => void (this.outcome = outcome);
 
   /** At once if `verify` is: each request would wait for a promise. */
-  decide(authorization: () => string): Outcome | Promise<Outcome> {
+  decide(authorization: string): Outcome | Promise<Outcome> {
     try {
       // The header is all that it sees: it would take a token from the query and the body, too.
-      this.authenticate({ headers: { authorization: authorization() } } as never);
+      this.authenticate({ headers: { authorization } } as never);
     } catch (error) {
       this.error(error);
     }
-    return this.outcome ?? new Promise((resolve) => (this.resolve = resolve));
+    return this.outcome ?? new Promise((resolve) => (this.settle = resolve));
   }
 
   success(principal: unknown): void {
@@ -49,11 +52,6 @@ class BearerAttempt extends Strategy<VerifyFunction> {
 
   error(error: unknown): void {
     this.settle({ error });
-  }
-
-  private settle(outcome: Outcome): void {
-    this.outcome = outcome;
-    this.resolve?.(outcome);
   }
 }
 
@@ -74,7 +72,7 @@ export class BearerAuthGuard extends PassportGuard {
 
   // Optional, so that a host without the module gets a message about that, and not about injection.
   constructor(@Optional() @Inject(TokenVerifier) verifier: unknown) {
-    if (verifier === undefined) throw new OptionsError(AUTH_MODULE, [WITHOUT_AUTH_MODULE]);
+    if (verifier === undefined) throw new OptionsError(AUTH_MODULE, [WITHOUT_MODULE]);
     // Nothing is registered by this name: passport's registry is one for the process, and two stores may run in it.
     super({ defaultStrategy: 'bearer' });
     this.verifier = verifier as TokenVerifier;
@@ -85,13 +83,11 @@ export class BearerAuthGuard extends PassportGuard {
     const request = this.getRequest(context);
     const attempt = new BearerAttempt({ realm: 'plants' }, (token, done) => {
       const verdict = this.verifier.verify(token, request);
-      const decide = done.bind(undefined, null);
       // A promise of Prisma's client, for example, is no instance of Promise.
-      if (typeof (Object(verdict) as PromiseLike<unknown>).then === 'function')
-        Promise.resolve(verdict).then(decide, done);
-      else decide(verdict);
+      if (typeof (Object(verdict) as PromiseLike<unknown>).then !== 'function') done(null, verdict);
+      else Promise.resolve(verdict).then(done.bind(undefined, null), done);
     });
-    const outcome = attempt.decide(() => authorizationOf(nodeRequest(request)));
+    const outcome = attempt.decide(authorizationOf(nodeRequest(request)));
     return outcome instanceof Promise
       ? outcome.then((later) => this.admit(request, context, later))
       : this.admit(request, context, outcome);
@@ -101,11 +97,10 @@ export class BearerAuthGuard extends PassportGuard {
   handleRequest(error: unknown, principal: unknown): Principal {
     if (error !== undefined) throw error instanceof ApiError ? error : credentialUndecided(error);
     if (!principal) throw invalidToken();
-    const { name, scopes } = principal as Partial<Principal>;
     // JavaScript may return anything, and a route without a scope would let it in.
-    if (typeof name === 'string' && Array.isArray(scopes)) return principal as Principal;
+    if (Array.isArray((principal as Partial<Principal>).scopes)) return principal as Principal;
     throw new TypeError(
-      'verify() of the TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing',
+      'verify() of a TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing',
     );
   }
 

@@ -6,7 +6,7 @@ import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { makeToken, tokenKey } from './token-format.js';
 import type { TokenRow, TokenStore } from './token-store.js';
 
-const SEEDS = 1000;
+const SEEDS = 300;
 const TIMEOUT = 3000;
 const STATEMENT_TIMEOUT = 1000;
 const PROMISED = 2000;
@@ -37,8 +37,7 @@ class SimulatedToken {
 
   rowAt(now: number, id: number): TokenRow {
     const remaining = this.expiresAt === Infinity ? null : this.expiresAt - now;
-    const isRevoked = this.changes.filter((change) => change <= now).length % 2 === 0;
-    return { id, key: this.key, name: this.key, scopes: [], remaining, isRevoked };
+    return { id, key: this.key, name: this.key, scopes: [], remaining, ended: this.isValid(now) ? null : 'has ended' };
   }
 }
 

@@ -5,7 +5,7 @@ import { mistypedToken } from '../errors/api-error.js';
 import { quote, reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
-import { isWellFormedToken, resemblesToken, tokenKey } from './token-format.js';
+import { isWellFormedToken, PREFIX, tokenKey } from './token-format.js';
 import { type TokenRow, TokenStore } from './token-store.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
@@ -15,12 +15,9 @@ const FRESH_MS = 2000;
 const CONFIRM_EVERY_MS = 500;
 /** From a failure to the next attempt. */
 const RETRY_MS = 100;
-/** A token is in use for so long after a request with it. Its last use is recorded as often. */
+/** So often the last uses are recorded, and the tokens forgotten that nobody has used meanwhile. */
 const MINUTE_MS = 60_000;
-/** Tokens that one statement looks up for requests: its time is limited. */
-const MAX_LOOKUPS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 1500;
-const MEANWHILE = 'Until they can, requests with them wait, and are then answered with 50300';
 
 /** A token in use. All moments are those of `performance.now()`. */
 interface KnownToken {
@@ -35,8 +32,7 @@ interface KnownToken {
 /** A request that waits for the look-up of its token. */
 interface Waiting {
   readonly key: string;
-  readonly resolve: (principal: Principal | undefined) => void;
-  readonly reject: (error: Error) => void;
+  resolve: (principal: Principal | undefined) => void;
 }
 
 /**
@@ -52,9 +48,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Ends the pause of the loop. */
   private wake = (): void => undefined;
   private confirmAt = 0;
-  /** When uses are to be recorded, and when they were. */
   private recordAt = 0;
-  private recordedAt = 0;
   /** Why the last statement failed. */
   private failure: Error | undefined;
   private isStopped = false;
@@ -68,7 +62,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
-    if (!resemblesToken(token)) return undefined;
+    if (!token.startsWith(PREFIX)) return undefined;
     const key = tokenKey(token);
     const known = this.known.get(key);
     const now = performance.now();
@@ -94,33 +88,20 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   async onApplicationShutdown(): Promise<void> {
     this.isStopped = true;
-    for (const { reject } of this.waiting) reject(new Error('the application shuts down'));
     this.wake();
-    const finish = async (): Promise<void> => {
-      await this.loop;
-      await this.record();
-      await this.store.end();
-    };
     const timeUp = (): Error => new Error('the database does not answer');
-    await withinTime(finish(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
+    await withinTime(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
   }
 
-  private async lookUp(key: string): Promise<Principal | undefined> {
-    if (this.isStopped) throw new Error('the application has shut down');
+  private lookUp(key: string): Promise<Principal | undefined> {
     const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    let request: Waiting | undefined;
-    const result = new Promise<Principal | undefined>((resolve, reject) => {
-      request = { key, resolve, reject };
-      this.waiting.add(request);
-    });
+    const request: Waiting = { key, resolve: () => undefined };
+    const result = new Promise<Principal | undefined>((resolve) => (request.resolve = resolve));
+    this.waiting.add(request);
     this.wake();
     this.loop ??= this.run();
     const timeUp = (): Error => this.failure ?? new DatabaseTimeoutError(`no answer within ${timeout} ms`);
-    try {
-      return await withinTime(result, timeout, timeUp);
-    } finally {
-      if (request) this.waiting.delete(request);
-    }
+    return withinTime(result, timeout, timeUp).finally(() => this.waiting.delete(request));
   }
 
   /** Runs as long as tokens are in use or requests wait. */
@@ -136,23 +117,25 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private async ask(): Promise<void> {
     const askedAt = performance.now();
     // A request that comes later waits for the next statement: a token may be revoked while this one runs.
-    const requests = [...this.waiting].slice(0, MAX_LOOKUPS);
-    const keys = new Set(requests.map(({ key }) => key));
-    if (askedAt >= this.confirmAt) for (const key of this.known.keys()) keys.add(key);
+    const requests = [...this.waiting];
+    const isToConfirm = askedAt >= this.confirmAt;
+    const keys = new Set([...requests.map(({ key }) => key), ...(isToConfirm ? this.known.keys() : [])]);
     try {
       const rows = new Map((await this.store.find([...keys])).map((row) => [row.key, row]));
-      if (askedAt >= this.confirmAt) this.confirmAt = askedAt + CONFIRM_EVERY_MS;
-      for (const key of keys) this.update(key, rows.get(key), askedAt);
+      if (isToConfirm) this.confirmAt = askedAt + CONFIRM_EVERY_MS;
+      for (const key of keys) this.remember(key, rows.get(key), askedAt);
       for (const request of requests) this.answer(request, rows.get(request.key));
       if (this.failure) this.logger.log('Access tokens can be looked up again');
       this.failure = undefined;
     } catch (error) {
-      if (!this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${MEANWHILE}`);
+      const meanwhile = 'Until they can, requests with them wait, and are then answered with 50300';
+      if (!this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${meanwhile}`);
       this.failure = error as Error;
     }
   }
 
-  private update(key: string, row: TokenRow | undefined, askedAt: number): void {
+  /** Keeps what the database said of a token; of one that is no longer valid its last use, until that is recorded. */
+  private remember(key: string, row: TokenRow | undefined, askedAt: number): void {
     const known = this.known.get(key);
     if (row && faultOf(row) === undefined) {
       const { id, name, scopes, remaining } = row;
@@ -163,30 +146,21 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   private answer({ key, resolve }: Waiting, row: TokenRow | undefined): void {
-    const fault = row ? faultOf(row) : 'The database does not have it';
+    const fault = faultOf(row);
     const known = this.known.get(key);
-    if (fault === undefined && known) {
-      known.usedAt = performance.now();
-      resolve(known.principal);
-      return;
-    }
-    this.logger.log(`An access token was refused. ${fault ?? ''}`);
-    resolve(undefined);
+    if (fault !== undefined) this.logger.log(`An access token was refused. ${fault}`);
+    else if (known) known.usedAt = performance.now();
+    resolve(fault === undefined ? known?.principal : undefined);
   }
 
-  /** Records the uses since the last time, and forgets the tokens that were not used for a minute. */
   private async record(): Promise<void> {
     const now = performance.now();
-    const uses = [...this.known.values()].filter(({ usedAt }) => usedAt >= this.recordedAt);
-    if (uses.length > 0) {
-      this.recordAt = now + MINUTE_MS;
-      await this.store.recordUses(new Map(uses.map(({ id, usedAt }) => [id, now - usedAt]))).then(
-        () => (this.recordedAt = now),
-        (error: unknown) => {
-          this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
-        },
-      );
-    }
+    this.recordAt = now + MINUTE_MS;
+    const ages = new Map([...this.known.values()].map(({ id, usedAt }) => [id, now - usedAt]));
+    if (ages.size > 0)
+      await this.store.recordUses(ages).catch((error: unknown) => {
+        this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
+      });
     for (const [key, { usedAt }] of this.known) if (usedAt < now - MINUTE_MS) this.known.delete(key);
   }
 
@@ -195,20 +169,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const isAwaited = this.waiting.size > 0;
     if (isAwaited && this.failure === undefined) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
-      if (isAwaited) return;
-      this.wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
+      if (!isAwaited) this.wake = resolve;
     });
-    this.wake = () => undefined;
   }
 }
 
 /** Why a token is not valid, for the log; undefined if it is. */
-function faultOf({ id, name, isRevoked, remaining }: TokenRow): string | undefined {
-  if (!isRevoked && (remaining === null || remaining > 0)) return undefined;
-  const reason = isRevoked ? 'was revoked' : `has expired ${Math.round(-(remaining ?? 0) / 1000)} s ago`;
-  return `${quote(name)} with the id ${id} ${reason}`;
+function faultOf(row: TokenRow | undefined): string | undefined {
+  if (!row) return 'The database does not have it';
+  return row.ended === null ? undefined : `${quote(row.name)} with the id ${row.id} ${row.ended}`;
 }

@@ -1,49 +1,64 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { importJWK, SignJWT } from 'jose';
+import { createHmac, createPublicKey } from 'node:crypto';
 import {
   AUDIENCE,
   base64url,
-  shortKey,
+  json,
+  JwtIssuer,
+  publicJwk,
   signingKey,
   type SigningKey,
   SUBJECT,
-} from '../../test/support/tokens/forged-jwt.js';
-import { JwtIssuer } from '../../test/support/tokens/jwt-issuer.js';
-import { json } from '../../test/support/tokens/key-server.js';
+} from '../../test/support/tokens/jwt-issuer.js';
 import { JwtVerifier } from './jwt.verifier.js';
 
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 const MINUTE_MS = 60_000;
+const NOW = Math.floor(Date.now() / 1000);
 
 describe(JwtVerifier.name, () => {
+  const logged: string[] = [];
   let issuer: JwtIssuer;
-  let verifier: JwtVerifier;
   let a: SigningKey;
   let b: SigningKey;
-  beforeAll(async () => {
-    [a, b] = [await signingKey('a'), await signingKey('b')];
-  });
-  beforeEach(async () => {
-    issuer = await JwtIssuer.start();
-    issuer.has([a]);
-    verifier = issuer.verifier;
-  });
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    await issuer[Symbol.asyncDispose]();
-  });
+  let verifier: JwtVerifier;
 
-  const seconds = (): number => Math.floor(Date.now() / 1000);
+  const open = (options: { issuer?: string; typ?: 'at+jwt' } = {}): JwtVerifier =>
+    new JwtVerifier({ issuer: issuer.url, audience: [AUDIENCE, 'garden'], ...options });
   /** From now on it is so much later. */
   const later = (milliseconds: number): void => {
-    const now = Date.now() + milliseconds;
-    jest.spyOn(Date, 'now').mockReturnValue(now);
+    for (const clock of [Date, performance]) jest.spyOn(clock, 'now').mockReturnValue(clock.now() + milliseconds);
   };
+
+  beforeAll(async () => {
+    Logger.overrideLogger({
+      log: (message: unknown) => logged.push(String(message)),
+      warn: jest.fn(),
+      error: jest.fn(),
+    });
+    [a, b] = [await signingKey('a'), await signingKey('b')];
+    issuer = await JwtIssuer.start([a]);
+  });
+  afterAll(async () => {
+    Logger.overrideLogger(true);
+    await issuer[Symbol.asyncDispose]();
+  });
+  beforeEach(() => {
+    issuer.keys = [a];
+    issuer.answer = undefined;
+    logged.length = issuer.requests.length = 0;
+    verifier = open();
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   it.each(ALGORITHMS)('should accept %s', async (alg) => {
     const key = await signingKey('b', alg);
-    issuer.has([a, key]);
-    const token = await new SignJWT({ iss: issuer.server.url, aud: AUDIENCE, sub: SUBJECT, exp: seconds() + 60 })
+    issuer.keys = [a, key];
+    const token = await new SignJWT({ iss: issuer.url, aud: ['other', AUDIENCE], sub: SUBJECT, exp: NOW + 60 })
       .setProtectedHeader({ alg, kid: 'b' })
       .sign(await importJWK(key));
     expect(await verifier.verify(token)).toEqual({ name: `jwt:${SUBJECT}`, scopes: [] });
@@ -51,33 +66,73 @@ describe(JwtVerifier.name, () => {
 
   it.each<[object, object, RegExp]>([
     [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256,/],
+    [{}, { alg: 'none' }, /alg is "none"/],
+    [{}, { alg: undefined }, /alg is ""/],
     [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
-    [{}, { kid: 'b' }, /kid is "b", should be that of a key of the issuer$/],
+    [{}, { typ: 5 }, /typ is "5"/],
     [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
     [{ iss: undefined }, {}, /iss is missing, should be http:/],
     [{ aud: 'house' }, {}, /aud is "house", should be https:\/\/plants\.example or garden$/],
+    [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{/],
     [{ sub: 'a\0' }, {}, /sub is "a\\u0000", should be a text that can be stored and logged$/],
+    ...[undefined, '', 5, 'x'.repeat(252), 'a\u202eb', 'a\ud800b'].map((sub): [object, object, RegExp] => [
+      { sub },
+      {},
+      /sub is/,
+    ]),
     [{ exp: 1 }, {}, /exp is "1", should be a number larger than \d+$/],
-    [{ exp: 'never' }, {}, /exp is "never", should be a number larger than \d+$/],
+    [{ exp: NOW - 60 }, {}, /exp is/],
+    [{ exp: undefined }, {}, /exp is missing/],
     [{ nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
+    [{ nbf: 'today' }, {}, /nbf is/],
     [{ cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
-  ])(
-    'should refuse %j %j, and tell the operator what was found and what is expected',
-    async (claims, header, reason) => {
-      expect(await verifier.verify(issuer.forge(a, claims, header))).toBeUndefined();
-      expect(issuer.logged).toEqual([expect.stringMatching(reason)]);
-      // Most strange tokens are not worth fetching keys for.
-      expect(issuer.server.requests).toHaveLength('kid' in header ? 1 : 0);
-    },
-  );
+  ])('should refuse %j %j with a line that has what was found, and fetch nothing', async (claims, header, reason) => {
+    expect(await verifier.verify(issuer.token(claims, header))).toBeUndefined();
+    expect(logged).toEqual([expect.stringMatching(reason)]);
+    expect(issuer.requests).toEqual([]);
+  });
 
-  it.each([`${base64url('null')}.${base64url('null')}.AA`, 'a.b.c'])(
-    'should refuse %s: it is malformed',
-    async (token) => {
-      expect(await verifier.verify(token)).toBeUndefined();
-      expect(issuer.logged).toEqual(['A JWT was refused: it is malformed']);
-    },
-  );
+  it.each<{ what: string; claims?: object | string; header?: object; isForged?: true }>([
+    { what: 'with a name of no key', header: { kid: 'b' } },
+    { what: 'with SQL as the name of its key', header: { kid: "' OR 1=1; --" } },
+    { what: 'with a known name, signed by a stranger', header: { kid: 'a' }, isForged: true },
+    { what: 'without a name, signed by a stranger', header: { kid: undefined }, isForged: true },
+    { what: 'that says where its key is', header: { jku: 'http://127.0.0.1:9/keys' }, isForged: true },
+    { what: 'with the algorithm of another kind of key', header: { alg: 'RS256' } },
+    { what: 'that must be understood, and is not', header: { crit: ['plants'], plants: true } },
+    { what: 'with an unencoded payload', header: { crit: ['b64'], b64: false } },
+    { what: 'of null', claims: 'null' },
+    { what: 'of no JSON', claims: '{"iss":' },
+    { what: 'of lists within lists', claims: `${'['.repeat(5000)}${']'.repeat(5000)}` },
+    { what: 'with claims from the prototype', claims: `{"__proto__":{"aud":"${AUDIENCE}"}}` },
+  ])('should refuse one $what, and log nothing of it', async ({ claims, header, isForged }) => {
+    const token = issuer.token(claims, header, isForged && b);
+    expect(await verifier.verify(token)).toBeUndefined();
+    for (const part of token.split('.')) expect(logged.join()).not.toContain(part);
+  });
+
+  it('should refuse one that was changed, cut, or signed with what everybody knows', async () => {
+    const [header = '', payload = '', signature = ''] = issuer.token().split('.');
+    const [, other = ''] = issuer.token({ sub: 'admin' }).split('.');
+    const pem = createPublicKey({ key: a, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
+    const unsigned = `${base64url('{"alg":"HS256","kid":"a"}')}.${payload}`;
+    const forged = `${unsigned}.${base64url(createHmac('sha256', pem).update(unsigned).digest())}`;
+    const own = issuer.token({}, { jwk: publicJwk(b) }, b);
+    const parts = [
+      header,
+      other,
+      signature,
+      header,
+      payload,
+      signature.slice(1),
+      base64url('null'),
+      payload,
+      signature,
+    ];
+    const tokens = [0, 3, 6].map((at) => parts.slice(at, at + 3).join('.'));
+    for (const token of [...tokens, `${header}.${payload}.`, `${header}.${payload}`, 'a.b.c', forged, own])
+      expect([token, await verifier.verify(token)]).toEqual([token, undefined]);
+  });
 
   it.each([
     ['at+jwt', true],
@@ -85,46 +140,26 @@ describe(JwtVerifier.name, () => {
     ['JWT', false],
     [undefined, false],
   ])('should accept, if at+jwt is required, the type %s: %s', async (typ, isValid) => {
-    await using strict = await JwtIssuer.start('at+jwt');
-    strict.has([a]);
-    expect((await strict.verifier.verify(strict.forge(a, {}, { typ }))) !== undefined).toBe(isValid);
-  });
-
-  it('should let clocks differ by 30 seconds', async () => {
-    expect(await verifier.verify(issuer.forge(a, { exp: seconds() - 25, nbf: seconds() + 25 }))).toBeDefined();
-    expect(await verifier.verify(issuer.forge(a, { exp: seconds() - 31 }))).toBeUndefined();
-    expect(await verifier.verify(issuer.forge(a, { nbf: seconds() + 35 }))).toBeUndefined();
+    expect((await open({ typ: 'at+jwt' }).verify(issuer.token({}, { typ }))) !== undefined).toBe(isValid);
   });
 
   it.each([
     [{ scope: ' openid  plants:create ' }, ['openid', 'plants:create']],
     [{ scope: undefined, scp: 'a b' }, ['a', 'b']],
-    [{ scope: 'a b', scp: ['b', 'c d'] }, ['a', 'b', 'c d']],
-    [{ scope: ['plants:create'], scp: ['plants:create', 5] }, []],
+    [{ scope: 'a b', scp: ['b', 'c d', 5] }, ['a', 'b', 'c d']],
+    [{ scope: ['plants:create'] }, []],
   ])('should have of %j the scopes %j', async (claims, scopes) => {
-    expect(await verifier.verify(issuer.forge(a, claims))).toEqual({ name: `jwt:${SUBJECT}`, scopes });
+    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: `jwt:${SUBJECT}`, scopes });
   });
 
-  it('should try each key if a JWT names none, but a short one', async () => {
-    const short = shortKey();
-    issuer.has([a, b, short]);
-    for (const key of [a, b]) expect(await verifier.verify(issuer.forge(key, {}, { kid: undefined }))).toBeDefined();
-    expect(await verifier.verify(issuer.forge(short, {}, { kid: undefined }))).toBeUndefined();
-    expect(await verifier.verify(issuer.forge(await signingKey('c'), {}, { kid: undefined }))).toBeUndefined();
-  });
-
-  it('should find out of a new key, if keys have no names, that looks like a forged signature', async () => {
-    issuer.has([a], { named: false });
-    expect(await verifier.verify(issuer.forge(a, {}, { kid: undefined }))).toBeDefined();
-    issuer.has([b], { named: false });
-    expect(await verifier.verify(issuer.forge(b, {}, { kid: undefined }))).toBeUndefined();
-    later(MINUTE_MS);
-    expect(await verifier.verify(issuer.forge(b, {}, { kid: undefined }))).toBeDefined();
-    expect(issuer.server.requests).toHaveLength(2);
+  it('should let clocks differ by 30 seconds', async () => {
+    expect(
+      await verifier.verify(issuer.token({ exp: Date.now() / 1000 - 20, nbf: Date.now() / 1000 + 20 })),
+    ).toBeDefined();
   });
 
   it('should remember a JWT for five minutes, and not longer than it is valid', async () => {
-    const [long, short] = [issuer.forge(a), issuer.forge(a, { exp: seconds() + 100 })];
+    const [long, short] = [issuer.token(), issuer.token({ exp: NOW + 100 })];
     const principals = [await verifier.verify(long), await verifier.verify(short)];
     expect([verifier.verify(long), verifier.verify(short)]).toEqual(principals);
     later(2.5 * MINUTE_MS);
@@ -134,13 +169,55 @@ describe(JwtVerifier.name, () => {
     expect(verifier.verify(long)).toBeInstanceOf(Promise);
   });
 
-  it('should use keys for an hour, and then say that it cannot decide if the issuer is away', async () => {
-    const token = issuer.forge(a, { exp: seconds() + 7200 });
+  it('should accept a new key, and the old one as long as the issuer has it', async () => {
+    const ofKey = (key: SigningKey): Promise<unknown> =>
+      Promise.resolve(verifier.verify(issuer.token({ jti: Math.random() }, {}, key)));
+    expect(await ofKey(a)).toBeDefined();
+    issuer.keys = [b, a];
+    expect(await ofKey(b)).toBeUndefined();
+    later(6000);
+    expect([await ofKey(b), await ofKey(a)]).not.toContain(undefined);
+    issuer.keys = [b];
+    later(60 * MINUTE_MS);
+    expect([await ofKey(b), await ofKey(a)]).toEqual([
+      { name: `jwt:${SUBJECT}`, scopes: ['plants:create'] },
+      undefined,
+    ]);
+    expect(issuer.requests).toEqual(['/.well-known/openid-configuration', '/jwks', '/jwks', '/jwks']);
+  });
+
+  it('should use keys for an hour, then say that it cannot decide if the issuer is away, and ask it every five seconds', async () => {
+    const token = issuer.token({ exp: NOW + 7200 });
     await verifier.verify(token);
-    issuer.server.answer = json({}, 503);
+    issuer.answer = json({}, 503);
     later(59 * MINUTE_MS);
     expect(await verifier.verify(token)).toBeDefined();
     later(7 * MINUTE_MS);
-    await expect(verifier.verify(token)).rejects.toThrow(/cannot be fetched.*503/);
+    issuer.requests.length = 0;
+    for (let i = 0; i < 3; i++)
+      await expect(verifier.verify(token)).rejects.toThrow(/cannot be fetched: .* answers 503/);
+    expect(issuer.requests).toEqual(['/jwks']);
+    issuer.answer = undefined;
+    later(6000);
+    expect(await verifier.verify(token)).toBeDefined();
+  });
+
+  it.each<[string, RegExp, (url: string) => JwtIssuer['answer']]>([
+    ['redirects', /answers 302, .* redirects are not followed/, () => json({}, 302)],
+    ['names another', /names the issuer "http.*\/", should name/, (url) => json({ issuer: `${url}/` })],
+    ['names a file', /the jwks_uri "file:/, (url) => json({ issuer: url, jwks_uri: 'file:///etc/keys' })],
+    ['has no keys', /JSON Web Key Set malformed/, (url) => json({ issuer: url, jwks_uri: `${url}/jwks` })],
+  ])('should take no keys from an issuer that %s', async (_, reason, answerOf) => {
+    issuer.answer = answerOf(issuer.url);
+    await expect(verifier.verify(issuer.token())).rejects.toThrow(reason);
+  });
+
+  it('should take no keys over plain HTTP if the issuer has HTTPS', async () => {
+    const url = 'https://id.example.com';
+    jest.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ issuer: url, jwks_uri: `${issuer.url}/jwks` }));
+    await expect(open({ issuer: url }).verify(issuer.token({ iss: url }))).rejects.toThrow(
+      /should have a URL, with https/,
+    );
+    expect(issuer.requests).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import { describeFound } from '../util/options.js';
+import type { JWTPayload } from 'jose';
 import { escapeControls, isHttpUrl, quote, reasonOf } from '../util/text.js';
 import type { JwtOptions } from './auth.options.js';
 import { tokenKey } from './token-format.js';
@@ -14,16 +13,15 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Signatures that are verified with a public key alone: with a secret one, anybody who knows the public key could sign. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** The `typ` of access tokens by RFC 9068, and by RFC 7519; `logout+jwt`, for example, is something else. */
-const STRICT_TYPES: unknown[] = ['at+jwt', 'application/at+jwt'];
-const TYPES: unknown[] = [...STRICT_TYPES, 'jwt', 'application/jwt', undefined];
+const STRICT_TYPE = /^(?:application\/)?at\+jwt$/i;
+const TYPE = /^$|^(?:application\/)?(?:at\+)?jwt$/i;
 /** Clocks may differ by so much. */
 const TOLERANCE_S = 30;
 const MAX_NAME_LENGTH = 255;
 /** So long keys are used before they are fetched again, whatever happens at the issuer. */
 const KEYS_MAX_AGE_MS = 3_600_000;
-/** From one fetch, failed or not, to the next. */
-const COOLDOWN_MS = 5000;
-const FETCH_TIMEOUT_MS = 5000;
+/** From one fetch, failed or not, to the next; and so long each may take. */
+const FETCH_MS = 5000;
 /** A JWT is remembered for so long, and so many of them are. */
 const REMEMBER_MS = 300_000;
 const MAX_REMEMBERED = 10_000;
@@ -34,7 +32,6 @@ class IssuerError extends Error {}
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier {
   private readonly logger = new Logger(JwtVerifier.name);
-  private readonly rules: JWTVerifyOptions;
   private keySet: Promise<KeySet> | undefined;
   private failure: IssuerError | undefined;
   private quietUntil = 0;
@@ -43,10 +40,6 @@ export class JwtVerifier extends TokenVerifier {
 
   constructor(private readonly options: JwtOptions) {
     super();
-    const { issuer, audience } = options;
-    const requiredClaims = ['exp', 'sub'];
-    const algorithms = ALGORITHMS;
-    this.rules = { issuer, audience: [audience].flat(), algorithms, requiredClaims, clockTolerance: TOLERANCE_S };
   }
 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
@@ -58,8 +51,9 @@ export class JwtVerifier extends TokenVerifier {
   private async verifyJwt(token: string): Promise<Principal | undefined> {
     // With its first use, so that a service that sees no JWT does not pay for it.
     const jose = await import('jose');
-    let fault = evidentFault(token, this.options, jose);
+    let fault: string | undefined;
     try {
+      fault = evidentFault(token, this.options, jose);
       if (fault === undefined) return this.remember(token, await this.verifySignature(token, jose));
     } catch (error) {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
@@ -72,111 +66,96 @@ export class JwtVerifier extends TokenVerifier {
 
   private async verifySignature(token: string, jose: Jose): Promise<JWTPayload> {
     this.keySet ??= this.openKeySet(jose);
-    const keys = await this.keySet;
-    try {
-      return await this.claimsOf(token, keys, jose);
-    } catch (error) {
-      // jose itself fetches keys for a name that it does not know. A new key without a name looks like a forged signature.
-      const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
-      if (!isForged || jose.decodeProtectedHeader(token).kid !== undefined || keys.coolingDown) throw error;
-      await keys.reload();
-      return await this.claimsOf(token, keys, jose);
-    }
-  }
-
-  private async claimsOf(token: string, keys: KeySet, { errors, jwtVerify }: Jose): Promise<JWTPayload> {
-    try {
-      return (await jwtVerify(token, keys, this.rules)).payload;
-    } catch (error) {
-      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // It does not name its key.
-      for await (const key of error) {
-        const verified = await jwtVerify(token, key, this.rules).catch(() => undefined);
-        if (verified) return verified.payload;
-      }
-      throw new errors.JWSSignatureVerificationFailed();
-    }
+    const keys = await this.keySet.catch((error: unknown) => {
+      this.keySet = undefined;
+      throw error;
+    });
+    const { issuer, audience } = this.options;
+    const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
+    return (await jose.jwtVerify(token, keys, rules)).payload;
   }
 
   private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
     // Not the name of an issued token, which has no such prefix.
     const principal = Object.freeze({ name: `jwt:${sub}`, scopes: Object.freeze(scopesOf(claims)) });
     const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + REMEMBER_MS);
-    const [oldest] = this.remembered.keys();
-    if (oldest !== undefined && this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(oldest);
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
     this.remembered.set(tokenKey(token), { principal, until });
     return principal;
   }
 
   private async openKeySet({ createRemoteJWKSet, customFetch }: Jose): Promise<KeySet> {
-    const { issuer, jwksUrl } = this.options;
+    return createRemoteJWKSet(new URL(this.options.jwksUrl ?? (await this.discoverJwksUrl())), {
+      cacheMaxAge: KEYS_MAX_AGE_MS,
+      cooldownDuration: FETCH_MS,
+      timeoutDuration: FETCH_MS,
+      [customFetch]: async (url: string, init: RequestInit) => Response.json(await this.fetchJson(url, init)),
+    });
+  }
+
+  /** OpenID Connect Discovery 1.0, section 4. */
+  private async discoverJwksUrl(): Promise<string> {
+    const { issuer } = this.options;
+    const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+    const init: RequestInit = { redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) };
+    const document = Object(await this.fetchJson(url, init)) as Record<string, unknown>;
+    const { issuer: named, jwks_uri: jwksUrl } = document;
+    // Section 4.3: exactly, or the keys would be those of somebody else.
+    if (named !== issuer) throw this.fail(`${url} names the issuer ${quote(named)}, should name ${quote(issuer)}`);
+    const isSafe = !/^https:/i.test(issuer) || /^https:/i.test(String(jwksUrl));
+    if (isHttpUrl(jwksUrl, { query: true }) && isSafe) return jwksUrl;
+    throw this.fail(`${url} has the jwks_uri ${quote(jwksUrl)}, should have a URL, with https as the issuer's`);
+  }
+
+  /** Redirects are not followed: keys are trusted because of where they are from. */
+  private async fetchJson(url: string, init: RequestInit): Promise<unknown> {
+    if (this.failure && performance.now() < this.quietUntil) throw this.failure;
     try {
-      const url = jwksUrl ?? (await this.ask(() => discoverJwksUrl(issuer)));
-      return createRemoteJWKSet(new URL(url), {
-        cacheMaxAge: KEYS_MAX_AGE_MS,
-        cooldownDuration: COOLDOWN_MS,
-        timeoutDuration: FETCH_TIMEOUT_MS,
-        [customFetch]: (address: string, init: RequestInit) =>
-          this.ask(async () => Response.json(await fetchJson(address, init))),
-      });
+      const response = await fetch(url, init);
+      if (response.status === 200) return await response.json();
+      throw new Error(`${url} answers ${response.status}, should answer 200; redirects are not followed`);
     } catch (error) {
-      this.keySet = undefined;
-      throw error;
+      throw this.fail(reasonOf((error as Error).cause ?? error));
     }
   }
 
-  /** jose's own cool-down counts from the last success: an issuer that fails would be asked for each JWT. */
-  private async ask<T>(work: () => Promise<T>): Promise<T> {
-    if (this.failure && performance.now() < this.quietUntil) throw this.failure;
-    try {
-      const result = await work();
-      this.failure = undefined;
-      return result;
-    } catch (error) {
-      const reason = reasonOf((error as Error).cause ?? error);
-      this.failure = new IssuerError(`The keys of the JWT issuer ${this.options.issuer} cannot be fetched: ${reason}`);
-      this.quietUntil = performance.now() + COOLDOWN_MS;
-      throw this.failure;
-    }
+  /** For a while nothing is fetched: jose's own cool-down counts from the last success, so each JWT would ask an issuer that fails. */
+  private fail(reason: string): IssuerError {
+    this.quietUntil = performance.now() + FETCH_MS;
+    this.failure = new IssuerError(`The keys of the JWT issuer ${this.options.issuer} cannot be fetched: ${reason}`);
+    return this.failure;
   }
 }
 
 /** What is wrong with a JWT, as far as it shows without keys. Most strange tokens end here, and are not worth fetching keys for. */
 function evidentFault(token: string, options: JwtOptions, jose: Jose): string | undefined {
-  try {
-    const { alg = '', typ } = jose.decodeProtectedHeader(token);
-    const { iss, aud, sub, exp, nbf = -Infinity, cnf } = jose.decodeJwt(token);
-    const now = Math.floor(Date.now() / 1000);
-    const types = options.typ === undefined ? TYPES : STRICT_TYPES;
-    const audiences: unknown[] = [options.audience].flat();
-    const checks: [name: string, found: unknown, isRight: boolean, expected: string][] = [
-      ['alg', alg, ALGORITHMS.includes(alg), `one of ${ALGORITHMS.join(', ')}`],
-      [
-        'typ',
-        typ,
-        types.includes(typeof typ === 'string' ? typ.toLowerCase() : typ),
-        options.typ ?? 'at+jwt, JWT or none',
-      ],
-      ['iss', iss, iss === options.issuer, options.issuer],
-      ['aud', aud, [aud].flat().some((one) => audiences.includes(one)), audiences.join(' or ')],
-      ['sub', sub, isFit(sub), 'a text that can be stored and logged'],
-      ['exp', exp, typeof exp === 'number' && exp > now - TOLERANCE_S, `a number larger than ${now - TOLERANCE_S}`],
-      ['nbf', nbf, typeof nbf === 'number' && nbf <= now + TOLERANCE_S, `a number, at most ${now + TOLERANCE_S}`],
-      // RFC 7800: it is worth nothing without a proof of that key, which a bearer token does not come with.
-      ['cnf', cnf, cnf === undefined, 'left out'],
-    ];
-    const wrong = checks.find(([, , isRight]) => !isRight);
-    return wrong && `${wrong[0]} ${describeFound(wrong[1], true)}, should be ${wrong[3]}`;
-  } catch {
-    return 'it is malformed';
-  }
+  const { alg = '', typ } = jose.decodeProtectedHeader(token);
+  const { iss, aud, sub, exp, nbf = 0, cnf } = jose.decodeJwt(token);
+  const now = Math.floor(Date.now() / 1000);
+  const [earliest, latest] = [now - TOLERANCE_S, now + TOLERANCE_S];
+  const audiences: unknown[] = [options.audience].flat();
+  const checks: [name: string, found: unknown, isRight: boolean, expected: string][] = [
+    ['alg', alg, ALGORITHMS.includes(alg), `one of ${ALGORITHMS.join(', ')}`],
+    ['typ', typ, (options.typ ? STRICT_TYPE : TYPE).test(typ ?? ''), options.typ ?? 'at+jwt, JWT or none'],
+    ['iss', iss, iss === options.issuer, options.issuer],
+    ['aud', aud, [aud].flat().some((one) => audiences.includes(one)), audiences.join(' or ')],
+    ['sub', sub, isFit(sub), 'a text that can be stored and logged'],
+    ['exp', exp, typeof exp === 'number' && exp > earliest, `a number larger than ${earliest}`],
+    ['nbf', nbf, typeof nbf === 'number' && nbf <= latest, `a number, at most ${latest}`],
+    // RFC 7800: it is worth nothing without a proof of that key, which a bearer token does not come with.
+    ['cnf', cnf, cnf === undefined, 'left out'],
+  ];
+  const [name, found, , expected] = checks.find(([, , isRight]) => !isRight) ?? [];
+  // Not by its `toString`, which may be anything.
+  const shown = typeof found === 'string' ? found : JSON.stringify(found);
+  return name && `${name} is ${found === undefined ? 'missing' : quote(shown)}, should be ${expected}`;
 }
 
 /** What is wrong with the signature. Messages of jose may repeat some of the token; other errors are of keys that cannot be used. */
 function signatureFault(error: unknown, token: string, { decodeProtectedHeader, errors }: Jose): string {
-  const { kid } = decodeProtectedHeader(token);
-  if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${quote(kid)}, should be that of a key of the issuer`;
-  if (error instanceof errors.JWSSignatureVerificationFailed) return `it was not signed with the key ${quote(kid)}`;
+  const kid = (): string => quote(decodeProtectedHeader(token).kid);
+  if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${kid()}, should be that of a key of the issuer`;
+  if (error instanceof errors.JWSSignatureVerificationFailed) return `it was not signed with the key ${kid()}`;
   return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }
 
@@ -187,28 +166,7 @@ function isFit(sub: unknown): boolean {
 
 /** RFC 8693, section 4.2: scopes, separated by spaces. Some issuers have a list, `scp`. */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
-  const wordsOf = (claim: unknown): string[] =>
-    typeof claim === 'string' ? claim.split(' ').filter((word) => word !== '') : [];
-  const isList = Array.isArray(scp) && scp.every((one) => typeof one === 'string');
-  return [...new Set([...wordsOf(scope), ...(isList ? scp : wordsOf(scp))])];
-}
-
-/** OpenID Connect Discovery 1.0, section 4. */
-async function discoverJwksUrl(issuer: string): Promise<string> {
-  const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
-  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
-  const document = Object(await fetchJson(url, { redirect: 'manual', signal })) as Record<string, unknown>;
-  const { issuer: named, jwks_uri: jwksUrl } = document;
-  // Section 4.3: exactly, or the keys would be those of somebody else.
-  if (named !== issuer) throw new Error(`${url} names the issuer ${quote(named)}, should name ${quote(issuer)}`);
-  const isSafe = !/^https:/i.test(issuer) || /^https:/i.test(String(jwksUrl));
-  if (isHttpUrl(jwksUrl, { query: true }) && isSafe) return jwksUrl;
-  throw new Error(`${url} has the jwks_uri ${quote(jwksUrl)}, should have a URL, with https as the issuer's`);
-}
-
-/** Redirects are not followed: keys are trusted because of where they are from. */
-async function fetchJson(url: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(url, init);
-  if (response.status === 200) return response.json();
-  throw new Error(`${url} answers ${response.status}, should answer 200; redirects are not followed`);
+  const wordsOf = (claim: unknown): string[] => (typeof claim === 'string' ? claim.split(' ') : []);
+  const list = Array.isArray(scp) ? scp.filter((one) => typeof one === 'string') : wordsOf(scp);
+  return [...new Set([...wordsOf(scope), ...list])].filter((word) => word !== '');
 }

@@ -2,10 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { BEARER_TOKEN, tokenDigest } from './token-format.js';
 import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
 
-const MIN_LENGTH = 20;
-/** Well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent. */
-const MAX_LENGTH = 8192;
-const SENDABLE = new RegExp(`^${BEARER_TOKEN}$`);
+/** 8192 characters are well within Node's limit of 16 KiB for all headers of a request: a longer one could never be sent. */
+const ACCESS_TOKEN = new RegExp(`^(?=.{20,8192}$)${BEARER_TOKEN}$`);
+const SHOULD = 'should have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end';
 
 /** Static tokens have no names of their own. */
 const PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze([CREATE_PLANTS]) });
@@ -28,18 +27,11 @@ export class StaticTokenVerifier extends TokenVerifier {
 }
 
 /** Why these cannot be access tokens, by position, without the tokens; undefined if they can. */
-export function accessTokensFault(tokens: readonly string[]): string | undefined {
-  const faults = tokens.flatMap((token, index) => {
-    const fault = accessTokenFault(token);
-    return fault === undefined ? [] : `token ${index + 1} of ${tokens.length} ${fault}`;
-  });
+export function accessTokensFault(tokens: readonly unknown[]): string | undefined {
+  const faults = tokens.flatMap((token, index) =>
+    typeof token === 'string' && ACCESS_TOKEN.test(token)
+      ? []
+      : `token ${index + 1} of ${tokens.length} is too short, too long or cannot be sent as a bearer token, ${SHOULD}`,
+  );
   return faults.length > 0 ? faults.join('; ') : undefined;
-}
-
-function accessTokenFault(token: string): string | undefined {
-  if (!SENDABLE.test(token))
-    return 'cannot be sent as a bearer token, should be made of letters, digits and -._~+/ alone, with = only at its end';
-  if (token.length < MIN_LENGTH) return `is too short, should have at least ${MIN_LENGTH} characters`;
-  if (token.length > MAX_LENGTH) return `is too long, should have at most ${MAX_LENGTH} characters`;
-  return undefined;
 }

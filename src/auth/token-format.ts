@@ -1,7 +1,8 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const PREFIX = 'plant_';
+/** Of every issued token. */
+export const PREFIX = 'plant_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 190 bits. */
 const RANDOM_LENGTH = 32;
@@ -15,10 +16,14 @@ export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
 export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** No white space, quotes or control characters: names are in logs and scripts. A dash would begin an option. */
-const NAME = /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/;
-const DIGITS = /^[0-9]+$/;
-/** Names that other credentials use. */
-const RESERVED_NAMES = ['static', 'jwt'];
+const NAME_RULES: readonly [rule: RegExp, fault: string][] = [
+  [
+    /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/,
+    'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -',
+  ],
+  [/\D/, 'must not be made of digits alone, as the ids of access tokens are'],
+  [/^(?!(?:static|jwt)$|jwt:)/i, 'must not be static or jwt, nor begin with jwt: these mean something else'],
+];
 
 /**
  * Issued tokens and JWTs, also those that were cut short: what a user may put on a command line or into a path by mistake. No text makes
@@ -30,11 +35,6 @@ const TOKEN_LIKE = /plant_[0-9A-Za-z]{20,}|eyJ[\w.-]{17,}/g;
 export function makeToken(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${PREFIX}${random}${checksum(random)}`;
-}
-
-/** Whether this looks like an issued token, well-formed or not: a very cheap check. */
-export function resemblesToken(text: string): boolean {
-  return text.startsWith(PREFIX);
 }
 
 /** Whether this may have been issued. A token that was mistyped or cut short was not. */
@@ -55,13 +55,7 @@ export function tokenKey(token: string): string {
 /** Why this cannot be the name of an access token, without repeating it; undefined if it can. */
 export function tokenNameFault(name: string): string | undefined {
   if (holdsToken(name)) return 'must not look like an access token: a name is not secret, and a token is';
-  if (!NAME.test(name))
-    return 'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -';
-  if (DIGITS.test(name)) return 'must not be made of digits alone, as the ids of access tokens are';
-  const lower = name.toLowerCase();
-  if (RESERVED_NAMES.includes(lower) || lower.startsWith('jwt:'))
-    return `must not be ${RESERVED_NAMES.join(' or ')}, nor begin with jwt: these mean something else`;
-  return undefined;
+  return NAME_RULES.find(([rule]) => !rule.test(name))?.[1];
 }
 
 /** The text with a placeholder for each token. Console output may repeat arguments, and must not repeat a token. */

@@ -1,9 +1,11 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { parseDatabaseUrl, withConnection } from '../database/database-url.js';
+import { withConnection } from '../database/connection.js';
+import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertMigrated, findMissingRights } from '../database/table-checks.js';
+import { assertMigrated } from '../database/migration-status.js';
+import { findMissingRights } from '../database/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Limit of a statement: all are short, and no other one is sent meanwhile. */
@@ -20,21 +22,26 @@ export interface TokenRow {
   readonly scopes: readonly string[];
   /** Milliseconds until it expires, by the database's clock; null if it never does. */
   readonly remaining: number | null;
-  readonly isRevoked: boolean;
+  /** How it has ended, for people; null if it is valid. */
+  readonly ended: string | null;
 }
 
 /** The issued tokens in PostgreSQL, on one connection. It keeps no state in its session, and does not keep the process from ending. */
 export class TokenStore {
-  private readonly pool: pg.Pool;
+  private readonly database: DatabaseUrl;
   private readonly table: string;
+  private readonly pool: pg.Pool;
 
-  constructor(private readonly options: IssuedTokensOptions) {
-    const { config, schema, isPooled } = parseDatabaseUrl(options.url, options.password, options.schema);
-    this.table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+  constructor({ url, password, schema, timeout = DEFAULT_STORAGE_TIMEOUT }: IssuedTokensOptions) {
+    this.database = parseDatabaseUrl(url, password, schema);
+    const { config, isPooled } = this.database;
+    this.table = `${pg.escapeIdentifier(this.database.schema)}.access_tokens`;
     this.pool = new pg.Pool({
       ...config,
       max: 1,
-      connectionTimeoutMillis: options.timeout ?? DEFAULT_STORAGE_TIMEOUT,
+      // So that a standby at the same address does not stay the server for long. A statement that fails ends its connection, too.
+      maxLifetimeSeconds: 60,
+      connectionTimeoutMillis: timeout,
       query_timeout: STATEMENT_TIMEOUT_MS,
       // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.
       ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
@@ -49,11 +56,9 @@ export class TokenStore {
 
   /** Throws if the options name no table of tokens: else every request would get a 50300, as if it could be sent again. */
   async assertReady(): Promise<void> {
-    const { url, password, schema } = this.options;
-    const database = parseDatabaseUrl(url, password, schema);
-    await withConnection(database, async (query) => {
-      await assertMigrated(query, database);
-      await inspectTokenTable(query, database.schema);
+    await withConnection(this.database, async (query) => {
+      await assertMigrated(query, this.database);
+      await inspectTokenTable(query, this.database.schema);
     });
   }
 
@@ -64,11 +69,11 @@ export class TokenStore {
     const sql = `SELECT pg_is_in_recovery() AS "isStandby", token.* FROM (VALUES (1)) AS always
       LEFT JOIN (SELECT id::float8 AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
           (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
-          revoked_at IS NOT NULL AS "isRevoked"
+          CASE WHEN revoked_at IS NOT NULL THEN 'was revoked at '::text || revoked_at::text
+            WHEN expires_at <= clock_timestamp() THEN 'has expired at '::text || expires_at::text END AS ended
         FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
-    const rows = await this.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)], (found) => {
-      if (found[0]?.isStandby === true) throw new Error('the server is a standby');
-    });
+    const { rows } = await this.pool.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)]);
+    if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
     // Of no token there is one row, without an id.
     return rows.filter(({ id }: { id: number | null }) => id !== null);
   }
@@ -83,7 +88,7 @@ export class TokenStore {
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
-    await this.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
+    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
       SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
@@ -91,25 +96,6 @@ export class TokenStore {
 
   async end(): Promise<void> {
     await this.pool.end();
-  }
-
-  /** After a failure the connection is closed: the next one may lead to another server. */
-  private async query<Row extends object>(
-    sql: string,
-    values?: unknown[],
-    check: (rows: readonly Row[]) => void = () => undefined,
-  ): Promise<Row[]> {
-    const client = await this.pool.connect();
-    let failure: Error | undefined;
-    try {
-      const { rows } = await client.query<Row>(sql, values);
-      check(rows);
-      return rows;
-    } catch (error) {
-      throw (failure = error as Error);
-    } finally {
-      client.release(failure);
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { PRINCIPAL } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
+import { quote } from '../util/text.js';
 import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
@@ -22,7 +23,7 @@ export interface Principal {
  * Decides what a bearer token is worth. Extend it, and give it to `PlantsAuthModule` as `verifier`.
  *
  * @example
- * import { PlantsAuthModule, type Principal, TokenVerifier } from 'plant-store';
+ * import { PlantsAuthModule, type PlantsAuthModuleOptions, type Principal, TokenVerifier } from 'plant-store';
  *
  * class SessionVerifier extends TokenVerifier {
  *   verify(token: string): Principal | undefined {
@@ -30,7 +31,8 @@ export interface Principal {
  *   }
  * }
  *
- * export const AUTH = PlantsAuthModule.forRoot({ verifier: new SessionVerifier() });
+ * const options: PlantsAuthModuleOptions = { verifier: new SessionVerifier() };
+ * export const AUTH = PlantsAuthModule.forRoot(options);
  */
 export abstract class TokenVerifier {
   /**
@@ -44,8 +46,11 @@ export abstract class TokenVerifier {
 
 /** Several verifiers, asked in turn until one knows the token. */
 export class TokenVerifiers extends TokenVerifier {
-  constructor(private readonly verifiers: readonly TokenVerifier[]) {
+  private readonly verifiers: readonly TokenVerifier[];
+
+  constructor(verifiers: readonly (TokenVerifier | undefined)[]) {
     super();
+    this.verifiers = verifiers.filter((one) => one !== undefined);
   }
 
   /** Not `async`: most often the answer is there at once. @param first position of the first verifier to ask */
@@ -76,8 +81,9 @@ export function principalOf(request: object): Principal | undefined {
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
   for (const [index, scope] of (scopes.length === 0 ? [undefined] : scopes).entries()) {
     if (typeof scope === 'string' && SCOPE.test(scope)) continue;
-    const found = `RequireScopes(): scope ${index + 1} ${describeFound(scope, typeof scope === 'string')}`;
-    throw new TypeError(`${found}, should be visible ASCII characters without quotes and backslashes, as orders:read`);
+    const found = typeof scope === 'string' ? `is ${quote(scope)}` : describeFound(scope);
+    const should = 'should be visible ASCII characters without quotes and backslashes, as orders:read';
+    throw new TypeError(`RequireScopes(): scope ${index + 1} ${found}, ${should}`);
   }
   return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
     const of = method?.value ?? target;

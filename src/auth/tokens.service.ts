@@ -6,11 +6,7 @@ import { makeToken, tokenDigest } from './token-format.js';
 
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
-const TRANSACTION = {
-  isolationLevel: Prisma.TransactionIsolationLevel.ReadCommitted,
-  timeout: 10_000,
-  maxWait: 10_000,
-};
+const TRANSACTION = { isolationLevel: 'ReadCommitted', timeout: 10_000, maxWait: 10_000 } as const;
 /**
  * Prisma's adapter writes and reads times without their offset. A change that is reported must be on disk, whatever the role's default.
  * The limit is shorter than that of the transaction, so that the server undoes what comes too late.
@@ -44,21 +40,9 @@ export interface NewToken {
 /** When a token ends: that many seconds from now by the database's clock, at a moment, or never. */
 export type TokenExpiry = { readonly seconds: number } | { readonly at: Date } | 'never';
 
-/** A change of access tokens is not possible. The message says why, and what is. */
+/** A change of access tokens is not possible, or may have happened. The message says why, and what to do. */
 export class TokenError extends ExplainedError {
   override readonly name = 'TokenError';
-
-  constructor(
-    /**
-     * Why: there is a valid token of that name; there is none of that name or id; there is one that has ended; the new one would have expired
-     * already; nothing was changed, because the database refused; or it did not confirm the change, and may have made it.
-     */
-    readonly code: 'duplicate' | 'unknown' | 'ended' | 'past' | 'failed' | 'unconfirmed',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }
 
 type Transaction = Prisma.TransactionClient;
@@ -76,13 +60,13 @@ export class TokensService {
   /** @throws TokenError if a token of that name is valid, or this one would not be */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     return this.transaction(async (transaction) => {
-      const now = await lock(transaction, name);
+      const { named, now } = await this.lock(transaction, name);
       // A rotation leaves several for a while: the newest one lasts.
-      const valid = (await this.find(transaction, name)).findLast(isValid);
-      if (valid === undefined) return this.issue(transaction, { name, scopes }, endOf(expiry, now), now);
+      const valid = named.findLast(isValid);
+      if (valid === undefined) return issue(transaction, { name, scopes }, expiry, now);
       const found = `a valid access token has the name ${name} already, with the id ${valid.id}`;
       const advice = `Rotate it (plant-store token rotate ${name}), revoke it (plant-store token revoke ${name}), or choose another name`;
-      throw new TokenError('duplicate', `${found}. ${advice}`);
+      throw new TokenError(`${found}. ${advice}`);
     });
   }
 
@@ -98,22 +82,14 @@ export class TokensService {
    */
   rotate(name: string, overlap: number, expiry?: TokenExpiry): Promise<NewToken & { replaced: TokenRecord[] }> {
     return this.transaction(async (transaction) => {
-      const now = await lock(transaction, name);
-      const named = await this.find(transaction, name);
+      const { named, now } = await this.lock(transaction, name);
       const old = named.filter(isValid);
       const newest = old.at(-1);
       if (newest === undefined) throw named.length > 0 ? ended(name) : unknown(name);
-      const made = await this.issue(transaction, newest, endOf(expiry ?? lifeOf(newest), now), now);
-      const ids = old.map(({ id }) => id);
-      const end = after(now, overlap);
-      // They expire after the overlap, or when they would have anyway.
-      await (overlap > 0
-        ? transaction.accessToken.updateMany({
-            where: { id: { in: ids }, OR: [{ expiresAt: null }, { expiresAt: { gt: end } }] },
-            data: { expiresAt: end },
-          })
-        : transaction.accessToken.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } }));
-      const replaced = (await this.find(transaction, name)).filter(({ id }) => ids.includes(id));
+      const made = await issue(transaction, newest, expiry ?? lifeOf(newest), now);
+      const replaced = await (overlap > 0
+        ? expire(transaction, old, after(now, overlap))
+        : revoke(transaction, old, now));
       return { ...made, replaced };
     });
   }
@@ -124,38 +100,22 @@ export class TokensService {
    */
   revoke(nameOrId: string): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
     return this.transaction(async (transaction) => {
-      const id = ID.test(nameOrId) ? BigInt(nameOrId) : undefined;
-      const found =
-        id === undefined
-          ? { name: nameOrId }
-          : await transaction.accessToken.findUnique({ where: { id }, select: { name: true } });
-      if (found === null) throw unknown(nameOrId);
-      const now = await lock(transaction, found.name);
-      const isMeant = (record: TokenRecord): boolean => id === undefined || record.id === Number(id);
-      const meant = (await this.find(transaction, found.name)).filter(isMeant);
+      const id = ID.test(nameOrId) ? Number(nameOrId) : undefined;
+      const owner =
+        id !== undefined && (await transaction.accessToken.findUnique({ where: { id }, select: { name: true } }));
+      const { named, now } = await this.lock(transaction, owner ? owner.name : nameOrId);
+      const meant = named.filter((record) => id === undefined || record.id === id);
       if (meant.length === 0) throw unknown(nameOrId);
-      const ids = meant.filter(isValid).map((record) => record.id);
-      await transaction.accessToken.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
-      const after = (await this.find(transaction, found.name)).filter(isMeant);
-      const wasRevoked = (record: TokenRecord): boolean => ids.includes(record.id);
-      return { revoked: after.filter(wasRevoked), ended: after.filter((record) => !wasRevoked(record)) };
+      const revoked = await revoke(transaction, meant.filter(isValid), now);
+      return { revoked, ended: meant.filter((record) => !isValid(record)) };
     });
   }
 
-  private async issue(
-    transaction: Transaction,
-    { name, scopes }: Pick<TokenRecord, 'name' | 'scopes'>,
-    expiresAt: Date | null,
-    createdAt: Date,
-  ): Promise<NewToken> {
-    if (expiresAt !== null && expiresAt <= createdAt)
-      throw new TokenError('past', 'the access token would have expired already: its end must be in the future');
-    const token = makeToken();
-    const digest = Uint8Array.from(tokenDigest(token));
-    const data = { name, digest, scopes: [...scopes], createdAt, expiresAt };
-    const { id } = await transaction.accessToken.create({ data, select: { id: true } });
-    const record = { id: Number(id), name, scopes, createdAt, expiresAt, lastUsedAt: null, revokedAt: null };
-    return { token, record: { ...record, state: 'valid' } };
+  /** Has the changes to the tokens of one name happen one after the other. `now` is the database's time behind the wait for that. */
+  private async lock(transaction: Transaction, name: string): Promise<{ named: TokenRecord[]; now: Date }> {
+    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, hashtext(${name}::text))`;
+    const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT statement_timestamp() AS now`;
+    return { named: await this.find(transaction, name), now };
   }
 
   /** The tokens of a name, or all. Not by `findMany`, which cannot read moments that a row written by hand may have. */
@@ -183,21 +143,43 @@ export class TokensService {
     } catch (cause) {
       if (cause instanceof TokenError) throw cause;
       const reason = rootReasonOf(cause);
-      if (!isDone)
-        throw new TokenError('failed', `access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
+      if (!isDone) throw new TokenError(`access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
       // The commit was sent, and its answer is missing or no success.
       const found = `outcome unknown, see plant-store token list: the database did not confirm the change (${reason})`;
-      throw new TokenError('unconfirmed', `${found}. Nobody has a token that it made: rotate or revoke it`, { cause });
+      throw new TokenError(`${found}. Nobody has a token that it made: rotate or revoke it`, { cause });
     }
   }
 }
 
-/** Has the changes to the tokens of one name happen one after the other. Returns the database's time, as later statements may have waited for it. */
-async function lock(transaction: Transaction, name: string): Promise<Date> {
-  await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, hashtext(${name}::text))`;
-  const [row] = await transaction.$queryRaw<{ now: Date }[]>`SELECT statement_timestamp() AS now`;
-  if (row === undefined) throw new Error('the database told no time');
-  return row.now;
+async function issue(
+  transaction: Transaction,
+  { name, scopes }: Pick<TokenRecord, 'name' | 'scopes'>,
+  expiry: TokenExpiry,
+  createdAt: Date,
+): Promise<NewToken> {
+  const expiresAt = endOf(expiry, createdAt);
+  if (expiresAt !== null && expiresAt <= createdAt)
+    throw new TokenError('the access token would have expired already: its end must be in the future');
+  const token = makeToken();
+  const digest = Uint8Array.from(tokenDigest(token));
+  const data = { name, digest, scopes: [...scopes], createdAt, expiresAt };
+  const { id } = await transaction.accessToken.create({ data, select: { id: true } });
+  const record = { id: Number(id), name, scopes, createdAt, expiresAt, lastUsedAt: null, revokedAt: null };
+  return { token, record: { ...record, state: 'valid' } };
+}
+
+async function revoke(transaction: Transaction, records: TokenRecord[], now: Date): Promise<TokenRecord[]> {
+  const ids = records.map(({ id }) => id);
+  await transaction.accessToken.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
+  return records.map((record) => ({ ...record, revokedAt: now, state: 'revoked' }));
+}
+
+/** They expire at that moment, or when they would have anyway. */
+async function expire(transaction: Transaction, records: TokenRecord[], end: Date): Promise<TokenRecord[]> {
+  const isLonger = ({ expiresAt }: TokenRecord): boolean => expiresAt === null || expiresAt > end;
+  const ids = records.filter(isLonger).map(({ id }) => id);
+  await transaction.accessToken.updateMany({ where: { id: { in: ids } }, data: { expiresAt: end } });
+  return records.map((record) => (isLonger(record) ? { ...record, expiresAt: end } : record));
 }
 
 /** In seconds, as the length of days and months depends on the time zone. */
@@ -221,10 +203,10 @@ function isValid({ state }: TokenRecord): boolean {
 function ended(name: string): TokenError {
   const shown = escapeControls(name);
   const advice = `Create one: plant-store token create ${shown}`;
-  return new TokenError('ended', `no access token with the name ${shown} is valid any more. ${advice}`);
+  return new TokenError(`no access token with the name ${shown} is valid any more. ${advice}`);
 }
 
 function unknown(nameOrId: string): TokenError {
   const found = `there is no access token with the ${/^\d+$/.test(nameOrId) ? 'id' : 'name'} ${quote(nameOrId)}`;
-  return new TokenError('unknown', `${found}. See plant-store token list for those that there are`);
+  return new TokenError(`${found}. See plant-store token list for those that there are`);
 }

@@ -1,27 +1,24 @@
 import { isString } from 'class-validator';
-import {
-  describeFound,
-  type Given,
-  Milliseconds,
-  Nested,
-  Refused,
-  Rule,
-  Should,
-  WholeNumber,
-} from '../util/options.js';
+import { describeFound, type Given, Nested, Rule, Should, WholeNumber } from '../util/options.js';
 import { failureOf } from '../util/text.js';
 import { checkSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
+const DAY_MS = 86_400_000;
+
+/** A limit of time: a timer of Node.js that is much longer would fire at once. */
+export function Milliseconds(): PropertyDecorator {
+  return WholeNumber(1, DAY_MS, 'a whole number of milliseconds');
+}
 
 /** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
-const PostgresUrl = Rule<DatabaseAddress>((url, { password }, found) => {
+const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
   const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
   if (url === undefined || url === '')
     return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
-  if (typeof url !== 'string') return `${found}, ${should}`;
+  if (typeof url !== 'string') return `${describeFound(url)}, ${should}`;
   return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
 });
 
@@ -83,16 +80,13 @@ class UrlSettings extends DatabaseAddress {
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
-  @Refused('is given in addition to url, should be left out, or the url')
-  pool?: never;
+  @Rule((pool) => (pool === undefined ? undefined : 'is given in addition to url, should be left out, or the url'))
+  pool?: undefined;
 }
 
 class PoolSettings {
   /** The application's pool of `pg`, of any version. */
-  @Rule((pool, _options, found) => {
-    const { connect } = Object(pool) as Record<string, unknown>;
-    return typeof connect === 'function' ? undefined : `${found}, should be a Pool of pg`;
-  })
+  @Should('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
   pool!: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have. @defaultValue public */
   @Rule(schemaFault)
@@ -100,14 +94,13 @@ class PoolSettings {
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
   timeout = DEFAULT_STORAGE_TIMEOUT;
-  url?: never;
 }
 
 /** Connections of the store's own. They are closed with the application. */
-export type UrlDatabaseOptions = Given<UrlSettings, 'url', 'pool'>;
+export type UrlDatabaseOptions = Given<UrlSettings, 'url'>;
 
 /** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. */
-export type PoolDatabaseOptions = Given<Omit<PoolSettings, 'url'>, 'pool'>;
+export type PoolDatabaseOptions = Given<PoolSettings, 'pool'>;
 
 /**
  * The database of the plants: either `url`, for connections of the store's own, or `pool`, to borrow those of the application.

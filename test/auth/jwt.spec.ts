@@ -2,66 +2,51 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
-import { AUDIENCE } from '../support/tokens/forged-jwt.js';
-import { createWith, outcomeOf } from '../support/tokens/jwt-request.js';
-import { OidcIssuer } from '../support/tokens/oidc-issuer.js';
+import { bearer, outcomeOf } from '../support/tokens/issued-token.js';
+import { json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
+import { until } from '../support/until.js';
 
 describe(JwtVerifier.name, () => {
-  let issuer: OidcIssuer;
+  let issuer: JwtIssuer;
   let store: Store;
-  let other: Store;
   beforeAll(async () => {
-    issuer = await OidcIssuer.start();
-    store = await startStore(issuer.variables);
-    other = await startStore({
+    issuer = await JwtIssuer.start([await signingKey('a')]);
+    store = await startStore({
       ...issuer.variables,
-      DATABASE_URL: store.database.url,
-      JWT_AUDIENCE: `https://houses.example, ${AUDIENCE}`,
-      JWT_JWKS_URL: issuer.jwksUrl,
-      ERROR_STATUS: 'semantic',
+      JWT_AUDIENCE: `https://houses.example, ${issuer.variables.JWT_AUDIENCE}`,
     });
   });
   afterAll(async () => {
-    await other.stop();
     await store.stop();
     await issuer[Symbol.asyncDispose]();
   });
 
-  it('should ask the issuer for nothing before the first JWT', async () => {
-    expect(await outcomeOf(store, TOKEN)).toBe(200);
-    expect(await outcomeOf(store, 'some-token-of-nobody')).toBe(40101);
+  it('should ask the issuer with the first JWT, and say when it cannot decide, while other tokens are valid', async () => {
+    for (const token of [TOKEN, TOKEN]) expect(await outcomeOf(store, token)).toBe(200);
     expect(issuer.requests).toEqual([]);
+    issuer.answer = json({}, 503);
+    const response = await store.post('{}', bearer(issuer.token()));
+    expectRefusal(response, 50300, 'contract');
+    expect(response.headers).toMatchObject({ 'retry-after': expect.stringMatching(/^[0-9]+$/) });
+    expect(response.headers).not.toHaveProperty('www-authenticate');
+    expect(await outcomeOf(store, TOKEN)).toBe(200);
+    expect(issuer.requests).toHaveLength(1);
+    issuer.answer = undefined;
   });
 
-  it('should create plants with a JWT that the issuer gave to a client, at every instance', async () => {
-    const token = await issuer.token();
-    for (let i = 0; i < 3; i++) {
-      for (const instance of [store, other]) {
-        expect(await createWith(instance, token)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
-      }
-    }
-    // One found the keys by itself, the other was configured with their URL.
-    expect(issuer.requests.filter((path) => path !== '/token').sort()).toEqual([
-      '/.well-known/openid-configuration',
-      '/jwks',
-      '/jwks',
-    ]);
+  it('should create plants with a JWT of the issuer, once it is back, a long one too', async () => {
+    await until(async () => (await outcomeOf(store, issuer.token())) === 200);
+    expect(await outcomeOf(store, issuer.token({ aud: ['https://houses.example'], groups: 'x'.repeat(11_000) }))).toBe(
+      200,
+    );
   });
 
-  it('should want the scope, of one who may do other things', async () => {
-    const token = await issuer.token({ scope: 'plants:look' });
-    for (const instance of [store, other]) {
-      const response = await createWith(instance, token);
-      expect(expectRefusal(response, 40300, instance.errorStatus)).toContain('plants:create');
-      expect(response.headers['www-authenticate']).toBe(
-        'Bearer realm="plants", error="insufficient_scope", scope="plants:create"',
-      );
-    }
-  });
-
-  it('should want the audience, of one that the issuer lets in elsewhere', async () => {
-    const token = await issuer.token({ resource: 'https://houses.example' });
-    expect(await outcomeOf(store, token)).toBe(40101);
-    expect(await outcomeOf(other, token)).toBe(200);
+  it.each([
+    [40101, 'error="invalid_token"', { aud: 'https://trees.example' }],
+    [40300, 'error="insufficient_scope", scope="plants:create"', { scope: 'plants:look' }],
+  ])('should refuse with %i and a challenge with %s', async (error, challenge, claims) => {
+    const response = await store.post('{}', bearer(issuer.token(claims)));
+    expectRefusal(response, error, 'contract');
+    expect(response.headers['www-authenticate']).toBe(`Bearer realm="plants", ${challenge}`);
   });
 });

@@ -1,6 +1,8 @@
-import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
+import { createHash } from 'node:crypto';
 import { makeToken, tokenDigest } from '../../../src/auth/token-format.js';
+import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
 import type { TestDatabase } from '../database/test-database.js';
+import type { Store } from '../service/store.js';
 
 export interface TokenFields {
   name?: string;
@@ -34,4 +36,19 @@ export async function issueToken(
 
 export function bearer(token: string): { Authorization: string } {
   return { Authorization: `Bearer ${token}` };
+}
+
+let nextId = 1;
+
+/** What creating another plant with this token ends with: 200, or the number of a refusal. */
+export async function outcomeOf(store: Pick<Store, 'post'>, token: string): Promise<number> {
+  const { status, body } = await store.post(JSON.stringify({ id: nextId++, name: 'Rose' }), bearer(token));
+  return status === 200 ? status : (JSON.parse(body) as { error: number }).error;
+}
+
+/** The SHA-256 digest of a token, in all forms that it may be written in. */
+export function digestForms(token: string): string[] {
+  const digest = createHash('sha256').update(token).digest();
+  const encodings = ['hex', 'base64', 'base64url', 'latin1', 'utf8'] as const;
+  return encodings.map((encoding) => digest.toString(encoding).replace(/=+$/, ''));
 }

@@ -1,45 +1,88 @@
-import { Logger } from '@nestjs/common';
-import { JwtVerifier } from '../../../src/auth/jwt.verifier.js';
-import { AUDIENCE, forgeJwt, publicJwk, type SigningKey } from './forged-jwt.js';
-import { json, KeyServer } from './key-server.js';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
-/** An issuer that has the keys it is given, and a verifier of its JWTs that may ask it at any time. */
+/** What the `aud` of tokens for the store is. */
+export const AUDIENCE = 'https://plants.example';
+/** The owner of tokens. */
+export const SUBJECT = 'gardener';
+
+/** A private key, with what an issuer says of the public one. */
+export type SigningKey = JWK & { kid: string; alg: string };
+
+export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
+}
+
+/** What an issuer says of a key. */
+export function publicJwk(key: SigningKey): SigningKey {
+  const { kid, alg } = key;
+  return { ...(createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' };
+}
+
+export function base64url(content: string | Buffer): string {
+  return Buffer.from(content as string).toString('base64url');
+}
+
+/** An OpenID Connect issuer with these keys: the first signs. It answers as the test says, which no provider does at will. */
 export class JwtIssuer implements AsyncDisposable {
-  /** What the verifier tells the operator. */
-  readonly logged: string[] = [];
-  readonly verifier: JwtVerifier;
+  /** The paths that were asked for, in turn. */
+  readonly requests: string[] = [];
+  /** How it answers, if not with its discovery document and its keys. */
+  answer: RequestListener | undefined;
 
   private constructor(
-    readonly server: KeyServer,
-    typ?: 'at+jwt',
+    private readonly server: Server,
+    public keys: [SigningKey, ...SigningKey[]],
   ) {
-    this.verifier = new JwtVerifier({
-      issuer: server.url,
-      audience: [AUDIENCE, 'garden'],
-      jwksUrl: `${server.url}/keys`,
-      typ,
+    server.on('request', (request, response) => {
+      this.requests.push(request.url ?? '');
+      const { url } = this;
+      const document = { issuer: url, jwks_uri: `${url}/jwks` };
+      const answer = request.url === '/jwks' ? { keys: this.keys.map(publicJwk) } : document;
+      (this.answer ?? json(answer))(request, response);
     });
-    const log = (message: unknown): number => this.logged.push(String(message));
-    Logger.overrideLogger({ log, warn: log, error: log });
   }
 
-  /** @param typ what the verifier requires; nothing unless given */
-  static async start(typ?: 'at+jwt'): Promise<JwtIssuer> {
-    return new JwtIssuer(await KeyServer.start(json({ keys: [] })), typ);
+  static async start(keys: [SigningKey, ...SigningKey[]]): Promise<JwtIssuer> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new JwtIssuer(server, keys);
   }
 
-  /** From now on these are its keys; without their names if it has no names for them. */
-  has(keys: SigningKey[], { named = true } = {}): void {
-    const jwks = keys.map(publicJwk).map(({ kid, ...jwk }) => (named ? { kid, ...jwk } : jwk));
-    this.server.answer = json({ keys: jwks });
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  forge(key: SigningKey, claims?: object, header?: object): string {
-    return forgeJwt(this.server.url, key, claims, header);
+  /** What a store is configured with that accepts its JWTs. */
+  get variables(): Record<string, string> {
+    return { JWT_ISSUER: this.url, JWT_AUDIENCE: AUDIENCE };
+  }
+
+  /** A JWT, but for these claims and parts of the header usual ones; one that is undefined is left out. */
+  token(claims: object | string = {}, header: object = {}, key = this.keys[0]): string {
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: this.url, aud: AUDIENCE, sub: SUBJECT, scope: 'plants:create', iat: now, exp: now + 600 };
+    const payload = typeof claims === 'string' ? claims : JSON.stringify({ ...usual, ...claims });
+    const unsigned = `${base64url(JSON.stringify({ alg: key.alg, kid: key.kid, ...header }))}.${base64url(payload)}`;
+    const privateKey = createPrivateKey({ key, format: 'jwk' });
+    const signature = sign('sha256', Buffer.from(unsigned), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${unsigned}.${base64url(signature)}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.server[Symbol.asyncDispose]();
-    Logger.overrideLogger(true);
+    if (!this.server.listening) return;
+    this.server.close().closeAllConnections();
+    await once(this.server, 'close');
   }
+}
+
+/** An answer of this value in JSON. */
+export function json(value: unknown, status = 200): RequestListener {
+  return (_request, response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+  };
 }
