@@ -52,7 +52,7 @@ describe('.dockerignore', () => {
   });
 
   it('should let in all that the build reads', () => {
-    const [, sources = ''] = /const SOURCES = \[(.*?)\];/s.exec(lines('scripts/sources.mjs').join('\n')) ?? [];
+    const [, sources = ''] = /const SOURCES = \[(.*?)\];/s.exec(lines('scripts/ensure-build.mjs').join('\n')) ?? [];
     const read = [...sources.matchAll(/'(.*?)'/g)].map(([, name = '']) => name);
 
     expect(read).toContain('tsconfig.build.json');

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 
 const script = (name: string) => fileURLToPath(new URL(`../../deploy/docker/${name}`, import.meta.url));
 
@@ -104,58 +103,6 @@ describe('credentials.mjs', () => {
         'ACCESS_TOKENS_FILE: is empty, should be a file that holds the secret\n',
     );
     expect([...readdirSync(shared()), ...readdirSync(owners())]).toEqual([]);
-  });
-});
-
-describe('migrate.mjs', () => {
-  const WARNING = /There is no role plants_owner_of_the_tests .*docs\/operations\.md, "From one role to two"/;
-  let database: TestDatabase;
-
-  beforeEach(async () => {
-    database = await createTestDatabase({ migrated: false });
-  });
-  afterEach(() => database.drop());
-
-  /** As Compose calls it: the file of the password is missing if no service needs it. */
-  const migrate = (MIGRATION_DATABASE_URL: string, DATABASE_URL = database.url) => {
-    const MIGRATION_DATABASE_PASSWORD_FILE = join(folder, 'password');
-    const { password } = new URL(MIGRATION_DATABASE_URL);
-    if (password !== '') writeFileSync(MIGRATION_DATABASE_PASSWORD_FILE, decodeURIComponent(password));
-    const env = { NODE_ENV: 'production', DATABASE_URL, MIGRATION_DATABASE_URL, MIGRATION_DATABASE_PASSWORD_FILE };
-    return run(script('migrate.mjs'), [], env);
-  };
-  const urlOf = (user: string) => {
-    const url = new URL(database.url);
-    url.username = user;
-    url.password = 'any';
-    return url.href;
-  };
-
-  it('should migrate as the owner', async () => {
-    const url = new URL(database.url);
-    url.searchParams.set('application_name', 'owner');
-    const { code, output } = await migrate(url.href);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+\n$/)]);
-  });
-
-  it('should migrate a volume of one role as that one, and say that there is a better way', async () => {
-    const { code, output } = await migrate(urlOf('plants_owner_of_the_tests'));
-    expect([code, output]).toEqual([0, expect.stringMatching(WARNING)]);
-    expect(output).toMatch(/^schema public of database .*: applied /m);
-  });
-
-  it('should migrate another database if only one URL is given', async () => {
-    const { code, output } = await migrate(database.url);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^schema public of database .*: applied \S+\n$/)]);
-  });
-
-  it('should leave it to the command to say what is wrong', async () => {
-    const { code, output } = await migrate(
-      'postgresql://plants_owner@127.0.0.1:1/plants',
-      'postgresql://127.0.0.1:1/plants',
-    );
-    expect(code).toBe(78);
-    expect(output).toMatch(/^MIGRATION_DATABASE_PASSWORD_FILE: cannot read/m);
   });
 });
 
