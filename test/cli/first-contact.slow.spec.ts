@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** For `npm ci` and the build, on a busy machine. */
-const INSTALL_MS = 200_000;
+const INSTALL_MS = 400_000;
 const run = promisify(execFile);
 
 /** The first block of a section of the README, or of what is before the first section. */
