@@ -19,8 +19,11 @@ COPY deploy/docker deploy/docker
 RUN --mount=type=cache,target=/root/.npm node deploy/docker/service-manifest.mjs && rm deploy/docker/service-manifest.mjs \
  && npm ci --ignore-scripts --omit=dev --omit=optional && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY --from=build /app/dist dist
-# Files come with the modes of the clone, and a strict umask would make them unreadable for the service.
-RUN node deploy/docker/prune.mjs && rm deploy/docker/prune.mjs && chmod -R a+rX .
+# What Node.js never loads here: maps, declarations, and Prisma's compilers of queries for other databases. Files come with the modes
+# of the clone, and a strict umask would make them unreadable for the service.
+RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' \) -delete \
+ && find node_modules/@prisma/client/runtime -name 'query_compiler*' ! -name '*_fast_bg.postgresql*.js' -delete \
+ && chmod -R a+rX .
 # What V8 compiles, kept for each start: Node.js looks for that of its own user. The service cannot write there.
 RUN install -d -o node dist/.compile-cache \
  && su node -s /bin/sh -c 'node dist/main.js openapi' >/dev/null \
@@ -38,7 +41,7 @@ COPY --from=production /app/deploy/docker deploy/docker
 COPY --from=production /app/dist dist
 # By number, so that an orchestrator can tell that it is not root.
 USER 1000:1000
-# Fails the build if something that the service loads was pruned.
+# Fails the build if something that the service loads was removed.
 RUN plant-store openapi >/dev/null
 EXPOSE 3000
 # The address of the sources: --build-arg SOURCE=https://…

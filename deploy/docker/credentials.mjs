@@ -1,43 +1,30 @@
 // Provides the secrets of a deployment as files in folders that its services share: what the operator gives and, for the
 // database passwords, else what is there already, else a new one. The second folder is only for those who migrate.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [folder, ownerFolder] = process.argv.slice(2);
-
-const SECRETS = [
-  // The database server reads it too: it is another user, but of this group.
-  { variable: 'DATABASE_PASSWORD', file: join(folder, 'database-password'), mode: 0o440, provide: keepOrMake },
-  {
-    variable: 'MIGRATION_DATABASE_PASSWORD',
-    file: join(ownerFolder, 'database-password'),
-    mode: 0o440,
-    provide: keepOrMake,
-  },
-  // Those that were given before must not stay valid.
-  { variable: 'ACCESS_TOKENS', file: join(folder, 'access-tokens'), mode: 0o400, provide: remove },
-];
+const SECRETS = {
+  DATABASE_PASSWORD: join(folder, 'database-password'),
+  MIGRATION_DATABASE_PASSWORD: join(ownerFolder, 'database-password'),
+  ACCESS_TOKENS: join(folder, 'access-tokens'),
+};
 
 const faults = [];
-const given = new Map(SECRETS.map(({ variable }) => [variable, readGiven(variable)]));
+const given = Object.entries(SECRETS).map(([variable, file]) => [variable, file, readGiven(variable)]);
 if (faults.length > 0) {
   console.error(faults.join('\n'));
   process.exit(1);
 }
-for (const { variable, file, mode, provide } of SECRETS) {
-  const own = given.get(variable);
-  if (own !== undefined) write(file, own, mode);
-  console.log(`${variable}: ${own === undefined ? provide(file, mode) : `as given, in ${file}`}`);
+for (const [variable, file, secret] of given) {
+  console.log(`${variable}: ${secret === undefined ? provide(variable, file) : write(file, secret, 'as given')}`);
 }
 
-function keepOrMake(file, mode) {
-  if (statSync(file, { throwIfNoEntry: false })?.size) return `kept as it is in ${file}`;
-  write(file, randomBytes(32).toString('base64url'), mode);
-  return `made, in ${file}`;
-}
-
-function remove(file) {
+function provide(variable, file) {
+  if (variable !== 'ACCESS_TOKENS')
+    return existsSync(file) ? `kept as it is in ${file}` : write(file, randomBytes(32).toString('base64url'), 'made');
+  // Those that were given before must not stay valid.
   rmSync(file, { force: true });
   return 'none';
 }
@@ -61,9 +48,12 @@ function readGiven(variable) {
 }
 
 /** Whole or not at all, and on the disk: the database is about to be made with it. */
-function write(file, secret, mode) {
+function write(file, secret, how) {
   const unfinished = `${file}.new`;
   rmSync(unfinished, { force: true });
+  // The database server reads its passwords too: it is another user, but of this group.
+  const mode = file === SECRETS.ACCESS_TOKENS ? 0o400 : 0o440;
   writeFileSync(unfinished, `${secret}\n`, { mode, flush: true });
   renameSync(unfinished, file);
+  return `${how}, in ${file}`;
 }

@@ -10,7 +10,7 @@ describe('docs/install.md', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(new Set(page.match(/\b\d+\.\d+\.\d+(?=\.tgz)/g))).toEqual(new Set([version]));
     expect(page).toContain(`release=/opt/plant-store/${version}\n`);
-    const asked = read('src/service/cli/serve.ts').match(/(?<=')[@\w/-]+@\d+(?=')/g) ?? [];
+    const asked = read('src/service/cli/check.ts').match(/(?<=')[@\w/-]+@\d+(?=')/g) ?? [];
     expect(asked.length).toBeGreaterThan(2);
     for (const name of asked) expect(page).toContain(` ${name}`);
   });

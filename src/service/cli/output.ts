@@ -1,5 +1,5 @@
 import { withoutTokens } from '../../auth/token-format.js';
-import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
+import { MigrationError } from '../../database/database.errors.js';
 import { escapeControls, escapeControlsInLines, ExplainedError, reasonOf } from '../../util/text.js';
 
 /** A command could not print its result. The message says what it has done. */
@@ -14,23 +14,16 @@ export function printError(text: string): void {
 
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error instanceof ExplainedError ? `plant-store: ${error.message}` : (error.stack ?? error.message);
+  if (error instanceof ExplainedError) return `plant-store: ${error.message}${adviceOn(error)}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Adds to a failure what to correct if no connection to the database can be made. */
-export function adviseOnConnection(error: unknown): unknown {
-  if (!(error instanceof MigrationError) || error.code !== 'unreachable') return error;
-  return new MigrationError(error.code, `${error.message}. ${connectionAdvice(sqlStateOf(error))}`, { cause: error });
-}
-
-/** @param sqlState of the server's answer, if it has answered */
-function connectionAdvice(sqlState = ''): string {
-  if (sqlState === '3D000') return 'Create the database, or correct its name in DATABASE_URL.';
-  if (sqlState.startsWith('28'))
-    return 'Correct the user in DATABASE_URL, or the password there or in DATABASE_PASSWORD.';
-  if (sqlState !== '') return 'The server has answered, and says what is wrong.';
-  return 'Start PostgreSQL, or correct host, port and TLS in DATABASE_URL.';
+/** What to correct if no connection to the database can be made. */
+export function adviceOn(error: unknown): string {
+  const isUnreachable = error instanceof MigrationError && error.code === 'unreachable';
+  return isUnreachable
+    ? '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL, the user or the password'
+    : '';
 }
 
 /** Writes to standard output. Rejects if that fails, which console.log does not report. */
@@ -39,28 +32,24 @@ export function write(text: string): Promise<void> {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
     process.stdout.write(text, (error) => {
-      if (error) reject(error);
-      else {
-        process.stdout.off('error', reject);
-        resolve();
-      }
+      if (error) return;
+      process.stdout.off('error', reject);
+      resolve();
     });
   });
 }
 
 /** Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. @throws OutputError */
 export async function print(text: string): Promise<void> {
-  try {
-    await write(`${text}\n`);
-  } catch (error) {
+  await write(`${escapeControlsInLines(text)}\n`).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
     throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
-  }
+  });
 }
 
 const GAP = '   ';
 
-/** A table for people. What is in the database may have control characters: none reaches the terminal. */
+/** A table for people. What is in the database may have control characters, ends of lines too: none reaches the terminal. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(escapeControls));
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

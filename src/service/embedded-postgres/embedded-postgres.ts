@@ -1,36 +1,44 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { reasonOf } from '../../util/text.js';
+import { ExplainedError, failureOf, reasonOf } from '../../util/text.js';
+import { ConfigurationError } from '../environment.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
 import { findHome, prepareData } from './data-directory.js';
-import { type FolderLock, Postmaster, type ServerSettings } from './server.js';
+import { dataIn, type Place, type ServerSettings, startServer } from './server.js';
 
-const DATABASE = 'plants';
+/** The folder of what the service makes for itself: the data of the embedded PostgreSQL, its URL, and an access token. */
+export const LOCAL_DIRECTORY = resolve('.data');
+/** The file of the URL, for psql and for `plant-store token`. */
+export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
 /** Time for the server of a service that was killed to end. */
 const LOCK_TIMEOUT_MS = 30_000;
-// open(2) of macOS takes the lock in the same call; Node has no name for the flag.
-const O_EXLOCK = 0x20;
+// open(2) of macOS takes the lock in the same call; Node has no name for that flag, the last one.
+const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
+/** Mode bits: group and others may write. */
+const OTHERS_WRITE = 0o022;
+const TAKEN = ['EADDRINUSE', 'EAGAIN'];
 
-/** Another process runs the embedded PostgreSQL of that folder. */
-export class FolderInUseError extends EmbeddedPostgresError {}
+type FolderLock = Place['lock'] & AsyncDisposable;
 
 /** A PostgreSQL server of this process's own, its data kept in a folder. It ends at the latest with this process, also by a kill. */
 export class EmbeddedPostgres {
-  private stopping: Promise<void> | undefined;
+  private readonly exit: Promise<unknown[]>;
 
   private constructor(
-    /** With the password. */
+    /** With the password. The server has no TLS, and a PGSSLMODE in the environment is meant for others. */
     readonly url: string,
     /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
     readonly location: string,
-    private readonly postmaster: Postmaster,
+    private readonly server: ChildProcess,
     private readonly lock: FolderLock,
-  ) {}
+  ) {
+    this.exit = once(server, 'exit');
+  }
 
   /**
    * @param directory the folder that holds the data; made if missing. One server at a time runs in it.
@@ -39,41 +47,48 @@ export class EmbeddedPostgres {
    */
   static async start(directory: string, settings: ServerSettings = {}): Promise<EmbeddedPostgres> {
     let lock: FolderLock | undefined;
-    let postmaster: Postmaster | undefined;
     try {
       const source = findPostgresPackage();
+      await assertOwnFolder(directory);
       await mkdir(directory, { recursive: true, mode: 0o755 });
       lock = await lockFolder(directory);
-      const home = await findHome(directory);
-      const programs = await preparePrograms(source, home.account, home.folder);
-      const password = await prepareData(home, programs, lock);
-      postmaster = await Postmaster.start(home, programs, lock, settings);
-      await ensureDatabase(serverUrl(password, postmaster.port, 'postgres'));
-      return new EmbeddedPostgres(serverUrl(password, postmaster.port), home.data, postmaster, lock);
+      const { folder, account } = await findHome(directory);
+      const place = { folder, account, lock, programs: await preparePrograms(source, account, folder) };
+      const password = await prepareData(place);
+      const { child, port } = await startServer(place, settings);
+      const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+      return new EmbeddedPostgres(url, dataIn(folder), child, lock);
     } catch (cause) {
-      await postmaster?.stop();
       await lock?.[Symbol.asyncDispose]();
-      if (cause instanceof EmbeddedPostgresError) throw cause;
-      throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}`, {
-        cause,
-      });
+      if (cause instanceof ExplainedError) throw cause;
+      const found = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}.`;
+      throw new EmbeddedPostgresError(`${found} Start in another folder, or set DATABASE_URL.`, { cause });
     }
   }
 
   /** Resolves when the server ends, to what a user should know if nobody has stopped it. */
   async ended(): Promise<EmbeddedPostgresError> {
-    const end = await this.postmaster.ended;
+    const [code, signal] = await this.exit;
     return new EmbeddedPostgresError(
-      `The embedded PostgreSQL has ended by itself (${end}): ${this.location}.log may say why. ` +
+      `The embedded PostgreSQL has ended by itself (${String(signal ?? code)}): ${this.location}.log may say why. ` +
         'Every plant that was created is kept: start again.',
     );
   }
 
-  /** Ends the server, and frees the folder. May be called more than once. */
-  stop(): Promise<void> {
-    this.stopping ??= this.postmaster.stop().finally(() => this.lock[Symbol.asyncDispose]());
-    return this.stopping;
+  /** Ends the server, and frees the folder. Clients are sent away, transactions rolled back, and everything is written. */
+  async stop(): Promise<void> {
+    this.server.stdio[3]?.destroy();
+    await this.exit;
+    await this.lock[Symbol.asyncDispose]();
   }
+}
+
+/** @throws ConfigurationError if what is in the folder may be of others: they could choose the access token */
+export async function assertOwnFolder(directory: string): Promise<void> {
+  const folder = await stat(directory).catch(() => undefined);
+  if (folder === undefined || (folder.isDirectory() && (folder.mode & OTHERS_WRITE) === 0)) return;
+  const advice = 'should be a folder that only its owner may write: chmod go-w, or remove it';
+  throw new ConfigurationError([`${directory}: others may write it, or it is no folder, ${advice}`]);
 }
 
 /**
@@ -84,15 +99,18 @@ async function lockFolder(directory: string): Promise<FolderLock> {
   const lockFile = join(directory, 'postgres.lock');
   const deadline = performance.now() + LOCK_TIMEOUT_MS;
   for (;;) {
-    const lock = await (process.platform === 'linux' ? listenFor(directory) : openLocked(lockFile)).catch(isTaken);
-    if (lock) {
+    try {
+      const lock = await (process.platform === 'linux' ? listenFor(directory) : open(lockFile, OPEN_LOCKED, 0o644));
       await writeFile(lockFile, String(process.pid));
       return lock;
+    } catch (error) {
+      if (!TAKEN.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
     const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
+    const isAlive = failureOf(() => process.kill(owner, 0)) === undefined;
     // The server of one that was killed is about to end.
-    if (isAlive(owner) || performance.now() > deadline) {
-      throw new FolderInUseError(
+    if (isAlive || performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
         `Another plant store (process ${owner}) is running with the data in ${directory}. ` +
           'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',
       );
@@ -109,36 +127,4 @@ async function listenFor(directory: string): Promise<FolderLock> {
   // Node has no other way to the descriptor, which a child needs to inherit the socket.
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
   return Object.assign(server.unref(), { fd });
-}
-
-function openLocked(path: string): Promise<FolderLock> {
-  return open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, 0o644);
-}
-
-function isTaken(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'EADDRINUSE' && error.code !== 'EAGAIN') throw error;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-// A PGSSLMODE in the environment is meant for other servers: this one has no TLS, and listens on this machine only.
-function serverUrl(password: string, port: number, database = DATABASE): string {
-  return `postgresql://postgres:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
-}
-
-async function ensureDatabase(url: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const { rowCount } = await client.query('SELECT FROM pg_catalog.pg_database WHERE datname = $1', [DATABASE]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
-  } finally {
-    await client.end();
-  }
 }

@@ -8,39 +8,38 @@ import { type Account, EmbeddedPostgresError } from './binaries.js';
 
 /** The port may be taken between our look and PostgreSQL's. */
 const MAX_STARTS = 5;
-/** A longer shutdown is cut short; PostgreSQL then recovers from its log at the next start. */
-const SHUTDOWN_TIMEOUT_MS = 30_000;
 /**
  * The program gets a SIGINT when its descriptor 3 is closed, which the end of this process does, a kill too. The shell that waits for
  * it is no child of the program: PostgreSQL would take it for one of its own processes.
  */
 const RUN_UNTIL_CLOSED = '((read -r end <&3; kill -INT $$) 2>/dev/null 4<&- &) && exec "$@" 3<&-';
 
-/** The folder of the server's data and log, and the user that it runs as there. */
-export interface ServerHome {
+/** Where a server runs, and how. */
+export interface Place {
+  /** Of the data and the log. */
   readonly folder: string;
-  readonly data: string;
-  readonly log: string;
+  /** The folder of PostgreSQL's programs. */
+  readonly programs: string;
   readonly account: Account;
+  /** Held until this process and all those that have inherited its descriptor have ended. */
+  readonly lock: { readonly fd: number };
 }
 
 export type ServerSettings = Readonly<Record<string, string | number>>;
 
-/** Held until this process and all those that have inherited its descriptor have ended. */
-export interface FolderLock extends AsyncDisposable {
-  readonly fd: number;
+export function dataIn(folder: string): string {
+  return join(folder, 'postgres');
 }
 
 /** Starts a program of PostgreSQL that ends at the latest with this process. @param output the file that gets what it prints */
 export async function spawnProgram(
-  program: string,
+  { programs, account, lock }: Place,
+  program: 'initdb' | 'postgres',
   args: readonly string[],
-  account: Account,
   output: string,
-  lock: FolderLock,
 ): Promise<ChildProcess> {
   await using file = await open(output, 'a', 0o600);
-  const child = spawn('/bin/sh', ['-c', RUN_UNTIL_CLOSED, 'sh', program, ...args], {
+  const child = spawn('/bin/sh', ['-c', RUN_UNTIL_CLOSED, 'sh', join(programs, program), ...args], {
     ...account,
     cwd: '/',
     env: serverEnvironment(),
@@ -62,54 +61,41 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), LC_ALL: 'C' };
 }
 
-/** The running PostgreSQL server of a folder whose lock we hold. */
-export class Postmaster {
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals>;
+/** What a program has printed last, for the message on its failure. */
+export async function endOf(output: string): Promise<string> {
+  return (await readFile(output, 'utf8')).trim().split('\n').slice(-10).join('\n');
+}
 
-  private constructor(
-    private readonly child: ChildProcess,
-    readonly port: number,
-  ) {
-    this.ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+/** Starts the server of a folder whose lock we hold, and waits until it takes connections. */
+export async function startServer(
+  place: Place,
+  settings: ServerSettings,
+): Promise<{ child: ChildProcess; port: number }> {
+  const data = dataIn(place.folder);
+  const pidFile = join(data, 'postmaster.pid');
+  const log = `${data}.log`;
+  await rename(log, `${log}.1`).catch(() => undefined);
+  for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
+    await disown(pidFile);
+    const port = await freePort();
+    const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings };
+    const args = Object.entries(own).map(([name, value]) => `--${name}=${value}`);
+    const child = await spawnProgram(place, 'postgres', ['-D', data, ...args], log);
+    if (await becomesReady(child, pidFile)) return { child, port };
   }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:\n${await endOf(log)}`,
+  );
+}
 
-  static async start(home: ServerHome, programs: string, lock: FolderLock, own: ServerSettings): Promise<Postmaster> {
-    const { data, log, account } = home;
-    const pidFile = join(data, 'postmaster.pid');
-    await rename(log, `${log}.1`).catch(() => undefined);
-    for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
-      await disown(pidFile);
-      const port = await freePort();
-      const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...own };
-      const args = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
-      const child = await spawnProgram(join(programs, 'postgres'), ['-D', data, ...args], account, log, lock);
-      const postmaster = new Postmaster(child, port);
-      if (await postmaster.becomesReady(pidFile)) return postmaster;
-    }
-    const lines = (await readFile(log, 'utf8')).trim().split('\n').slice(-10);
-    throw new EmbeddedPostgresError(
-      `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:\n${lines.join('\n')}`,
-    );
+/** PostgreSQL's pid file has a value a line: the first is the process, the eighth its state. */
+async function becomesReady(child: ChildProcess, pidFile: string): Promise<boolean> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
+    await sleep(10);
   }
-
-  /** Clients are sent away, transactions rolled back, and everything is written. */
-  async stop(): Promise<void> {
-    this.child.stdio[3]?.destroy();
-    const timer = setTimeout(() => this.child.kill('SIGQUIT'), SHUTDOWN_TIMEOUT_MS);
-    await this.ended;
-    clearTimeout(timer);
-  }
-
-  /** PostgreSQL's pid file has a value a line: the first is the process, the eighth its state. */
-  private async becomesReady(pidFile: string): Promise<boolean> {
-    while (this.child.exitCode === null && this.child.signalCode === null) {
-      const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
-      if (Number(lines[0]) === this.child.pid && lines[7]?.trim() === 'ready') return true;
-      await sleep(10);
-    }
-    return false;
-  }
+  return false;
 }
 
 /**

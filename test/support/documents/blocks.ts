@@ -31,7 +31,7 @@ export interface Account {
 
 const COMMANDS = 'test/documents/commands.slow.spec.ts';
 const PSQL = 'test/documents/psql.slow.spec.ts';
-const README_TEST = 'test/cli/readme.slow.spec.ts';
+const README_TEST = 'test/cli/first-contact.slow.spec.ts';
 const CONTAINERS = 'it needs a container engine: scripts/try-containers.sh runs it, or what it does';
 const ENGINE = 'it needs a container engine and images of others';
 const MACHINE = 'it needs root, users of the machine and systemd';
@@ -112,7 +112,6 @@ export const ACCOUNTS: Readonly<Record<string, readonly Account[]>> = {
     { words: 'dropdb replaced', because: MACHINE },
     { words: 'git pull', because: CONTAINERS },
     { words: 'PLANT_STORE_HOME', because: MACHINE },
-    { words: 'two-roles.sql', because: CONTAINERS },
     { words: 'TO plants.csv', by: PSQL },
     { words: 'RETURNING id, name, tag', by: 'test/deployment/operator-files.spec.ts' },
     { words: 'docker compose down', because: CONTAINERS },
