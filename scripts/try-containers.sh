@@ -101,7 +101,7 @@ DOCKERFILE
   made_by_all 3
   is 'fewer instances under load fail no request' "$(failed)" ''
   old=$(docker compose ps --quiet api)
-  # As docs/scaling.md has it.
+  # As docs/operations.md has it.
   export LOG_REQUESTS=off
   quietly docker compose run --rm migrate
   for before in $old; do

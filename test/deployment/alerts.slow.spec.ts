@@ -168,7 +168,7 @@ describeWith(PROMTOOL === undefined ? MISSING : undefined, 'deploy/prometheus/al
           exp_annotations: {
             summary: expected?.summary.replace('{{ $labels.instance }}', 'a:9464'),
             description: expected?.description.replace('{{ $labels.instance }}', 'a:9464'),
-            runbook_url: `${base}/runbook.md#plantstoredown`,
+            runbook_url: `${base}/observability.md#plantstoredown`,
           },
         },
       ],

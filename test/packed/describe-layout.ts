@@ -61,9 +61,9 @@ export function describeOverHttp2(layout: Layout): void {
   });
 }
 
-/** The block of code that follows these words in the recipes for hosts, without indentation. */
+/** The block of code that follows these words on the page for hosts, without indentation. */
 export async function documentedCode(words: string): Promise<string[]> {
-  const page = await readFile(new URL('../../docs/embedding-recipes.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
   const [, code = ''] = page.slice(page.indexOf(words)).split(/^```.*\n/m);
   return linesOf(code);
 }

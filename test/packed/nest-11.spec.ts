@@ -15,7 +15,7 @@ describe('a host on Nest 11, in CommonJS, with Jest', () => {
   it(
     'should import migrations and JWTs in its tests with the script of the documentation',
     async () => {
-      const [code = ''] = await documentedCode('#### What Jest imports later');
+      const [code = ''] = await documentedCode('### Nest 11 in Jest');
       const { scripts } = JSON.parse(code) as { scripts: { test: string } };
       await runOwnTests('nest-11', scripts.test);
     },
