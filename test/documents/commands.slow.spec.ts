@@ -87,6 +87,20 @@ describeWith(reason, 'The commands of the pages', () => {
     },
   );
 
+  it('should correct a plant, and delete it', async () => {
+    const id = '9007199254740993';
+    await create(TOKEN, `{"id":${id},"name":"Rsoe"}`);
+    const block = blocksIn('sql').find(({ code }) => code.includes('DELETE FROM plants'));
+    const [found, corrected, deleted, ...more] = String(block?.code).trim().split('\n');
+    for (const [statement, name] of [
+      [found, 'Rsoe'],
+      [corrected, 'Rose'],
+      [deleted, 'Rose'],
+    ])
+      expect(await database.query(String(statement))).toMatchObject([{ id, name }]);
+    expect([await database.query(String(found)), more]).toEqual([[], []]);
+  });
+
   it('should get the answer of the page on errors', async () => {
     const documented = blocksIn('json').find(({ page }) => page === 'docs/errors.md');
     expect(await create(TOKEN)).toMatchObject({
