@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
-import { brokenLinks } from '../support/documents/pages.js';
+import { brokenLinks } from '../support/documents/links.js';
 import { filesIn, PackedHost } from '../support/host/packed-host.js';
 import { RESOLUTIONS, writeStrictConsumer } from '../support/http/strict-consumer.js';
 

@@ -1,5 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -45,31 +44,4 @@ export function tableOf(page: string, header: string): string[][] {
   const start = lines.findIndex((line) => line.replace(/\s+/g, ' ').startsWith(header));
   const rows = start < 0 ? [] : lines.slice(start + 2, lines.indexOf('', start));
   return rows.map((row) => row.split('|').slice(1, -1)).map((cells) => cells.map((cell) => cell.trim()));
-}
-
-/** The links of a page that lead nowhere: to a file that is missing, or to an anchor that the file does not have. */
-export function brokenLinks(root: string, page: string): string[] {
-  const text = withoutCode(readFileSync(join(root, page), 'utf8'));
-  return [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
-    .filter(([, path = '', anchor]) => {
-      const target = path === '' ? join(root, page) : join(root, dirname(page), path);
-      // What is above the root is on this machine only.
-      if (!target.startsWith(join(root)) || !existsSync(target)) return true;
-      return anchor !== undefined && !anchorsOf(readFileSync(target, 'utf8')).includes(anchor);
-    })
-    .map(([link]) => `${page} ${link}`);
-}
-
-/** The anchors that GitHub makes of a page's headings. */
-function anchorsOf(text: string): string[] {
-  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
-
-function withoutCode(text: string): string {
-  return text.replace(/^ *```.*?^ *```/gms, '');
 }

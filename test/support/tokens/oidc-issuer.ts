@@ -16,9 +16,6 @@ interface IssuerOptions {
 
 /** An OpenID provider that issues JWTs to a client by the client credentials grant. */
 export class OidcIssuer implements AsyncDisposable {
-  /** Whom it knows. */
-  readonly client = SUBJECT;
-  readonly secret = SECRET;
   /** The paths that were asked for, in turn. */
   readonly requests: string[] = [];
   /** How it answers those who ask for its keys, if not with its keys. */
@@ -127,7 +124,6 @@ function configuration(keys: [SigningKey, ...SigningKey[]]): Configuration {
       clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => AUDIENCE,
         getResourceServerInfo: (_context, resource) => ({
           scope: 'plants:create plants:look',
           audience: resource,
