@@ -1,4 +1,5 @@
--- Splits the table plants by hash of the id into four partitions. docs/scaling.md says what for, and what to add for two roles.
+-- Splits the table plants by hash of the id into four partitions, as its owner: psql -f partitions.sql. Creates wait while it copies.
+-- With two roles, add before COMMIT: GRANT SELECT, INSERT ON plants TO plants;
 BEGIN;
 ALTER TABLE plants RENAME TO plants_before;
 ALTER TABLE plants_before RENAME CONSTRAINT plants_pkey TO plants_before_pkey;

@@ -78,7 +78,7 @@ export class BearerAuthGuard extends PassportGuard {
     this.verifier = verifier as TokenVerifier;
   }
 
-  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0021-passport.md. */
+  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0008-passport.md. */
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context);
     const attempt = new BearerAttempt({ realm: 'plants' }, (token, done) => {

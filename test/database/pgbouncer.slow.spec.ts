@@ -21,7 +21,7 @@ const PROMISED_MS = 2000;
 
 /** The settings that the documentation has, word for word, but for addresses and users. */
 async function documentedSettings(): Promise<Record<string, string>> {
-  const text = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
   const [, section = ''] = /^\[pgbouncer\]\n(.*?)^```/ms.exec(text) ?? [];
   const settings = Array.from(section.matchAll(/^(\w+) = (.*)$/gm), ([, name = '', value = '']) => [name, value]);
   return Object.fromEntries(settings.filter(([name = '']) => !/^(?:listen|auth)_/.test(name))) as typeof FEW_SESSIONS;

@@ -1,120 +1,162 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { type Block, blocksRunBy } from '../support/documents/blocks.js';
+import { type OidcProvider, startOidcProvider } from '../support/documents/oidc-provider.js';
+import { blocksIn, COMMANDS, ROOT } from '../support/documents/pages.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/describe-with.js';
 import { PlantStoreProcess } from '../support/service/process.js';
+import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const missing = ['bash', 'curl', 'jq', 'psql'].filter((name) => spawnSync('which', [name]).status !== 0);
+const isPsql = ({ code }: { code: string }): boolean => code.includes('.data/database-url');
 const ID = '9007199254740993';
-const blocks = blocksRunBy('test/documents/commands.slow.spec.ts');
-const programs = ['bash', 'curl', 'jq', 'psql', 'ss'];
-const missing = programs.filter((name) => spawnSync('which', [name]).status !== 0);
+const PLANTS = [
+  `{"id":${ID},"name":"Rose","tag":"flower"}`,
+  '{"id":-9223372036854775808,"name":"a\\\\\\t\\n\\"\\u0001,\\\\.\\r"}',
+  '{"id":9223372036854775807,"name":"🌹","tag":""}',
+];
+/** What a reader has pasted, and the programs of the pages. */
+const FUNCTIONS = `
+  plant-store() { '${process.execPath}' '${ROOT}dist/main.js' "$@"; }
+  npm() { plant-store "\${@:4}"; }
+  store() { plant-store "$@"; }
+  manage() { curl -s -w '\\n' "http://127.0.0.1:$MANAGEMENT_PORT/$1"; }
+  sql() { psql -X "$(cat .data/database-url)" "$@"; }
+  logs() { cat service.log; }
+`;
 
-describeWith(
-  missing.length > 0 ? `${missing.join(' and ')} cannot be found.` : undefined,
-  'The commands of the pages',
-  () => {
-    let folder: string;
-    let database: TestDatabase;
-    let service: PlantStoreProcess;
-    let managementPort: number;
+describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefined, 'The commands of the pages', () => {
+  let folder: string;
+  let issuer: OidcProvider;
+  let own: TestDatabase;
+  let service: PlantStoreProcess;
+  let variables: Record<string, string>;
+  let token: string;
 
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'plant-store-commands-'));
-      database = await createTestDatabase();
-      managementPort = await freePort();
-      service = await PlantStoreProcess.serve(database.url, {
-        MANAGEMENT_PORT: `${managementPort}`,
-        LOG_LEVEL: 'info',
-      });
-      await writeFile(join(folder, 'plant-store'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
-      await chmod(join(folder, 'plant-store'), 0o755);
-      // What the log and the metrics have to show: a plant, its repetition, a wrong token, a failure, a warning.
-      for (const token of [TOKEN, TOKEN, 'a-wrong-token-of-a-client']) await create(token);
-      await database.query('ALTER TABLE plants RENAME TO lost_plants');
-      await create(TOKEN);
-      await database.query('ALTER TABLE lost_plants RENAME TO plants');
-      await until(() => Promise.resolve(service.stdout.includes('"error":50000')));
-      await writeFile(join(folder, 'log'), service.stdout);
-      await run('store token create listed');
-    });
-    afterAll(async () => {
-      await service[Symbol.asyncDispose]();
-      await database.drop();
-      await rm(folder, { recursive: true });
-    });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-pages-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(folder, 0o755);
+    issuer = await startOidcProvider();
+    own = await createTestDatabase({ migrated: false });
+    variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()), ...issuer.variables };
+    service = await serve();
+    token = (await run('plant-store token create shop'))[0]?.trim() ?? '';
+    await run('plant-store token create gone && plant-store token revoke gone');
+    await createAll();
+    // What the log and the metrics have to show besides: a wrong token and a failure.
+    await service.post(String(PLANTS[0]), bearer('a-wrong-token-of-a-client'));
+    await run('sql -c "ALTER TABLE plants RENAME TO lost"');
+    await service.post('{"id":1,"name":"Lost"}', bearer(token));
+    await run('sql -c "ALTER TABLE lost RENAME TO plants"');
+    await until(() => service.stdout.includes('"error":50000'));
+    // Without the summary of a start with the embedded database.
+    await writeFile(join(folder, 'service.log'), service.stdout.match(/^\{.*\n/gm)?.join('') ?? '');
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await issuer[Symbol.asyncDispose]();
+    await own.drop();
+    await rm(folder, { recursive: true });
+  });
 
-    async function create(token: string): Promise<void> {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-      const body = `{"id":${ID},"name":"Rose"}`;
-      await fetch(`http://127.0.0.1:${service.port}/plants`, { method: 'POST', headers, body });
-    }
+  const serve = (others: Record<string, string> = {}): Promise<PlantStoreProcess> =>
+    new PlantStoreProcess(['serve'], {
+      cwd: folder,
+      variables: { ...variables, ACCESS_TOKENS: TOKEN, ...others },
+    }).listening();
 
-    /** Runs a script as a user does who has pasted the functions of the runbook. */
-    function run(script: string): Promise<{ stdout: string; stderr: string }> {
-      const functions = `
-      store() { plant-store "$@"; }
-      manage() { curl -s -w '\\n' "http://127.0.0.1:${managementPort}/$1"; }
-      sql() { psql -X '${database.url}' "$@"; }
-      logs() { cat log; }
-    `;
-      const { PATH = '', HOME } = process.env;
-      const env = { PATH: `${folder}:${PATH}`, HOME, DATABASE_URL: database.url, PAGER: 'cat' };
-      return new Promise((resolve) => {
-        execFile('bash', ['-c', `${functions}\n${script}`], { cwd: folder, env }, (_, stdout, stderr) => {
-          resolve({ stdout, stderr });
-        });
-      });
-    }
+  /** @returns what a script writes to standard output and to standard error */
+  async function run(script: string, others: Record<string, string> = {}): Promise<string[]> {
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, ...variables, ...others };
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-ec', FUNCTIONS + script], { cwd: folder, env });
+    return [stdout, stderr];
+  }
 
-    function block(page: string, words: string): string {
-      const found = blocks.find((each: Block) => each.page === page && each.code.includes(words));
-      if (!found) throw new Error(`${page} has no block with ${words} that is run here.`);
-      return found.code;
-    }
-
-    it.each(blocks.filter(({ page }) => page === 'docs/runbook.md').map(({ code }) => code))(
-      'should run, and complain of nothing: %s',
-      async (code) => {
-        const { stdout, stderr } = await run(code);
-        // What psql says if no role and no database has a setting.
-        expect(stderr.replace('Did not find any settings.\n', '')).toBe('');
-        // No answer of 50300 is in this log.
-        if (!code.includes('50300')) expect(stdout).not.toBe('');
-      },
+  const createAll = (): Promise<(string | undefined)[]> =>
+    Promise.all(
+      PLANTS.map(async (plant, at) => {
+        return (await service.post(plant, { ...bearer(token), 'Idempotency-Key': `key-${at}` }))?.body;
+      }),
     );
 
-    it('should get the answer of the page on errors', async () => {
-      const documented = JSON.parse(block('docs/errors.md', '40901')) as { error: number; message: string };
-      await run(`curl -s -o answer -H 'Authorization: Bearer ${TOKEN}' -H 'Content-Type: application/json' \
-      -d '{"id": 5, "name": "Rose"}' http://127.0.0.1:${service.port}/plants`);
-      const { stdout } = await run(`curl -s -H 'Authorization: Bearer ${TOKEN}' -H 'Content-Type: application/json' \
-      -d '{"id": 5, "name": "Rose"}' http://127.0.0.1:${service.port}/plants`);
-      expect(JSON.parse(stdout)).toEqual(documented);
-    });
+  function recipe(words: string): Promise<string[]> {
+    const { password, host, pathname, username } = new URL(own.url);
+    const url = `postgresql://${username}@${host}${pathname}`;
+    const block = COMMANDS.find((each) => isPsql(each) && each.code.includes(words));
+    const script = String(block?.code).replace('postgresql://plants_owner@db.example.com/plants', url);
+    return run(script.replace('PGPASSWORD=…', `PGPASSWORD='${password}'`));
+  }
 
-    it('should create, rotate and revoke tokens', async () => {
-      const { stdout, stderr } = await run(
-        `set -e\n${block('docs/authentication.md', 'token create shop')}\necho "$TOKEN"`,
-      );
-      expect(stdout).toMatch(/^plant_\w{38}$/m);
-      expect(stderr).not.toContain('plant-store: ');
-    });
+  it('should show a plant and their number, and write all of them to a file', async () => {
+    const [output] = await recipe('plants.csv');
+    expect(output).toMatch(/^ 9007199254740993 \| Rose \| flower \| 20.* \| shop\n[^]*^ +3\n[^]*^COPY 3$/m);
+    expect(await readFile(join(folder, 'plants.csv'), 'utf8')).toMatch(/^9223372036854775807,🌹,"",20.*,shop$/m);
+  });
 
-    it('should read the log', async () => {
-      const [first = '', ...rest] = block('docs/observability.md', 'jq -s').split('\n');
-      expect(first).toContain('>log');
-      const { stdout, stderr } = await run(rest.join('\n'));
-      expect(stderr).toBe('');
-      expect(stdout).toMatch(/"error": 40101,[^]*1 127\.0\.0\.1/);
-    });
-  },
-);
+  it('should copy plants and tokens to an own database exactly, and once', async () => {
+    expect((await recipe('plants.copy'))[0]?.match(/^COPY \d$/gm)).toEqual(['COPY 3', 'COPY 2', 'COPY 3', 'COPY 2']);
+    const rows = 'SELECT p::text FROM plants p ORDER BY id; SELECT t::text FROM access_tokens t ORDER BY id';
+    const [embedded] = await run(`sql -At <<<"${rows}"`);
+    expect((await run(`psql -X "$URL" -At <<<"${rows}"`, { URL: own.url }))[0]).toBe(embedded);
+    await expect(recipe('plants.copy')).rejects.toThrow('duplicate key');
+  });
+
+  it('should correct a plant, and delete it', async () => {
+    const block = blocksIn('sql').find(({ code }) => code.includes('DELETE FROM plants'));
+    const [found, ...changes] = String(block?.code).trim().split('\n');
+    const [output] = await run(`sql -At <<'SQL'\n${[found, ...changes, found].join('\n')}\nSQL`);
+    expect(output?.split('\n').map((row) => row.split('|').slice(0, 3).join(' '))).toEqual([
+      `${ID} Rose flower`,
+      `${ID} Rose shrub`,
+      'UPDATE 1',
+      `${ID} Rose shrub`,
+      'DELETE 1',
+      '',
+    ]);
+  });
+
+  it.each(COMMANDS.filter((block) => !isPsql(block)).map(({ page, code }) => [page, code]))(
+    'should run: %s, %s',
+    async (_, code) => {
+      const script = code
+        .replace('localhost:3000', `127.0.0.1:${service.port}`)
+        .replaceAll(/(token \w+) shop/g, '$1 nursery');
+      const [stdout, stderr] = await run(script);
+      expect(stderr).not.toMatch(/error|not found|plant-store: /i);
+      // Those that only set variables print nothing.
+      if (/^[a-z]/m.test(code.replaceAll(/^export .*$/gm, ''))) expect(stdout).toMatch(/\w/);
+      if (code.includes('TOKEN_URL')) expect(stdout).toBe('{"name":"Rose"}');
+      if (code.includes('token create')) expect(stderr).toContain('Access token nursery, with the id 3');
+      if (code.includes('40101')) expect(stdout).toMatch(/"error": 40101,[^]*1 127\.0\.0\.1/);
+    },
+  );
+
+  it('should get the answer of the page on errors', async () => {
+    for (const status of [200, 400]) expect(await service.post('{"id":5,"name":"Oak"}')).toMatchObject({ status });
+    const documented = blocksIn('json').find(({ page }) => page === 'docs/errors.md');
+    const answer = await service.post('{"id":5,"name":"Oak"}');
+    expect(answer?.body).toBe(JSON.stringify(JSON.parse(String(documented?.code))));
+  });
+
+  it('should go on with the own database: the same answers, valid tokens, and new ones', async () => {
+    await service[Symbol.asyncDispose]();
+    service = await serve({ DATABASE_URL: own.url });
+    expect(await createAll()).toEqual([
+      '{"name":"Rose","tag":"flower"}',
+      expect.stringContaining('{"name":"a'),
+      '{"name":"🌹","tag":""}',
+    ]);
+    expect((await service.post('{"id":6,"name":"Oak"}', bearer(token)))?.status).toBe(200);
+    const [, made] = await run('plant-store token create new', { DATABASE_URL: own.url });
+    expect(made).toContain('Access token new, with the id 3');
+  });
+});

@@ -17,13 +17,12 @@ export function brokenLinks(root: string, page: string): string[] {
 
 /** The anchors that GitHub makes of a page's headings, and those that it has itself. */
 function anchorsOf(text: string): string[] {
-  const headings = [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   );
-  return [...headings, ...[...text.matchAll(/^<a id="(.*)"><\/a>$/gm)].map(([, id = '']) => id)];
 }
 
 function withoutCode(text: string): string {
