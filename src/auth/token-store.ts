@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { withConnection } from '../database/connection.js';
+import { withConnection } from '../database/database-url.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertMigrated } from '../database/migration-status.js';
+import { assertMigrated } from '../database/table-checks.js';
 import { findMissingRights } from '../database/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 

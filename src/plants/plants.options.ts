@@ -1,19 +1,10 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import { Allow, isIn } from 'class-validator';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
 import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import {
-  checkOptions,
-  Choice,
-  FunctionThat,
-  type Given,
-  Matching,
-  optionNames,
-  Rule,
-  Should,
-  WholeNumber,
-} from '../util/options.js';
+import { checkOptions, describeFound, type Given, Rule, Should, WholeNumber } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -37,7 +28,7 @@ export class PlantsOptions {
   @WholeNumber(1, 1_000_000)
   writeQueueLimit = 10_000;
   /** Returns the creator of a plant, given the request of the platform; not a promise. @defaultValue the principal of `BearerAuthGuard`; with other guards nobody */
-  @FunctionThat('returns who creates a plant with a request')
+  @Should('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
@@ -75,21 +66,27 @@ export class PlantsRouteOptions {
   )
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, if the application has versioning enabled. @defaultValue the default version of the application */
+  @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
-  @Rule<PlantsRouteOptions>((guards, { path }, found) =>
-    isGuards(guards) || (path === false && guards === undefined) ? undefined : `${found}, should be ${GUARDS}`,
+  @Rule((guards, { path }: PlantsRouteOptions) =>
+    isGuards(guards) || (path === false && guards === undefined)
+      ? undefined
+      : `${describeFound(guards)}, should be ${GUARDS}`,
   )
   guards?: PlantsGuards;
   /** Modules that export what the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
-  @Choice(['contract', 'semantic'] satisfies ErrorStatus[])
+  @Should('one of contract, semantic', (value) => isIn(value, ['contract', 'semantic']))
   errorStatus: ErrorStatus = 'contract';
   /** The security scheme of the OpenAPI document that the operation requires, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // What OpenAPI allows in the keys of components.
-  @Matching('the name of a security scheme of the OpenAPI document, such as "bearer"', /^[\w.-]+$/)
+  @Should(
+    'the name of a security scheme of the OpenAPI document, such as "bearer"',
+    (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
+  )
   securityScheme = 'bearer';
 }
 
@@ -103,11 +100,10 @@ export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOption
 export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
   Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
 
-const ROUTE_OPTIONS = optionNames(PlantsRouteOptions);
-
 /** The options of `forRoot`, those of the route and the others. JavaScript may call it without any, which is a fault like every other. */
 export function partOptions(given: unknown): [ofRoute: object, others: object] {
-  const isOfRoute = ([name]: [string, unknown]): boolean => ROUTE_OPTIONS.includes(name);
+  const routeOptions = Object.keys(new PlantsRouteOptions());
+  const isOfRoute = ([name]: [string, unknown]): boolean => routeOptions.includes(name);
   const options = Object.entries(Object(given) as object);
   const others = options.filter((option) => !isOfRoute(option));
   return [Object.fromEntries(options.filter(isOfRoute)), Object.fromEntries(others)];
@@ -115,7 +111,7 @@ export function partOptions(given: unknown): [ofRoute: object, others: object] {
 
 /** The options with their defaults. @throws Error that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
-  return checkOptions(PlantsOptions, given, PLANTS_MODULE, `; next to the factory: ${ROUTE_OPTIONS.join(', ')}`);
+  return checkOptions(PlantsOptions, given, PLANTS_MODULE);
 }
 
 /** The same for those of the route. */

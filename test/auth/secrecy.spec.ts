@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { makeToken } from '../../src/auth/token-format.js';
-import { ManagedService } from '../support/service/managed-service.js';
+import { ManagedService } from '../support/service/process.js';
 import { endTokenSessions } from '../support/service/store-instances.js';
 import { bearer, digestForms, issueToken } from '../support/tokens/issued-token.js';
 import { JwtIssuer, json, signingKey } from '../support/tokens/jwt-issuer.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { describeContract } from '../contract/describe-contract.js';
-import { runningTarget } from '../contract/running-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { type Comparison, Load, STORED_PLANTS, type StoredPlant } from '../faults/load.js';
 import { hashInt8 } from '../../src/plants/sharded-writer.js';
 import { CitusCluster, describeWithCitus } from '../support/database/citus-cluster.js';

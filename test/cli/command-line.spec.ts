@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { makeToken } from '../../src/auth/token-format.js';
 import { runCommandLine } from '../../src/service/cli/program.js';
-import { MIGRATION_NAMES } from '../support/database/migration-names.js';
+import { MIGRATION_NAMES } from '../support/database/test-database.js';
 import { createTestDatabase } from '../support/database/test-database.js';
-import { expectBadConfiguration, expectFailure, PASSWORD } from '../support/service/process-failure.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import {
+  expectBadConfiguration,
+  expectFailure,
+  outcomeOfCommandLine,
+  PASSWORD,
+} from '../support/service/run-command-line.js';
 
 const CONTROLS = '\u001b[31mfoo\u009b2J';
 const TOKEN = makeToken();

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from '../../src/service/cli/check.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { TakenPort } from '../support/http/taken-port.js';
-import { PASSWORD } from '../support/service/process-failure.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { TakenPort } from '../support/http/free-port.js';
+import { type CommandOutcome, outcomeOfCommandLine, PASSWORD } from '../support/service/run-command-line.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { issueToken } from '../support/tokens/issued-token.js';
 
 const FINE = 'The service can start, with this database.\n';

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { TakenPort } from '../support/http/taken-port.js';
-import { expectFailure } from '../support/service/process-failure.js';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { serviceVariables } from '../support/service/service-variables.js';
+import { TakenPort } from '../support/http/free-port.js';
+import { expectFailure } from '../support/service/run-command-line.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 
 /** Runs a shell script in the place of Node's own. */

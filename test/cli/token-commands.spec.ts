@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { expectFailure } from '../support/service/process-failure.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { expectFailure, outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { TokenCommands } from '../support/tokens/token-commands.js';
 
 const HOUR = 3600;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import { openTestConnection, type TestConnection } from '../support/database/test-connection.js';
+import { openTestConnection, type TestConnection } from '../support/database/test-database.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { ANSWER_HEADERS, expectRefusal } from '../support/http/refusal.js';

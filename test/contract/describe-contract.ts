@@ -1,5 +1,5 @@
 import { beforeEach, describe } from '@jest/globals';
-import type { Platform } from '../support/host/platforms.js';
+import type { Platform } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeBodyBytes, describeBodySize } from './bodies.js';
 import { describeBodyJson, describeFields, describeRepeatedKeys } from './body-json.js';

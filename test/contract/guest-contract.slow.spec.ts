@@ -1,6 +1,6 @@
 import { describe } from '@jest/globals';
 import { startHost } from '../support/host/host.js';
-import type { Platform } from '../support/host/platforms.js';
+import type { Platform } from '../support/host/host.js';
 import { runningTarget } from './contract-target.js';
 import { BODY_READINGS, type BodyReading, describeGuestContract, OVER_HTTP2 } from './describe-contract.js';
 

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
 import { createStandInCitus, pretendDistribution } from '../support/database/citus-cluster.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/issued-token.js';

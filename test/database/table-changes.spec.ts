@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { createTogether } from '../support/http/create-together.js';
+import { createTogether } from '../support/http/request.js';
 import type { RawResponse } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store } from '../support/service/store.js';

@@ -17,7 +17,7 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, REQUEST } from '@nestjs/core';
 import { catchError, type Observable, throwError, timeout } from 'rxjs';
 import { PlantsModule, type PlantsModuleOptions } from '../../src/index.js';
-import { TableLock } from '../support/database/table-lock.js';
+import { TableLock } from '../support/database/test-database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host, type HostSettings, PLATFORMS } from '../support/host/host.js';
 

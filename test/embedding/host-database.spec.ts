@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError, Migrator } from '../../src/index.js';
-import { endPool } from '../support/database/end-pool.js';
-import { sentDuring } from '../support/database/sent-statements.js';
+import { endPool } from '../support/database/test-database.js';
+import { sentDuring } from '../support/database/test-database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 import { rejectionOf } from '../support/rejection.js';

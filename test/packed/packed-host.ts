@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { StartedTarget } from '../contract/running-target.js';
+import type { StartedTarget } from '../contract/contract-target.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';

@@ -9,9 +9,8 @@ import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-p
 import { ServerOwners } from '../support/database/server-owners.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { TOKEN } from '../support/http/request.js';
-import { TakenPort } from '../support/http/taken-port.js';
-import { isAlive } from '../support/service/is-alive.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { TakenPort } from '../support/http/free-port.js';
+import { isAlive, PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 // Under another user there is no folder that only root can enter: these are then shown as skipped.

@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { inspectTokenTable } from '../../auth/token-store.js';
-import { withConnection } from '../../database/connection.js';
+import { withConnection } from '../../database/database-url.js';
 import type { Query } from '../../database/database.js';
 import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
-import { assertMigrated } from '../../database/migration-status.js';
+import { assertMigrated } from '../../database/table-checks.js';
 import { assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../../util/package-files.cjs';

@@ -4,8 +4,8 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
-import type { BodyReading } from '../../contract/describe-guest-contract.js';
-import type { StartedTarget } from '../../contract/running-target.js';
+import type { BodyReading } from '../../contract/describe-contract.js';
+import type { StartedTarget } from '../../contract/contract-target.js';
 import { configureHost } from '../../packed/host/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { Http2Bridge } from '../http/http2-bridge.js';
