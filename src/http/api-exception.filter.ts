@@ -25,6 +25,23 @@ const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**
  * Answers every failure with `{error, message}`, for routes of the application. Numbers from 50000 on are logged, with the request id.
+ *
+ * @example
+ * ```ts
+ * import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
+ * import { ApiExceptionFilter, BearerAuthGuard, RequireScopes } from 'plant-store';
+ *
+ * @Controller('orders')
+ * @UseGuards(BearerAuthGuard)
+ * @UseFilters(new ApiExceptionFilter('semantic'))
+ * @RequireScopes('orders:read')
+ * export class OrdersController {
+ *   @Get()
+ *   find(): string[] {
+ *     return ['Rose'];
+ *   }
+ * }
+ * ```
  */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {

@@ -22,6 +22,13 @@ const REASONS: Partial<Record<string, string>> = {
 
 /**
  * Tells whether the store can create plants, for a health endpoint. Inject it in a module that imports the store.
+ *
+ * @example
+ * import type { PlantsHealth } from 'plant-store';
+ * declare const health: PlantsHealth; // injected
+ *
+ * const state = await health.check().then(() => health.degradation ?? 'up', (failure: Error) => failure.message);
+ * console.log(state); // up
  */
 @Injectable()
 export class PlantsHealth {

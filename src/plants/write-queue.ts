@@ -6,6 +6,8 @@ import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.j
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
+/** Statements in flight if the number of connections is not known. */
+const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
 
 /** A create that waits for its result. */
@@ -77,7 +79,7 @@ export class WriteBudget {
     connections: number,
     private readonly limit: number,
   ) {
-    this.maxStatements = Math.max(1, connections - 1);
+    this.maxStatements = Number.isFinite(connections) ? Math.max(1, connections - 1) : UNKNOWN_STATEMENTS;
   }
 
   /** Statements that may be sent now. */

@@ -15,7 +15,7 @@ describe('The management listener', () => {
 
   beforeAll(async () => {
     // One connection, so that creates wait for it; and less time than a check may take, so that the check tells what it found.
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: '1500' });
+    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: '1900' });
   });
   afterAll(() => store.stop());
 
@@ -116,9 +116,11 @@ describe('The management listener', () => {
     const first = store.create(11);
     await lock.awaited();
     const others = [12, 13, 14].map((id) => store.create(id));
-    await until(async () => (await valueOf('creates_waiting')) === 3);
-    expect(await valueOf('creates_in_flight')).toBe(1);
-    expect(await valueOf('database_connections_in_use')).toBe(1);
+    await until(async () => {
+      const page = await metrics();
+      const shown = ['creates_waiting 3', 'creates_in_flight 1', 'database_connections_in_use 1'];
+      return shown.every((line) => page.includes(`plant_store_${line}\n`));
+    });
 
     await lock.release();
     for (const { status } of await Promise.all([first, ...others])) expect(status).toBe(200);
