@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, chmod, cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,7 +108,7 @@ describe('The README, in a fresh clone', () => {
   );
 
   it(
-    "should run on a database of one's own, built anew from what has changed, with the variables of .env",
+    "should run on a database of one's own, built anew from what has changed; npm start with the variables of .env",
     async () => {
       // The role and the database are those of the README, but for their names: other tests use the server at the same time.
       const name = `readme_${process.pid}`;
@@ -120,19 +120,18 @@ describe('The README, in a fresh clone', () => {
       const commands = await blockOf('Run it on your database', 'sh');
       expect(commands).toContain('postgresql://plants:password@127.0.0.1:5432/plants');
       await appendFile(join(folder, 'src/main.ts'), '// changed\n');
-      await appendFile(join(folder, '.env'), 'BASE_PATH=/garden\nPORT=1\n');
       try {
         // Its packages are installed already.
         const script = commands
           .replace('postgresql://plants:password@127.0.0.1:5432/plants', url)
           .replace('npm ci\n', '');
-        await start(script, /Listening on .*:\d+\/garden\/plants/);
+        await start(script, /Listening on .*:\d+\/plants/);
         expect(output.match(/Building …/g)).toHaveLength(1);
         const token = /^plant_\w+$/m.exec(output)?.[0] ?? '';
-        await rm(join(folder, '.env'));
-        await stop('SIGTERM');
-        await start(`export DATABASE_URL=${url} NODE_ENV=production\nnpm start`, /Listening on/);
         await create(token);
+        await stop('SIGTERM');
+        await writeFile(join(folder, '.env'), 'BASE_PATH=/garden\nPORT=1\n');
+        await start(`export DATABASE_URL=${url}\nnpm start`, /Listening on .*:\d+\/garden\/plants/);
       } finally {
         await stop('SIGKILL');
         await database.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
