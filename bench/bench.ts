@@ -1,57 +1,61 @@
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { drawChart } from './chart.js';
 import { BenchmarkPostgres } from './database.js';
-import { type Entry, measureStarts, measureTargets } from './measure.js';
-import { BENCH_USAGE, type BenchOptions, readBenchOptions } from './options.js';
-import { describeMachine, type Report, renderReport } from './report.js';
+import { measureTogether, type Measurement } from './measure.js';
+import { describeMachine, renderTable } from './report.js';
+import { buildPeers, storeTarget, type Target } from './targets.js';
 
-const PREFACE = `![Creates a second and latencies](benchmark.svg)
+const CONNECTIONS = [1, 8, 64, 256];
+
+const PREFACE = `# Benchmark
+
+![Creates a second and latencies](benchmark.svg)
 
 Written by \`npm run bench\`; [bench/README.md](../bench/README.md) says what is measured, and how. Server, PostgreSQL and load share one
 machine: compare the figures with each other, and not with those of another machine.`;
 
-// Ctrl-C or the like ends what was started.
-const controller = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => {
-    controller.abort(new Error(`interrupted by ${name}`));
+const { values } = parseArgs({
+  options: {
+    compare: { type: 'string' },
+    rounds: { type: 'string', default: '60' },
+    out: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) throw new RangeError('--rounds should be a whole number from 1 on');
+
+// The measuring ends between two turns, so that what was started is stopped.
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    interruption.abort(new Error(`interrupted by ${signal}`));
   });
 }
-try {
-  const options = readBenchOptions(process.argv.slice(2));
-  if (options) await run(options, controller.signal);
-  else console.log(BENCH_USAGE);
-} catch (error) {
-  const { signal } = controller;
-  const reason: unknown = signal.aborted ? signal.reason : error;
-  // What was asked for wrongly, or ended on purpose, needs no stack.
-  console.error(signal.aborted || isMisuse(reason) ? (reason as Error).message : reason);
-  process.exitCode = 1;
+
+const measurements = await measureAll(await chooseTargets(values.compare));
+const report = `${describeMachine()}\n\n${renderTable(measurements)}`;
+console.log(report);
+if (values.out !== undefined) {
+  await writeFile(join(values.out, 'benchmark.md'), `${PREFACE}\n\n${report}\n`);
+  await writeFile(join(values.out, 'benchmark.svg'), drawChart(measurements));
 }
 
-async function run(options: BenchOptions, signal: AbortSignal): Promise<void> {
-  const report = await measure(options, signal);
-  const text = renderReport(report);
-  console.log(text);
-  if (options.report !== undefined) await writeFile(options.report, `# Benchmark\n\n${PREFACE}\n\n${text}\n`);
-  if (options.chart !== undefined) await writeFile(options.chart, drawChart(report));
+/** The store and its peers, or the store and another build of it. */
+async function chooseTargets(otherBuild: string | undefined): Promise<Target[]> {
+  const store = storeTarget('plant store', 'dist');
+  if (otherBuild === undefined) return [store, ...(await buildPeers())];
+  return [store, storeTarget(`plant store, ${otherBuild}`, otherBuild)];
 }
 
-async function measure(options: BenchOptions, signal: AbortSignal): Promise<Report> {
+async function measureAll(targets: readonly Target[]): Promise<Measurement[]> {
   await using postgres = await BenchmarkPostgres.start();
-  const entries: Entry[] = [];
-  for (const target of options.targets) {
-    entries.push([target, await postgres.createDatabase(target.name, target.build ?? options.build)]);
+  const all: Measurement[] = [];
+  for (const connections of CONNECTIONS) {
+    console.error(`  ${connections} connections, ${targets.length} targets, ${rounds} rounds`);
+    const { signal } = interruption;
+    all.push(...(await measureTogether(targets, { connections, rounds, postgres, signal })));
   }
-  return {
-    machine: describeMachine(),
-    starts: await measureStarts(entries, signal),
-    measurements: await measureTargets(entries, { ...options, signal }),
-  };
-}
-
-/** An option that is unknown, or that has a value which it can't have. */
-function isMisuse(error: unknown): boolean {
-  const { code } = Object(error) as { code?: unknown };
-  return error instanceof RangeError || String(code).startsWith('ERR_PARSE_ARGS');
+  return all;
 }

@@ -1,201 +1,89 @@
-import { setTimeout } from 'node:timers/promises';
-import type { BenchmarkDatabase } from './database.js';
-import { median, type Measurement, type Round } from './figures.js';
-import { firstIdOfRun, HttpLoad, type LoadResult, type LoadRun } from './load.js';
-import type { MeasuringTime } from './options.js';
-import { Pgbench } from './pgbench.js';
-import { ProcessTree } from './process-tree.js';
-import { ACCESS_TOKEN, TargetServer } from './target-server.js';
-import type { ServerTarget, Target } from './targets.js';
+import { type BenchmarkPostgres, countPlantsFrom } from './database.js';
+import { HttpLoad } from './load.js';
+import { startCpuClock } from './processes.js';
+import { TargetServer } from './server.js';
+import type { Target } from './targets.js';
 
-/** What a server does behind its last answer belongs to it. */
-const AFTER_MS = 5;
-/** Those that carry a framework and an ORM about. */
-const STARTED = /^(?:plant-store(?:-\d+)?|nest-prisma)$/;
-const STARTS = 5;
+/** How long one target has a turn. */
+const TURN_SECONDS = 0.15;
+/** A server that has just been started compiles its code under its first load: 3 s of it are not counted. */
+const WARM_UP_ROUNDS = 20;
 
-/** A target with a database of its own. */
-export type Entry = readonly [target: Target, database: BenchmarkDatabase];
-
-export interface StartTime {
-  readonly target: string;
-  readonly title: string;
-  /** Milliseconds from the start of the process until it accepts a connection; undefined if it does not start. */
-  readonly milliseconds: number | undefined;
+/** What one target did in one turn. */
+export interface Round {
+  readonly createsPerSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Microseconds for a create. */
+  readonly serverCpu: number;
+  readonly databaseCpu: number;
 }
 
-export interface MeasureOptions extends MeasuringTime {
-  readonly connections: readonly number[];
+/** All rounds of one target at one number of connections. */
+export interface Measurement {
+  readonly title: string;
+  readonly connections: number;
+  readonly rounds: Round[];
+}
+
+export interface MeasureOptions {
+  readonly connections: number;
+  readonly rounds: number;
+  readonly postgres: BenchmarkPostgres;
   readonly signal: AbortSignal;
 }
 
-/** A target that runs and can be measured. */
-interface Contender extends AsyncDisposable {
-  readonly database: BenchmarkDatabase;
-  readonly storesPlants: boolean;
-  /** The server's; pgbench has none. */
-  readonly processes?: ProcessTree;
-  /** Opens that many connections, so that the next load need not. */
-  connect(connections: number): Promise<void>;
-  load(run: LoadRun): Promise<LoadResult>;
-}
-
-/** Starts each server several times, in turn. */
-export async function measureStarts(entries: readonly Entry[], signal: AbortSignal): Promise<StartTime[]> {
-  const servers = entries.filter(([{ name }]) => STARTED.test(name)) as [ServerTarget, BenchmarkDatabase][];
-  const times = new Map<string, (number | undefined)[]>(servers.map(([{ name }]) => [name, []]));
-  for (let start = 0; start < STARTS; start++) {
-    for (const [target, database] of servers) {
-      signal.throwIfAborted();
-      times.get(target.name)?.push(await startTime(target, database.url));
-    }
-  }
-  return servers.map(([{ name, title }]) => ({ target: name, title, milliseconds: median(times.get(name) ?? []) }));
-}
-
-async function startTime(target: ServerTarget, databaseUrl: string): Promise<number | undefined> {
-  try {
-    await using server = await TargetServer.start(target, databaseUrl);
-    return server.startTime;
-  } catch {
-    // Reported if it was to be measured.
-    return undefined;
-  }
-}
-
-/** Measures all targets together, at every number of connections. Servers are started anew for each number: so the memory is that of this number. */
-export async function measureTargets(entries: readonly Entry[], options: MeasureOptions): Promise<Measurement[]> {
-  const measurements: Measurement[] = [];
-  for (const connections of options.connections) measurements.push(...(await measureAt(connections, entries, options)));
-  return measurements;
-}
-
-async function measureAt(
-  connections: number,
-  entries: readonly Entry[],
-  options: MeasureOptions,
-): Promise<Measurement[]> {
-  const contenders = new Map<Contender, Measurement>();
-  const measurements: Measurement[] = [];
-  try {
-    for (const [target, database] of entries) {
-      options.signal.throwIfAborted();
-      const node = target.kind === 'server' && !target.program ? process.version.slice(1) : undefined;
-      const { name, title } = target;
-      const measurement: Measurement = { target: name, title, node, connections, rounds: [], faults: [] };
-      measurements.push(measurement);
-      try {
-        contenders.set(await startContender(target, database), measurement);
-      } catch (error) {
-        reportFault(measurement, error);
-      }
-    }
-    for (const { database } of contenders.keys()) await database.empty();
-    console.error(`  ${connections} connections, ${contenders.size} targets, ${options.rounds} rounds`);
-    await alternate(contenders, connections, options);
-  } finally {
-    await Promise.all([...contenders.keys()].map((contender) => contender[Symbol.asyncDispose]()));
-  }
-  return measurements;
-}
-
-function reportFault({ target, faults }: Measurement, error: unknown): void {
-  const { message } = error as Error;
-  faults.push(message);
-  console.error(`  ${target}: ${message}`);
-}
-
-/** Fails if the target does not start here. */
-async function startContender(target: Target, database: BenchmarkDatabase): Promise<Contender> {
-  if (target.kind === 'database') {
-    const pgbench = await Pgbench.find();
-    if (!pgbench) throw new Error('pgbench is not installed (on Debian: apt-get install postgresql-contrib)');
-    return {
-      database,
-      storesPlants: true,
-      connect: () => Promise.resolve(),
-      load: (run) => pgbench.run(database.url, run),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
-  }
-  const server = await TargetServer.start(target, database.url);
-  const load = new HttpLoad(server.port, ACCESS_TOKEN);
-  return {
-    database,
-    storesPlants: target.storesPlants,
-    processes: new ProcessTree(server.pid),
-    connect: (connections) => load.connect(connections),
-    load: (run) =>
-      load.run(run).catch((error: unknown) => {
-        server.assertRunning();
-        throw error;
-      }),
-    [Symbol.asyncDispose]: async () => {
-      load.close();
-      await server[Symbol.asyncDispose]();
-    },
-  };
+/** A target that runs, and its load. */
+interface Contender extends Measurement {
+  readonly databaseUrl: string;
+  readonly server: TargetServer;
+  readonly load: HttpLoad;
 }
 
 /**
- * Measures all contenders, which run at the same time, in turns of a random order: a machine that is busy for a while is so for each of
- * them. A contender that fails takes no further turn.
+ * Measures all targets, which run at the same time, in turns of a random order: a machine that is busy for a while is so for each of
+ * them. Each is started anew, with an empty table.
  */
-async function alternate(
-  contenders: ReadonlyMap<Contender, Measurement>,
-  connections: number,
-  { rounds, seconds, warmUpSeconds, signal }: MeasureOptions,
-): Promise<void> {
-  const running = new Map(contenders);
-  const attempt = async (contender: Contender, work: () => Promise<unknown>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
+export async function measureTogether(targets: readonly Target[], options: MeasureOptions): Promise<Measurement[]> {
+  const { connections, rounds, postgres, signal } = options;
+  const contenders: Contender[] = [];
+  try {
+    for (const target of targets) {
       signal.throwIfAborted();
-      const measurement = running.get(contender);
-      running.delete(contender);
-      if (measurement) reportFault(measurement, error);
+      const databaseUrl = await postgres.createDatabase(target.build);
+      const server = await TargetServer.start(target, databaseUrl);
+      const load = new HttpLoad(server.port);
+      contenders.push({ title: target.title, connections, rounds: [], databaseUrl, server, load });
     }
-  };
-  // A server that has just been started compiles its code under its first load.
-  for (const contender of contenders.keys()) {
-    const warmUp = { connections, seconds: warmUpSeconds, signal, firstId: firstIdOfRun() };
-    await attempt(contender, () => contender.load(warmUp));
-  }
-  for (let round = 0; round < rounds; round++) {
-    for (const [contender, measurement] of shuffled(running)) {
-      const run = { connections, seconds, signal, firstId: firstIdOfRun() };
-      await attempt(contender, async () => measurement.rounds.push(await measureRound(contender, run)));
+    for (const { load } of contenders) await load.open(connections);
+    for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+      for (const contender of shuffled(contenders)) {
+        signal.throwIfAborted();
+        const measured = await measureTurn(contender, postgres.pid);
+        if (round >= 0) contender.rounds.push(measured);
+      }
     }
+  } finally {
+    for (const { load } of contenders) load.close();
+    await Promise.all(contenders.map(({ server }) => server.stop()));
   }
+  return contenders;
 }
 
-/** Fails if anything was answered but a create, or a plant that was answered is not stored. */
-async function measureRound(contender: Contender, run: LoadRun): Promise<Round> {
-  const { database, processes, storesPlants } = contender;
-  await contender.connect(run.connections);
-  const before = await database.progress(run.firstId);
-  const cpuBefore = [processes?.cpuTime(), database.processes.cpuTime()];
-  const { creates, seconds, p50, p99 } = await contender.load(run);
-  await setTimeout(AFTER_MS);
-  const cpuAfter = [processes?.cpuTime(), database.processes.cpuTime()];
-  const after = await database.progress(run.firstId);
-
-  if (creates === 0) throw new Error('nothing was created');
-  const stored = after.plants - before.plants;
-  if (storesPlants && stored < creates) throw new Error(`of ${creates} plants ${stored} are stored`);
-  const [serverCpu, databaseCpu] = cpuAfter.map((time, of) => time && (time - (cpuBefore[of] ?? 0)) / creates);
-  return {
-    createsPerSecond: creates / seconds,
-    p50,
-    p99,
-    serverCpu,
-    peakMemory: processes?.peakMemory(),
-    ...(storesPlants && { databaseCpu, plantsPerCommit: stored / (after.commits - before.commits) }),
-  };
+/** @throws Error if anything was answered but a create, or a plant that was answered is not stored */
+async function measureTurn({ title, databaseUrl, server, load }: Contender, databasePid: number): Promise<Round> {
+  const [serverClock, databaseClock] = [startCpuClock(server.pid), startCpuClock(databasePid)];
+  const { firstId, creates, seconds, p50, p99 } = await load.run(TURN_SECONDS).catch((cause: unknown) => {
+    throw new Error(`${title} failed under load`, { cause });
+  });
+  const [serverCpu, databaseCpu] = [serverClock() / creates, databaseClock() / creates];
+  const stored = await countPlantsFrom(databaseUrl, firstId);
+  if (stored !== creates) throw new Error(`${title} has stored ${stored} of ${creates} plants`);
+  return { createsPerSecond: creates / seconds, p50, p99, serverCpu, databaseCpu };
 }
 
-function shuffled<T>(items: Iterable<T>): T[] {
-  const keyed = Array.from(items, (item) => ({ item, key: Math.random() }));
+function shuffled<T>(items: readonly T[]): T[] {
+  const keyed = items.map((item) => ({ item, key: Math.random() }));
   return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
 }

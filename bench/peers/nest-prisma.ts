@@ -4,11 +4,12 @@ import { NestFactory } from '@nestjs/core';
 import { AuthGuard, PassportModule, PassportStrategy } from '@nestjs/passport';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { IsInt, IsOptional, IsString } from 'class-validator';
+import { timingSafeEqual } from 'node:crypto';
 import { Strategy } from 'passport-http-bearer';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { isAuthorized } from './bearer-token.js';
 
 // As the documentation of Nest and of Prisma teaches it, each in the simplest form.
+const expected = Buffer.from(process.env.ACCESS_TOKENS ?? '');
 
 class CreatePlantDto {
   @IsInt()
@@ -42,7 +43,8 @@ class PlantsService {
 @Injectable()
 class BearerStrategy extends PassportStrategy(Strategy) {
   validate(token: string): { name: string } | false {
-    return isAuthorized(`Bearer ${token}`) && { name: 'static' };
+    const given = Buffer.from(token);
+    return given.length === expected.length && timingSafeEqual(given, expected) && { name: 'static' };
   }
 }
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ACCESS_TOKEN, TargetServer } from '../../bench/target-server.js';
-import { allTargets } from '../../bench/targets.js';
+import { ACCESS_TOKEN, TargetServer } from '../../bench/server.js';
+import { buildPeers, storeTarget } from '../../bench/targets.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
@@ -28,15 +28,13 @@ const REFUSE_WHAT_IS_NOT_DURABLE = `
   END $$;
   CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()`;
 
-const TARGETS = allTargets(['dist']).filter((target) => target.kind === 'server' && target.storesPlants);
+const TARGETS = [storeTarget('plant store', 'dist'), ...(await buildPeers())];
 
 describe('A target of the benchmark', () => {
-  it.each(TARGETS)('should do the same work as the others: $name', async (target) => {
-    const missing = target.kind === 'server' ? await target.program?.().catch((error: unknown) => error) : undefined;
-    if (missing instanceof Error) return;
+  it.each(TARGETS)('should do the same work as the others: $title', async (target) => {
     const database = await createTestDatabase();
     await database.query(REFUSE_WHAT_IS_NOT_DURABLE);
-    const server = await TargetServer.start(target as Parameters<typeof TargetServer.start>[0], database.url);
+    const server = await TargetServer.start(target, database.url);
     try {
       const plant = { id: Number.MAX_SAFE_INTEGER, name: 'Rose', tag: 'flower' };
       expect(await post(server.port, plant)).toEqual([200, '{"name":"Rose","tag":"flower"}']);
@@ -50,7 +48,7 @@ describe('A target of the benchmark', () => {
         { id: '9007199254740991', name: 'Rose', tag: 'flower' },
       ]);
     } finally {
-      await server[Symbol.asyncDispose]();
+      await server.stop();
       await database.drop();
     }
   });
