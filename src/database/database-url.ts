@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
+import { withinTime } from '../util/timing.js';
 import { MigrationError } from './database.errors.js';
 import type { Query } from './database.js';
 
@@ -47,6 +48,7 @@ const IGNORED = (
   'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
   'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
 ).split(' ');
+const MAX_PORT = 65_535;
 const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
 
 const NO_URL =
@@ -97,6 +99,8 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
 function checkParameters(host: string, parameters: URLSearchParams): void {
   if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
     throw new Error(`names several servers: ${ONE_SERVER}`);
+  const port = Number(parameters.get('port') ?? MAX_PORT);
+  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`must have a port from 1 to ${MAX_PORT}`);
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
     throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
@@ -132,6 +136,7 @@ export function checkSchema(schema: string): string {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2000;
 const NO_PASSWORD = /^SASL: .*client password must be.*/;
 
 /**
@@ -161,6 +166,10 @@ export async function withConnection<T>(
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
   } finally {
-    await client.end();
+    // The work is done, and does not wait for a broken network.
+    const timeUp = (): Error => new Error('the server does not close the connection');
+    await withinTime(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
+      (client as unknown as { unref(): void }).unref();
+    });
   }
 }

@@ -13,7 +13,6 @@ const HEADERS: Partial<Record<ErrorNumber, OutgoingHttpHeaders>> = {
   40100: challenge(),
   40101: challenge('error="invalid_token"'),
   40102: challenge(),
-  40500: { Allow: 'POST' },
   50300: { 'Retry-After': '1' },
   50301: { 'Retry-After': '1' },
 };
@@ -116,7 +115,9 @@ export function unknownPath(): ApiError {
 }
 
 export function methodNotAllowed(headers: OutgoingHttpHeaders = {}): ApiError {
-  return new ApiError(40500, 'This method is not offered here. The only one that is: POST.', { headers });
+  return new ApiError(40500, 'This method is not offered here. The only one that is: POST.', {
+    headers: { Allow: 'POST', ...headers },
+  });
 }
 
 /** @param milliseconds the time limit; without one, the service stops */

@@ -2,10 +2,8 @@ import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/
 import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
-import { PendingCreate, type WriteBudget } from './write-queue.js';
+import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue.js';
 
-/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
-const MAX_BATCH_PLANTS = 500;
 /** Characters of the plants in one statement; a longer plant has a statement to itself. */
 const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
@@ -48,8 +46,9 @@ export class BatchWriter implements PlantWriter {
 
   /** @throws ConnectionPoolExhaustedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
-    const create = new PendingCreate(record, performance.now() + this.timeout);
-    this.budget.admit(create);
+    const now = performance.now();
+    const create = new PendingCreate(record, now + this.timeout);
+    this.budget.admit(create, this.free(now));
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
@@ -98,8 +97,11 @@ export class BatchWriter implements PlantWriter {
     const { waiting } = this;
     let count = 0;
     let characters = 0;
-    for (const { size } of waiting) {
-      if (count === MAX_BATCH_PLANTS || (count > 0 && characters + size > MAX_BATCH_CHARACTERS)) break;
+    // One plant may fail in this way again and again: it takes only those along with which it was sent first.
+    const areUnconfirmed = waiting[0]?.unconfirmed !== undefined;
+    for (const { size, unconfirmed } of waiting) {
+      if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== areUnconfirmed) break;
+      if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
       count += 1;
       characters += size;
     }

@@ -1,4 +1,4 @@
-import { type DynamicModule, type FactoryProvider, Logger, Module, type NestModule, Optional } from '@nestjs/common';
+import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import { Database } from '../database/database.js';
 import { hasUrl } from '../database/database.options.js';
@@ -27,6 +27,9 @@ import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
 import { WriteBudget } from './write-queue.js';
+
+/** Injection token of the options as they were given, not checked yet. Nest tells stores apart by them. */
+const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
 
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
@@ -83,6 +86,7 @@ async function openWriter(
     PlantsMetrics,
     PlantStatements,
     PrismaService,
+    { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [GIVEN_OPTIONS] },
     {
       provide: Database,
       useFactory: ({ database }: PlantsOptions) =>
@@ -113,13 +117,12 @@ export class PlantsModule implements NestModule {
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
     const [ofRoute, others] = partOptions(options);
-    return storeAt(ofRoute, { useFactory: () => plantsOptionsOf(others) });
+    return storeAt(ofRoute, { provide: GIVEN_OPTIONS, useValue: others });
   }
 
   /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
   static forRootAsync({ useFactory, inject = [], ...route }: PlantsModuleAsyncOptions): DynamicModule {
-    const optionsOf = async (...args: unknown[]): Promise<PlantsOptions> => plantsOptionsOf(await useFactory(...args));
-    return storeAt(route, { useFactory: optionsOf, inject });
+    return storeAt(route, { provide: GIVEN_OPTIONS, useFactory, inject });
   }
 
   /** Before anything connects to the database. */
@@ -137,14 +140,14 @@ export class PlantsModule implements NestModule {
   }
 }
 
-function storeAt(given: object, options: Pick<FactoryProvider, 'useFactory' | 'inject'>): DynamicModule {
+function storeAt(given: object, options: Provider): DynamicModule {
   const route = routeOptionsOf(given);
   return {
     module: PlantsModule,
     imports: route.imports,
     controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
     providers: [
-      { provide: PlantsOptions, ...options },
+      options,
       { provide: PlantsRouteOptions, useValue: route },
       { provide: ERROR_STATUS, useValue: route.errorStatus },
     ],

@@ -6,6 +6,8 @@ import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.j
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
+/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
+export const MAX_BATCH_PLANTS = 500;
 /** Statements in flight if the number of connections is not known. */
 const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
@@ -94,11 +96,12 @@ export class WriteBudget {
   /**
    * Counts a create that begins to wait.
    *
+   * @param next statements that its writer may send now: what they can take does not wait
    * @throws ConnectionPoolExhaustedError if too many wait
    */
-  admit(create: PendingCreate): void {
+  admit(create: PendingCreate, next: number): void {
     const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
-    if (isLong || this.waiting >= this.limit)
+    if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
       throw new ConnectionPoolExhaustedError(`${this.waiting} creates wait for the database`);
     this.add(create);
   }

@@ -75,8 +75,10 @@ describe('A create that PostgreSQL rejects, on the only connection', () => {
     expect(await store.storedIds()).toEqual([]);
   });
 
-  it('should have an unknown outcome if a pooler has lost the server', async () => {
-    store.expectUnknown(await store.send({ id: 1, name: 'Rose', tag: '08006' }));
+  it('should have an unknown outcome if a pooler has lost the server, and take no others along', async () => {
+    const culprit = store.send({ id: CULPRIT, name: 'Rose', tag: '08006' });
+    for (let id = 1; id <= 20; id += 1) expect(await store.send({ id, name: 'Rose' })).toMatchObject({ status: 200 });
+    store.expectUnknown(await culprit);
   });
 
   it('should have its cause in the log alone, under the request id of the answer, without the plant', async () => {
@@ -102,6 +104,12 @@ describe('Creates that wait for a lock', () => {
   });
   afterEach(() => store.database.query('TRUNCATE plants'));
   afterAll(() => store.stop());
+
+  it('should not count among those that wait what the next statement takes', async () => {
+    const creates = Array.from({ length: 60 }, (_, at) => create(at + 1));
+    const responses = await createTogether(store.port, creates);
+    expect(responses.map((response) => response?.status)).toEqual(creates.map(() => 200));
+  });
 
   it('should hold back no others, neither those of their statement nor later ones', async () => {
     const other = new pg.Client(store.database.url);

@@ -141,7 +141,14 @@ describe('Shutdown', () => {
   it('should let requests go on arriving until there would be no time to store them, and refuse the others', async () => {
     await start({ SHUTDOWN_TIMEOUT: '9000', STORAGE_TIMEOUT: '2000' });
     // In the midst of the first header fields, and of a body.
-    const all = [await open(), await openUsed(1), await open(), await openUsed(2)];
+    const all = [
+      await open(),
+      await openUsed(1),
+      await openUsed(2),
+      await openUsed(7),
+      await open(),
+      await openUsed(8),
+    ];
     const sent = (at: number): number => (at % 2 === 0 ? 60 : postHead('', plant(3)).length + 5);
     for (const [at, connection] of all.entries()) connection.send(request(at + 3).slice(0, sent(at)));
     // The service has read them once it has answered a later one.

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
@@ -18,6 +18,8 @@ const MAX_QUIET_WAIT_MS = 1000;
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
 export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
+  /** What had been read of each connection with its last request that was answered. */
+  private readonly bytesAnswered = new WeakMap<Socket, number>();
   private newestConnectionAt = -Infinity;
   private isClosing = false;
 
@@ -33,8 +35,13 @@ export class GracefulShutdown implements RequestObserver {
 
   /** From the stop on, answers say that their connection ends. */
   answered(response: ServerResponse): void {
+    const { req: request } = response;
+    const { socket } = request;
+    const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
+    noteRead();
+    // A refusal may come before the body.
+    if (!request.complete) request.once('end', noteRead);
     if (!this.isClosing) return;
-    const { socket } = response.req;
     // Of several requests that a client has sent in one go, only the last ends the connection.
     const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
     response.shouldKeepAlive &&= hasNext;
@@ -82,7 +89,8 @@ export class GracefulShutdown implements RequestObserver {
       this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
     for (const [socket, { last }] of connections) {
       // To Node, a connection that never sent anything is not idle.
-      const isIdle = last === undefined ? socket.bytesRead === 0 : last.writableFinished;
+      const isAnswered = last === undefined || last.writableFinished;
+      const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
       if (left <= 0 || isIdle) socket.destroy();
       // It could not be stored any more.
       else if (left < STORAGE_TIMEOUT && last?.req.complete !== true)
