@@ -111,6 +111,18 @@ describe(JwtVerifier.name, () => {
     for (const part of token.split('.')) expect(logged.join()).not.toContain(part);
   });
 
+  it('should try each key of the issuer for one that names none, and fetch them anew once', async () => {
+    issuer.keys = [a, b];
+    const unnamed = (key: SigningKey, sub: string): string => issuer.token({ sub }, { kid: undefined }, key);
+    expect(await verifier.verify(unnamed(b, 'of b'))).toMatchObject({ name: 'jwt:of b' });
+    const c = await signingKey('c');
+    issuer.keys = [c];
+    later(6000);
+    expect(await verifier.verify(unnamed(c, 'of c'))).toMatchObject({ name: 'jwt:of c' });
+    expect(await verifier.verify(unnamed(a, 'of a'))).toBeUndefined();
+    expect(issuer.requests.filter((path) => path === '/jwks')).toHaveLength(2);
+  });
+
   it('should refuse one that was changed, cut, or signed with what everybody knows', async () => {
     const [header = '', payload = '', signature = ''] = issuer.token().split('.');
     const [, other = ''] = issuer.token({ sub: 'admin' }).split('.');

@@ -70,16 +70,39 @@ export class JwtVerifier extends TokenVerifier {
       this.keySet = undefined;
       throw error;
     });
+    try {
+      return await this.claimsOf(token, keys, jose);
+    } catch (error) {
+      // jose itself fetches keys for a name that it does not know. A new key without a name looks like a forged signature.
+      const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
+      if (!isForged || jose.decodeProtectedHeader(token).kid !== undefined || keys.coolingDown) throw error;
+      await keys.reload();
+      return await this.claimsOf(token, keys, jose);
+    }
+  }
+
+  private async claimsOf(token: string, keys: KeySet, { errors, jwtVerify }: Jose): Promise<JWTPayload> {
     const { issuer, audience } = this.options;
     const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
-    return (await jose.jwtVerify(token, keys, rules)).payload;
+    try {
+      return (await jwtVerify(token, keys, rules)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      // It does not name its key.
+      for await (const key of error) {
+        const verified = await jwtVerify(token, key, rules).catch(() => undefined);
+        if (verified) return verified.payload;
+      }
+      throw new errors.JWSSignatureVerificationFailed();
+    }
   }
 
   private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
     // Not the name of an issued token, which has no such prefix.
     const principal = Object.freeze({ name: `jwt:${sub}`, scopes: Object.freeze(scopesOf(claims)) });
     const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + REMEMBER_MS);
-    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
+    const [oldest] = this.remembered.keys();
+    if (oldest !== undefined && this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(oldest);
     this.remembered.set(tokenKey(token), { principal, until });
     return principal;
   }

@@ -39,8 +39,6 @@ export class TokenStore {
     this.pool = new pg.Pool({
       ...config,
       max: 1,
-      // So that a standby at the same address does not stay the server for long. A statement that fails ends its connection, too.
-      maxLifetimeSeconds: 60,
       connectionTimeoutMillis: timeout,
       query_timeout: STATEMENT_TIMEOUT_MS,
       // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.
@@ -72,10 +70,20 @@ export class TokenStore {
           CASE WHEN revoked_at IS NOT NULL THEN 'was revoked at '::text || revoked_at::text
             WHEN expires_at <= clock_timestamp() THEN 'has expired at '::text || expires_at::text END AS ended
         FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
-    const { rows } = await this.pool.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)]);
-    if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
-    // Of no token there is one row, without an id.
-    return rows.filter(({ id }: { id: number | null }) => id !== null);
+    const client = await this.pool.connect();
+    let failure: Error | undefined;
+    try {
+      const { rows } = await client.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)]);
+      if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
+      // Of no token there is one row, without an id.
+      return rows.filter(({ id }: { id: number | null }) => id !== null);
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      // The next one may lead to the primary again.
+      client.release(failure);
+    }
   }
 
   /**

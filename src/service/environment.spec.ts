@@ -144,6 +144,12 @@ describe(readEnvironment.name, () => {
     expect(faults.join()).not.toContain('hunter2');
   });
 
+  it('should refuse one port for both listeners, unless any free one is asked for', () => {
+    const fault = 'MANAGEMENT_PORT: is that of PORT too, should be another one';
+    expect(faultsOf({ PORT: '9464' })).toEqual([fault]);
+    expect(faultsOf({ PORT: '0', MANAGEMENT_PORT: '0' })).toEqual([]);
+  });
+
   it.each(['', '\n', '\r\n'])('should read a secret from a file without the line end %j', (end) => {
     const variables = { DATABASE_PASSWORD: '', DATABASE_PASSWORD_FILE: file(` pass word ${end}`) };
     expect(readEnvironment(variables).environment.DATABASE_PASSWORD).toBe(' pass word ');
@@ -156,6 +162,9 @@ describe(readEnvironment.name, () => {
     // Nor is what could not be read called missing.
     expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: missing })).toEqual([
       'DATABASE_URL_FILE: cannot read that file (ENOENT), should be the path of a readable one',
+    ]);
+    expect(faultsOf({ NODE_ENV: 'production', DATABASE_URL_FILE: file(' \n') })).toEqual([
+      'DATABASE_URL_FILE: is the path of an empty file, should be that of a file with the secret',
     ]);
     expect(faultsOf({ ACCESS_TOKENS: TOKEN, ACCESS_TOKENS_FILE: missing })).toEqual([
       'ACCESS_TOKENS_FILE: is set, and so is ACCESS_TOKENS: should be one of the two',

@@ -164,13 +164,17 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
   const given = variables[name] ?? '';
   if (source === name) return SECRETS.includes(name) ? given : given.trim();
   if (given.trim() !== '') throw new Error(`is set, and so is ${name}: should be one of the two`);
+  let text: string;
   try {
-    return readFileSync((variables[source] ?? '').trim(), 'utf8').replace(/[\r\n]+$/, '');
+    text = readFileSync((variables[source] ?? '').trim(), 'utf8').replace(/[\r\n]+$/, '');
   } catch (cause) {
     // The path is not shown: it may be the secret itself, given to the wrong variable.
     const { code = '' } = cause as NodeJS.ErrnoException;
     throw new Error(`cannot read that file (${code}), should be the path of a readable one`, { cause });
   }
+  // A secret that is not there yet must not start another kind of service.
+  if (text.trim() === '') throw new Error('is the path of an empty file, should be that of a file with the secret');
+  return text;
 }
 
 /** What is wrong with variables beside the others. */
@@ -178,7 +182,7 @@ function faultsBetween(
   environment: Environment,
   isGiven: (name: Name) => boolean,
 ): Partial<Record<Name, string | undefined>> {
-  const { NODE_ENV, DATABASE_URL, MIGRATION_DATABASE_URL, ACCESS_TOKENS, SHUTDOWN_TIMEOUT } = environment;
+  const { NODE_ENV, DATABASE_URL, MIGRATION_DATABASE_URL, ACCESS_TOKENS, SHUTDOWN_TIMEOUT, PORT } = environment;
   const needed = (name: Name, ...by: Name[]): string | undefined => {
     const user = isGiven(name) ? undefined : by.find(isGiven);
     return user && `is missing, and ${user} is set: should be set too, or that left out`;
@@ -196,6 +200,8 @@ function faultsBetween(
     ACCESS_TOKENS: ACCESS_TOKENS.length > 0 ? accessTokensFault(ACCESS_TOKENS) : undefined,
     JWT_ISSUER: needed('JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL', 'JWT_TYP'),
     JWT_AUDIENCE: needed('JWT_AUDIENCE', 'JWT_ISSUER'),
+    MANAGEMENT_PORT:
+      PORT > 0 && PORT === environment.MANAGEMENT_PORT ? 'is that of PORT too, should be another one' : undefined,
     DRAIN_DELAY:
       environment.DRAIN_DELAY > SHUTDOWN_TIMEOUT
         ? `is more than SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it: should be at most that`

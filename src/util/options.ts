@@ -74,7 +74,10 @@ export function checkOptions<T extends object>(Options: OptionsClass<T>, given: 
 /** Assigns, and never transforms: a pool or a function stays the very object that the application gave. */
 function fill<T extends object>(Options: OptionsClass<T>, given: object): T {
   const options = new Options();
-  for (const [name, value] of Object.entries(given).filter(([, one]) => one !== undefined)) {
+  // Those of the class by name: an application may give an instance whose options are getters of its own class.
+  for (const name of new Set([...Object.keys(options), ...Object.keys(given)])) {
+    const value: unknown = Reflect.get(given, name);
+    if (value === undefined) continue;
     const classOf = Reflect.getMetadata(NESTED, options, name) as ClassOf | undefined;
     Reflect.set(options, name, classOf && isRecord(value) ? fill(classOf(value), value) : value);
   }

@@ -212,6 +212,9 @@ describe(IssuedTokenVerifier.name, () => {
     way.restore();
     await expectWithin(PROMISED_MS, async () => !(await isAccepted()));
     await expect(moving.verify(token)).rejects.toThrow('the server is a standby');
+    // Without an end of the open connections.
+    way.leadTo(primary.url());
+    await until(isAccepted);
     await moving.onApplicationShutdown();
     await way.close();
     await standby.remove();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from '../../src/service/cli/check.js';
@@ -106,6 +106,13 @@ describe(`plant-store serve --${check.name}`, () => {
     const open = await PlantStoreProcess.run('serve --check', {}, { cwd: folder });
     expect([open.stdout, await open.ended]).toEqual(['', 78]);
     expect(open.stderr).toMatch(/\.data: others may write it, .* should be a folder that only its owner may write/);
+    await chmod(join(folder, '.data'), 0o755);
+    const token = join(folder, '.data/access-token');
+    await writeFile(token, 'chosen-by-somebody-else-0');
+    await chmod(token, 0o666);
+    const chosen = await PlantStoreProcess.run('serve --check', {}, { cwd: folder });
+    expect([chosen.stdout, await chosen.ended]).toEqual(['', 78]);
+    expect(chosen.stderr).toMatch(/access-token: others may have written it, .* should be a file that only this user/);
     await rm(folder, { recursive: true });
   });
 });

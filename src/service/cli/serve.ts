@@ -2,16 +2,13 @@ import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { join } from 'node:path';
 import { Database } from '../../database/database.js';
 import { Migrator } from '../../database/migrator.js';
 import { packageVersion } from '../../util/package-files.cjs';
-import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
+import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { type Environment, loadEnvironment } from '../environment.js';
 import { assertInstalled, hintAtFirstToken, isTokenless } from './check.js';
 
-/** The token that the service has made for itself. */
-const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
 /** Time to disconnect from the database when SHUTDOWN_TIMEOUT is over. */
 const DISCONNECT_MS = 250;
 /** Time that the end gives the reader of the log. */
@@ -34,6 +31,8 @@ export async function serve(): Promise<void> {
     await run(environment, stopped, postgres, token);
   } finally {
     await postgres?.stop();
+    // Another program may listen there later, and must not be given the password.
+    if (postgres) await rm(LOCAL_URL, { force: true });
     // Lines that wait keep the process alive, and perhaps no program reads them.
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExplainedError, failureOf, reasonOf } from '../../util/text.js';
 import { ConfigurationError } from '../environment.js';
@@ -15,8 +15,12 @@ import { dataIn, type Place, type ServerSettings, startServer } from './server.j
 export const LOCAL_DIRECTORY = resolve('.data');
 /** The file of the URL, for psql and for `plant-store token`. */
 export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
+/** The token that the service has made for itself. */
+export const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
 /** Time for the server of a service that was killed to end. */
 const LOCK_TIMEOUT_MS = 30_000;
+/** Time for the server to write everything and end; then it is made to end, and repairs its data at the next start. */
+const STOP_TIMEOUT_MS = 30_000;
 // open(2) of macOS takes the lock in the same call; Node has no name for that flag, the last one.
 const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
 /** Mode bits: group and others may write. */
@@ -78,7 +82,9 @@ export class EmbeddedPostgres {
   /** Ends the server, and frees the folder. Clients are sent away, transactions rolled back, and everything is written. */
   async stop(): Promise<void> {
     this.server.stdio[3]?.destroy();
+    const forced = setTimeout(() => this.server.kill('SIGQUIT'), STOP_TIMEOUT_MS);
     await this.exit;
+    clearTimeout(forced);
     await this.lock[Symbol.asyncDispose]();
   }
 }
@@ -86,9 +92,19 @@ export class EmbeddedPostgres {
 /** @throws ConfigurationError if what is in the folder may be of others: they could choose the access token */
 export async function assertOwnFolder(directory: string): Promise<void> {
   const folder = await stat(directory).catch(() => undefined);
-  if (folder === undefined || (folder.isDirectory() && (folder.mode & OTHERS_WRITE) === 0)) return;
-  const advice = 'should be a folder that only its owner may write: chmod go-w, or remove it';
-  throw new ConfigurationError([`${directory}: others may write it, or it is no folder, ${advice}`]);
+  if (folder === undefined) return;
+  if (!folder.isDirectory() || (folder.mode & OTHERS_WRITE) !== 0) {
+    const advice = 'should be a folder that only its owner may write: chmod go-w, or remove it';
+    throw new ConfigurationError([`${directory}: others may write it, or it is no folder, ${advice}`]);
+  }
+  const token = join(directory, basename(LOCAL_TOKEN));
+  const file = await lstat(token).catch(() => undefined);
+  if (file === undefined) return;
+  const isOwn = [0, process.getuid?.(), folder.uid].includes(file.uid);
+  // A link could lead to a file that others know.
+  if (isOwn && file.isFile() && file.nlink === 1 && (file.mode & OTHERS_WRITE) === 0) return;
+  const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
+  throw new ConfigurationError([`${token}: others may have written it, or it is no file, ${advice}`]);
 }
 
 /**

@@ -93,7 +93,7 @@ export class GracefulShutdown implements RequestObserver {
       const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
       if (left <= 0 || isIdle) socket.destroy();
       // It could not be stored any more.
-      else if (left < STORAGE_TIMEOUT && last?.req.complete !== true)
+      else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
         this.server.emit('clientError', requestTimeout(), socket);
     }
   }
