@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError, MISSING_RIGHT, sqlStateOf } from './database.errors.js';
+import { MigrationError, sqlStateOf } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
 import { findPending } from './table-checks.js';
@@ -12,6 +12,8 @@ const STORE_LOCK = 0x504c4e54;
 const PRISMA_LOCK = 72707369;
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const LOCKED = ['55P03', '40P01'];
+/** SQLSTATE: the role lacks a privilege. */
+const MISSING_RIGHT = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
