@@ -5,7 +5,6 @@ import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js'
 import type { Query } from '../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { assertMigrated } from '../database/table-checks.js';
-import { findMissingRights } from '../database/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Limit of a statement: all are short, and no other one is sent meanwhile. */
@@ -109,7 +108,10 @@ export class TokenStore {
 
 /** Warns if the role cannot use the access tokens: static tokens and JWTs are valid without them. */
 export async function inspectTokenTable(query: Query, schema: string): Promise<void> {
-  const lacks = await findMissingRights(query, schema, { access_tokens: ['SELECT', 'UPDATE'] });
-  if (lacks === undefined) return;
-  new Logger('IssuedTokenVerifier').warn(`Access tokens of schema ${schema} cannot be used: ${lacks}`);
+  const sql = `SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
+    WHERE nspname = $1::name AND relname = 'access_tokens' AND NOT (has_any_column_privilege(c.oid, 'SELECT'::text)
+      AND has_any_column_privilege(c.oid, 'UPDATE'::text))`;
+  if ((await query(sql, [schema])).length === 0) return;
+  const lack = `the role may not read or update ${schema}.access_tokens. The owner permits it by plant-store migrate`;
+  new Logger('IssuedTokenVerifier').warn(`Access tokens of schema ${schema} cannot be used: ${lack}`);
 }

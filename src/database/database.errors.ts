@@ -23,8 +23,6 @@ export function isRejection({ code, severity }: ServerError): boolean {
 export const READ_ONLY = '25006';
 /** SQLSTATE of a statement that was cancelled, by its time limit for example. */
 export const CANCELLED = '57014';
-/** SQLSTATE of a statement for which the role lacks a privilege. */
-export const MISSING_RIGHT = '42501';
 
 /** The SQLSTATE behind a failure, from pg itself or through a driver adapter of Prisma's. */
 export function sqlStateOf(error: unknown): string | undefined {

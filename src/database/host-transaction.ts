@@ -28,14 +28,10 @@ type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 /** Runs statements in a transaction of the host's. Throws a TypeError if this is no transaction. */
 export function queryIn(transaction: unknown): Query {
   const given = Object(transaction) as { $queryRawUnsafe?: Run; query?: Run };
-  if ('totalCount' in given && given.$queryRawUnsafe === undefined)
-    throw new TypeError(
-      'transaction: is a pool, should be the client that pool.connect() gave and that has sent BEGIN',
-    );
   const { $queryRawUnsafe, query } = given;
-  if (typeof ($queryRawUnsafe ?? query) !== 'function') {
-    const found =
-      transaction === undefined ? 'is undefined' : 'then' in given ? 'is a promise' : describeFound(transaction);
+  const isPool = 'totalCount' in given && $queryRawUnsafe === undefined;
+  if (isPool || typeof ($queryRawUnsafe ?? query) !== 'function') {
+    const found = isPool ? 'is a pool' : transaction === undefined ? 'is undefined' : describeFound(transaction);
     const wanted =
       'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);

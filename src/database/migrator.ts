@@ -1,11 +1,10 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError, MISSING_RIGHT, sqlStateOf } from './database.errors.js';
+import { MigrationError, sqlStateOf } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
-import { MIGRATIONS } from './generated/migrations.js';
-import { findPending, type Migration } from './table-checks.js';
+import { findPending } from './table-checks.js';
 
 /** The lock of a schema: this number spells "PLNT". */
 const STORE_LOCK = 0x504c4e54;
@@ -13,6 +12,8 @@ const STORE_LOCK = 0x504c4e54;
 const PRISMA_LOCK = 72707369;
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const LOCKED = ['55P03', '40P01'];
+/** SQLSTATE: the role lacks a privilege. */
+const MISSING_RIGHT = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
@@ -35,7 +36,6 @@ const RIGHTS = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDAT
  * console.log(outcome instanceof MigrationError ? outcome.code : await migrator.status()); // locked: run it again
  */
 export class Migrator {
-  protected readonly migrations: readonly Migration[] = MIGRATIONS;
   private readonly database: DatabaseUrl;
   private readonly grantTo: string;
 
@@ -67,9 +67,8 @@ export class Migrator {
 
   /** The tables are those of this version, of an earlier one or none, of something else, or out of reach. @throws {@link MigrationError} `refused` */
   async status(): Promise<'current' | 'behind' | 'unknown' | 'unreachable'> {
-    const { database, migrations } = this;
     try {
-      const pending = await withConnection(database, (query) => findPending(query, database, migrations));
+      const pending = await withConnection(this.database, (query) => findPending(query, this.database));
       return pending.length > 0 ? 'behind' : 'current';
     } catch (error) {
       const code = error instanceof MigrationError ? error.code : undefined;
@@ -79,7 +78,7 @@ export class Migrator {
   }
 
   private async migrateOn(query: Query): Promise<string[]> {
-    const { database, grantTo, migrations } = this;
+    const { database, grantTo } = this;
     const schema = pg.escapeIdentifier(database.schema);
     // It must see what others have committed while it waited for the lock. A role's own limits must not end a transaction that waits.
     await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${schema}, pg_temp;
@@ -88,7 +87,7 @@ export class Migrator {
     await query(`SELECT ${ofStore}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
     // Creates wait behind it from here on. On Citus the limit is for the sessions on other nodes too; elsewhere its setting is a name without effect.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);
-    const pending = await findPending(query, database, migrations);
+    const pending = await findPending(query, database);
     if (pending.length > 0) {
       // IF NOT EXISTS would ask for the right to create schemas even if there is nothing to create.
       const found = await query('SELECT FROM pg_namespace WHERE nspname = $1::name', [database.schema]);
@@ -99,7 +98,7 @@ export class Migrator {
       await query(sql);
       await query(RECORD, [name, checksum]);
     }
-    // Not to a role that only a pooler knows: the start of the service reports what it lacks.
+    // Not to a role that only a pooler knows.
     const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';
     if ((await query(role, [grantTo])).length > 0) {
       const tables = Object.entries(RIGHTS).map(([table, rights]) => `${rights} ON ${table}`);

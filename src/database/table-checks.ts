@@ -6,9 +6,6 @@ import { type DatabaseOptions, hasUrl } from './database.options.js';
 import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
 
-/** A migration of this build: its SQL, and the SHA-256 of that. */
-export type Migration = (typeof MIGRATIONS)[number];
-
 /** A schema, and its name in messages. */
 type Place = Pick<DatabaseUrl, 'schema' | 'place'>;
 
@@ -26,28 +23,17 @@ const TABLES = `WITH RECURSIVE tables (oid) AS (
   trusted (oid) AS (SELECT oid FROM own UNION SELECT oid FROM pg_roles WHERE rolsuper
     UNION SELECT nspowner FROM pg_namespace WHERE nspname = $1::name
     UNION SELECT datdba FROM pg_database WHERE datname = current_database())
-  SELECT relname::text AS name, quote_ident(nspname::text) AS schema,
+  SELECT relname::text AS name,
     quote_ident(nspname::text) || '.'::text || quote_ident(relname::text) AS identity,
     quote_ident(pg_get_userbyid(relowner)::text) AS owner, quote_ident(pg_get_userbyid(datdba)::text) AS "databaseOwner",
     relowner IN (SELECT oid FROM trusted) AS "isTrusted", relkind IN ('r', 'p', 'S') AS "isTable",
-    relpersistence = 'u' AND relkind = 'r' AS "isUnlogged",
-    quote_ident(current_user::text) AS role, has_schema_privilege(n.oid, 'USAGE'::text) AS "USAGE",
-    has_any_column_privilege(c.oid, 'SELECT'::text) AS "SELECT", has_any_column_privilege(c.oid, 'INSERT'::text) AS "INSERT",
-    has_any_column_privilege(c.oid, 'UPDATE'::text) AS "UPDATE"
+    relpersistence = 'u' AND relkind = 'r' AS "isUnlogged"
   FROM tables JOIN pg_class AS c ON c.oid = tables.oid JOIN pg_namespace AS n ON n.oid = relnamespace
     JOIN pg_database ON datname = current_database()
   ORDER BY relname`;
 
-/** A right on a table, of which a right on some columns is enough. */
-type Right = 'SELECT' | 'INSERT' | 'UPDATE';
-/** Rights of a role, by table. */
-type Rights = Readonly<Record<string, readonly Right[]>>;
-
-/** What the service does with plants. */
-export const PLANTS_RIGHTS: Rights = { _prisma_migrations: ['SELECT'], plants: ['SELECT', 'INSERT'] };
-
-type Table = Readonly<Record<'name' | 'schema' | 'identity' | 'owner' | 'databaseOwner' | 'role', string>> &
-  Readonly<Record<'isTrusted' | 'isTable' | 'isUnlogged' | 'USAGE' | Right, boolean>>;
+type Table = Readonly<Record<'name' | 'identity' | 'owner' | 'databaseOwner', string>> &
+  Readonly<Record<'isTrusted' | 'isTable' | 'isUnlogged', boolean>>;
 
 function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogged }: Table): string | undefined {
   if (!isTable) return `${identity} should be a table, and is not. Remove it`;
@@ -55,22 +41,6 @@ function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogge
   if (!isTrusted)
     return `${identity} belongs to the role ${owner}, which could run code with the rights of others. ${alter} OWNER TO ${databaseOwner}`;
   return isUnlogged ? `a crash of PostgreSQL would empty ${identity}. ${alter} SET LOGGED` : undefined;
-}
-
-function lacksOf(tables: readonly Table[], rights: Rights): string | undefined {
-  const grants = tables.flatMap((table) => {
-    const { [table.name]: needed = [] } = rights;
-    const lacking = needed.filter((right) => !table[right]).map((right) => `${right} ON ${table.identity}`);
-    if (needed.length > 0 && !table.USAGE) lacking.unshift(`USAGE ON SCHEMA ${table.schema}`);
-    return lacking.map((lack) => `GRANT ${lack} TO ${table.role}`);
-  });
-  if (grants.length === 0) return undefined;
-  return `the role lacks rights. Run, as the owner of the tables: ${[...new Set(grants)].join('; ')}`;
-}
-
-/** Returns what rights the role lacks, with the statements that grant them; undefined if it has all. */
-export async function findMissingRights(query: Query, schema: string, rights: Rights): Promise<string | undefined> {
-  return lacksOf(await query<Table>(TABLES, [schema]), rights);
 }
 
 /** Throws if functions of other roles could come before those of PostgreSQL. */
@@ -85,22 +55,17 @@ export async function assertSearchPath(query: Query, { place }: Place): Promise<
 
 /**
  * Returns the migrations that a schema lacks, oldest first. Throws if its tables are of another application or not safe to use, before any is
- * read (a view would run functions of the role that made it), if it has other migrations, or if the role lacks these rights.
+ * read (a view would run functions of the role that made it), or if it has other migrations.
  */
-export async function findPending(
-  query: Query,
-  { schema, place }: Place,
-  migrations: readonly Migration[],
-  rights: Rights = {},
-): Promise<Migration[]> {
+export async function findPending(query: Query, { schema, place }: Place): Promise<(typeof MIGRATIONS)[number][]> {
   const tables = await query<Table>(TABLES, [schema]);
-  const faults = [lacksOf(tables, rights), ...tables.map(faultOf)].filter((fault) => fault !== undefined);
+  const faults = tables.map(faultOf).filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new MigrationError('refused', `${place}: ${escapeControls(faults.join('. '))}`);
 
   const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
   const names = tables.map(({ name }) => name);
   if (!names.includes('_prisma_migrations')) {
-    if (names.length === 0) return [...migrations];
+    if (names.length === 0) return [...MIGRATIONS];
     const found = `${place} has tables without a history of migrations: ${names.join(', ')}`;
     throw new MigrationError('unknown', `${found}. They are of another application. ${advice}`);
   }
@@ -109,16 +74,16 @@ export async function findPending(
      FROM ${pg.escapeIdentifier(schema)}._prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
   );
   const isKnown = (row: { name: string; checksum: string }): boolean =>
-    migrations.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
+    MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
   const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => plainName(name));
-  if (unknown.length === 0) return migrations.filter(({ name }) => !history.some((row) => row.name === name));
+  if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
   const found = `${place} has a history of migrations that this build does not know, or that is not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
 }
 
-/** Throws unless the schema has the migrations of this build, and no others, and the role has these rights. */
-export async function assertMigrated(query: Query, place: Place, rights?: Rights): Promise<void> {
-  const pending = await findPending(query, place, MIGRATIONS, rights);
+/** Throws unless the schema has the migrations of this build, and no others. */
+export async function assertMigrated(query: Query, place: Place): Promise<void> {
+  const pending = await findPending(query, place);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
@@ -129,7 +94,7 @@ export async function assertMigrated(query: Query, place: Place, rights?: Rights
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
   const assertUsable = async (query: Query, place: Place): Promise<void> => {
     await assertSearchPath(query, place);
-    await assertMigrated(query, place, PLANTS_RIGHTS);
+    await assertMigrated(query, place);
   };
   if (hasUrl(options)) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);

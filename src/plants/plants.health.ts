@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
-import { ConnectionPoolExhaustedError, MISSING_RIGHT, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
+import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
-import { findMissingRights, PLANTS_RIGHTS } from '../database/table-checks.js';
 import { withinTime } from '../util/timing.js';
 import { COLUMNS } from './plant-statements.js';
 
@@ -12,12 +11,15 @@ const CHECK_TIMEOUT_MS = 2000;
 const LARGE_PROBES_MS = 60_000;
 /** SQLSTATEs of a server that lacks resources, such as room on the disk, or has trouble with its files; not those of too many connections. */
 const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
-/** SQLSTATEs with which the probe's own plant was refused: others may pass. A policy refuses with that of a missing right. */
+/** SQLSTATEs with which the probe's own plant was refused: others may pass. */
 const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0|42501)/;
+/** Where PostgreSQL finds a right to be missing; a policy refuses with the same SQLSTATE from elsewhere. */
+const RIGHT_MISSING = 'aclcheck_error';
 const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
   '53100': 'the disk of the database is full',
+  [RIGHT_MISSING]: 'the role lacks a right on the table plants: the owner gives it by `plant-store migrate`',
 };
 
 /**
@@ -76,18 +78,14 @@ export class PlantsHealth {
       if (cause instanceof ConnectionPoolExhaustedError) return;
       this.noteFailure(cause);
       const state = sqlStateOf(cause) ?? '';
-      const reason = REASONS[state] ?? (state === MISSING_RIGHT ? await this.findMissingRights() : undefined);
+      const { routine } = cause as { routine?: string };
+      const reason = REASONS[routine === RIGHT_MISSING ? routine : state];
       const isDegraded = reason === undefined && PLANT_REFUSED.test(state);
       const rule = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
       this.degradation = isDegraded ? `${rule} (SQLSTATE ${state})` : undefined;
       const refusal = `the database refuses creates (SQLSTATE ${state})`;
       this.failure = isDegraded ? undefined : new Error(reason ?? refusal, { cause });
     }
-  }
-
-  private async findMissingRights(): Promise<string | undefined> {
-    const { query, schema } = this.database;
-    return findMissingRights(query, schema, PLANTS_RIGHTS).catch(() => undefined);
   }
 }
 

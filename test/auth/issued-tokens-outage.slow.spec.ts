@@ -181,14 +181,14 @@ describe(IssuedTokenVerifier.name, () => {
     expect(lines()).toHaveLength(2);
   });
 
-  it('should leave it to a role without the rights to use other tokens, and say which are missing', async () => {
+  it('should leave it to a role without the rights to use other tokens, and say so', async () => {
     const role = `role_${randomBytes(6).toString('hex')}`;
     await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
     await database.query(`GRANT SELECT ON _prisma_migrations TO ${role}`);
     await database.query(`GRANT SELECT, INSERT ON plants TO ${role}`);
     const url = Object.assign(new URL(database.url), { username: role, password: 'secret' });
     await using service = await PlantStoreProcess.serve(url.href, { STORAGE_TIMEOUT: '1000' });
-    await service.printed(new RegExp(`GRANT SELECT ON public.access_tokens TO ${role}; GRANT UPDATE ON`));
+    await service.printed(/cannot be used: the role may not read or update public.access_tokens/);
     expect((await service.post('{"id":1,"name":"Rose"}'))?.status).toBe(200);
     expect(errorOf(await service.post(NO_PLANT, bearer(token)))).toBe(50300);
     await database.query(`GRANT SELECT ON access_tokens TO ${role}`);

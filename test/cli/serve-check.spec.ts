@@ -68,13 +68,12 @@ describe(`plant-store serve --${check.name}`, () => {
   });
 
   it('should name missing rights, tables that a crash would empty, and all warnings', async () => {
-    await database.query(`GRANT SELECT ON plants TO ${role}; ALTER TABLE access_tokens SET UNLOGGED`);
+    await database.query(`GRANT SELECT ON _prisma_migrations TO ${role}; ALTER TABLE access_tokens SET UNLOGGED`);
     const { code, stdout, stderr } = await run({ DATABASE_URL: urlOfRole() });
     expect(code).toBe(78);
-    expect(stderr).toContain(`ON public._prisma_migrations TO ${role}; GRANT INSERT ON public.plants`);
     expect(stderr).toContain('ALTER TABLE public.access_tokens SET LOGGED');
     expect(stdout).toMatch(/^Warning: .*connect_timeout/m);
-    expect(stdout).toMatch(/^Warning: Access tokens of schema public cannot be used: .*GRANT UPDATE ON/m);
+    expect(stdout).toMatch(/^Warning: Access tokens of schema public cannot be used: .*plant-store migrate/m);
   });
 
   it('should exit with 0 if there are only warnings, such as that no access token is valid', async () => {

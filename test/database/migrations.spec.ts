@@ -1,46 +1,42 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { parseDatabaseUrl } from '../../src/database/database-url.js';
-import { MIGRATIONS } from '../../src/database/generated/migrations.js';
 import { Migrator } from '../../src/index.js';
-import { PrismaMigrate } from '../support/database/schema-engine.js';
-import { type BareDatabase, MIGRATION_NAMES as names, openBareDatabase } from '../support/database/test-database.js';
-import { Guest } from '../support/host/guest.js';
+import { createTestDatabase, MIGRATION_NAMES as names, type TestDatabase } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { until } from '../support/until.js';
 
-const OWN_MODELS = await readFile(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
 const [NAME = ''] = names;
-
-/** Of an application that has plants as well, of another kind. */
-const HOST_MODELS = `
-  datasource db {
-    provider = "postgresql"
-  }
-  model Plant {
-    name String @id
-    @@map("plants")
-  }`;
-const HOST_MIGRATION = {
-  name: '20200101000000_plants',
-  sql: 'CREATE TABLE "plants" ("name" TEXT NOT NULL, CONSTRAINT "plants_pkey" PRIMARY KEY ("name"));',
-};
+const OWN_SCHEMA = `Green "house's`;
+const TIMEOUTS = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
 
 describe(Migrator.name, () => {
-  let database: BareDatabase;
+  let database: TestDatabase;
   let url: string;
-  let client: pg.Client;
   let migrator: Migrator;
+  /** A session beside the migrator's. */
+  let client: pg.Client;
 
-  beforeEach(async () => {
-    database = await openBareDatabase();
-    ({ url, client } = database);
+  beforeAll(async () => {
+    database = await createTestDatabase({ migrated: false });
+    ({ url } = database);
     migrator = new Migrator({ url });
+    client = new pg.Client(url);
+    await client.connect();
   });
-  afterEach(async () => {
-    await database[Symbol.asyncDispose]();
+  beforeEach(() =>
+    client.query(`DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(OWN_SCHEMA)} CASCADE;
+      CREATE SCHEMA public`),
+  );
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
   });
+
+  const relations = (): Promise<object[]> =>
+    database.query(`SELECT c FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace ORDER BY oid`);
+  const ofWaiting = (what: string): string =>
+    `SELECT ${what} FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
 
   it('should migrate an empty database once, from five places at once', async () => {
     expect(await migrator.status()).toBe('behind');
@@ -49,44 +45,22 @@ describe(Migrator.name, () => {
     expect([await migrator.status(), await migrator.migrate()]).toEqual(['current', []]);
   });
 
-  it('should leave what `prisma migrate` finds to be in order, and find so what that has made', async () => {
-    const prisma = new PrismaMigrate(parseDatabaseUrl(url), MIGRATIONS);
-    const history = `SELECT column_name, column_default, data_type, character_maximum_length, is_nullable
-      FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`;
+  it('should keep the history in a table like that of `prisma migrate`', async () => {
     await migrator.migrate();
-    expect(await prisma.findDrift(OWN_MODELS)).toEqual([]);
-    expect(await prisma.deploy()).toEqual([]);
-    const { rows } = await client.query(history);
-    await client.query('DROP TABLE _prisma_migrations, plants, access_tokens');
-    expect(await prisma.deploy()).toEqual(names);
-    expect((await client.query(history)).rows).toEqual(rows);
-    expect([await migrator.status(), await migrator.migrate()]).toEqual(['current', []]);
+    const columns = await database.query<{ column: string }>(`SELECT
+        concat_ws(' ', column_name, udt_name, character_maximum_length, is_nullable, column_default) AS column
+      FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`);
+    expect(columns.map(({ column }) => column)).toEqual([
+      'id varchar 36 NO',
+      'checksum varchar 64 NO',
+      'finished_at timestamptz YES',
+      'migration_name varchar 255 NO',
+      'logs text YES',
+      'rolled_back_at timestamptz YES',
+      'started_at timestamptz NO now()',
+      'applied_steps_count int4 NO 0',
+    ]);
   });
-
-  it('should give a store in a schema of its own tables that the Prisma of a host does not see', async () => {
-    const schema = `Green "house's`;
-    const host = new PrismaMigrate(parseDatabaseUrl(url), [HOST_MIGRATION]);
-    const own = new PrismaMigrate(parseDatabaseUrl(url, undefined, schema), MIGRATIONS);
-    expect(await new Migrator({ url, schema }).migrate()).toEqual(names);
-    expect(await host.deploy()).toEqual([HOST_MIGRATION.name]);
-    expect([await host.findDrift(HOST_MODELS), await own.findDrift(OWN_MODELS)]).toEqual([[], []]);
-    expect(await new Migrator({ url, schema }).status()).toBe('current');
-
-    for (const table of [`${pg.escapeIdentifier(schema)}.plants`, 'plants'])
-      await client.query(`ALTER TABLE ${table} ADD COLUMN extra text`);
-    for (const drift of [await host.findDrift(HOST_MODELS), await own.findDrift(OWN_MODELS)])
-      expect(drift).toEqual([expect.stringContaining('DROP COLUMN "extra"')]);
-    const refusal = /20200101000000_plants\. .* Give the store a schema of its own/;
-    await expect(migrator.migrate()).rejects.toMatchObject({
-      code: 'unknown',
-      message: expect.stringMatching(refusal),
-    });
-    await expect(Guest.start({ url })).rejects.toThrow(refusal);
-  });
-
-  const relations = async (): Promise<object[]> =>
-    (await client.query<object>(`SELECT c FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace ORDER BY oid`))
-      .rows;
 
   it.each([
     ['plants of another application', false, 'CREATE TABLE plants (name text)', / a history of migrations: plants\./],
@@ -99,34 +73,49 @@ describe(Migrator.name, () => {
     ],
     ['other SQL of its migration', true, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`, RegExp(NAME)],
     ['a migration that is not finished', true, 'UPDATE _prisma_migrations SET finished_at = NULL', /not finished: \w/],
-  ])('should refuse %s, and leave it untouched', async (_, isMigrated, sql, message) => {
+  ])('should refuse %s, leave it untouched, and migrate a schema beside it', async (_, isMigrated, sql, message) => {
     if (isMigrated) await migrator.migrate();
     await client.query(sql);
     const before = await relations();
     expect(await migrator.status()).toBe('unknown');
-    await expect(migrator.migrate()).rejects.toMatchObject({
-      code: 'unknown',
-      message: expect.stringMatching(message),
-    });
-    for (const command of ['migrate', 'token list']) {
-      const { code, stderr } = await outcomeOfCommandLine(command, { DATABASE_URL: url });
-      expect([command, code, stderr]).toEqual([
-        command,
-        1,
-        expect.stringMatching(/Give the store a schema of its own/),
-      ]);
-    }
+    const refusal = { code: 'unknown', message: expect.stringMatching(message) };
+    await expect(migrator.migrate()).rejects.toMatchObject(refusal);
+    await expect(migrator.migrate()).rejects.toThrow('Give the store a schema of its own');
+    const beside = new Migrator({ url, schema: OWN_SCHEMA });
+    expect([await beside.migrate(), await beside.status()]).toEqual([names, 'current']);
     expect(await relations()).toEqual(before);
-    expect(await new Migrator({ url, schema: 'garden' }).migrate()).toEqual(names);
   });
 
   it('should say within seconds that another session is in the way', async () => {
     await migrator.migrate();
     await client.query('BEGIN; LOCK TABLE _prisma_migrations');
-    const locked = { code: 'locked', message: expect.stringMatching(/is locked: another session .* Run it again$/) };
-    await expect(migrator.migrate()).rejects.toMatchObject(locked);
     const { code, stderr } = await outcomeOfCommandLine('migrate', { DATABASE_URL: url });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Run it again')]);
+    await client.query('ROLLBACK');
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/ is locked: another session .* Run it again$/m)]);
+  });
+
+  it("should wait for another run, in spite of the role's time limits", async () => {
+    const name = pg.escapeIdentifier(new URL(url).pathname.slice(1));
+    for (const setting of TIMEOUTS) await client.query(`ALTER DATABASE ${name} SET ${setting} = '300ms'`);
+    await client.query(`SELECT pg_advisory_lock(1347178068, hashtext('public'))`);
+    const run = migrator.migrate();
+    const isLate = `${ofWaiting('pid')} AND clock_timestamp() - query_start > interval '500 ms'`;
+    await until(async () => (await database.query(isLate)).length === 1);
+    await client.query('SELECT pg_advisory_unlock_all()');
+    expect(await run).toEqual(names);
+    for (const setting of TIMEOUTS) await client.query(`ALTER DATABASE ${name} RESET ${setting}`);
+  });
+
+  it('should leave nothing of a run that is killed, for the next one to finish', async () => {
+    const before = await relations();
+    // The last relation of the migration waits for this one.
+    await client.query('BEGIN; CREATE SEQUENCE access_tokens_name_idx');
+    const killed = expect(migrator.migrate()).rejects.toThrow(/terminat/);
+    await until(async () => (await database.query(ofWaiting('pg_terminate_backend(pid)'))).length === 1);
+    await killed;
+    await client.query('ROLLBACK');
+    expect([await migrator.status(), await relations()]).toEqual(['behind', before]);
+    expect(await migrator.migrate()).toEqual(names);
   });
 
   it('should leave nothing of a migration that fails, and say why', async () => {

@@ -1,108 +1,120 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFile } from 'node:fs/promises';
-import { describeContract } from '../contract/describe-contract.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runningTarget } from '../contract/contract-target.js';
-import { describeWithPgBouncer, PgBouncer } from '../support/database/pgbouncer.js';
+import { describeContract } from '../contract/describe-contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
+import { accepts, freePort } from '../support/http/free-port.js';
+import { describeWith } from '../support/jest/describe-with.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
-import { errorOf, NO_PLANT } from '../support/service/store-instances.js';
-import { startStoreOn, type Store } from '../support/service/store.js';
-import { expectWithin } from '../support/stopwatch.js';
-import { bearer } from '../support/tokens/issued-token.js';
-import { TokenCommands } from '../support/tokens/token-commands.js';
+import { startStoreOn } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
-/** Fewer sessions than the service has connections: it has to share them. */
-const FEW_SESSIONS = { default_pool_size: '4' };
+const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
+const EXECUTABLE = PLACES.find((path) => existsSync(path));
+const MISSING = 'there is no PgBouncer in the usual places. Install one (on Debian: apt-get install pgbouncer).';
+/** PgBouncer does not run as root. */
+const NOBODY = 65534;
+/** Ends PgBouncer when its standard input closes, as it does too when this process is killed. */
+const SCRIPT = '"$0" -q "$1" & cat >/dev/null; kill $!; wait $!';
 const CLIENTS = 16;
 const ENOUGH = 1000;
-const PROMISED_MS = 2000;
 
 /** The settings that the documentation has, word for word, but for addresses and users. */
-async function documentedSettings(): Promise<Record<string, string>> {
+async function documentedSettings(): Promise<string[]> {
   const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
   const [, section = ''] = /^\[pgbouncer\]\n(.*?)^```/ms.exec(text) ?? [];
-  const settings = Array.from(section.matchAll(/^(\w+) = (.*)$/gm), ([, name = '', value = '']) => [name, value]);
-  return Object.fromEntries(settings.filter(([name = '']) => !/^(?:listen|auth)_/.test(name))) as typeof FEW_SESSIONS;
+  return section.split('\n').filter((line) => line.includes('=') && !/^(?:listen|auth)_/.test(line));
 }
 
-describeWithPgBouncer('Behind PgBouncer in transaction mode', () => {
-  let pooler: PgBouncer;
+describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer in transaction mode', () => {
+  let port: number;
+  let folder: string;
+  let stop: () => Promise<unknown>;
 
   beforeAll(async () => {
     const database = await createTestDatabase({ migrated: false });
-    pooler = await PgBouncer.start(database.url, { ...(await documentedSettings()), ...FEW_SESSIONS });
+    const server = new URL(database.url);
     await database.drop();
+    port = await freePort();
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbouncer-'));
+    const [users, configuration] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')];
+    await writeFile(users, `"${decodeURIComponent(server.username)}" "${decodeURIComponent(server.password)}"\n`);
+    const settings = [
+      '[databases]',
+      `* = host=${server.hostname} port=${server.port}`,
+      '[pgbouncer]',
+      ...(await documentedSettings()),
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = trust',
+      `auth_file = ${users}`,
+      // Fewer sessions than the service has connections: it has to share them.
+      'default_pool_size = 4',
+    ];
+    await writeFile(configuration, settings.join('\n'));
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) for (const path of [folder, users, configuration]) await chown(path, NOBODY, NOBODY);
+    const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+    });
+    const ended = once(child, 'exit');
+    stop = () => {
+      child.stdin.end();
+      return ended;
+    };
+    await until(() => accepts(port));
   });
-  afterAll(() => pooler[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-  /** A database whose sessions do not wait for the disk by default; what a test looks into it with goes past the pooler. */
-  async function createCarelessDatabase(): Promise<TestDatabase> {
-    const database = await createTestDatabase();
-    const name = new URL(database.url).pathname.slice(1);
-    await database.query(`ALTER DATABASE "${name}" SET synchronous_commit TO off`);
-    return database;
+  /** The URL of the same database through the pooler. */
+  function urlOf(database: TestDatabase): string {
+    const url = new URL(database.url);
+    url.host = `127.0.0.1:${port}`;
+    url.searchParams.set('pgbouncer', 'true');
+    return url.href;
   }
-  const urlOf = ({ url }: TestDatabase): string => pooler.urlOf(url, { pgbouncer: 'true' });
-  const startBehind = (database: TestDatabase): Promise<Store> => startStoreOn({ ...database, url: urlOf(database) });
 
-  describe('the service', () => {
-    describeContract(
-      runningTarget(async () => {
-        const database = await createCarelessDatabase();
-        const store = await startBehind(database);
-        return { ...store, database, stop: () => store.stop().then(() => database.drop()) };
-      }),
-    );
-  });
+  describeContract(
+    runningTarget(async () => {
+      const database = await createTestDatabase();
+      const store = await startStoreOn({ ...database, url: urlOf(database) });
+      return { ...store, database, stop: () => store.stop().then(() => database.drop()) };
+    }),
+  );
 
-  describe('two instances of the service', () => {
-    let database: TestDatabase;
-    let stores: readonly Store[];
-
-    beforeAll(async () => {
-      database = await createCarelessDatabase();
-      stores = [await startBehind(database), await startBehind(database)];
-    });
-    afterAll(async () => {
-      await Promise.all(stores.map((store) => store.stop()));
-      await database.drop();
-    });
-
-    it('should create plants that are on the disk, under load, in sessions that keep no statement', async () => {
-      await database.query(`
-        CREATE TABLE told (synchronous text, prepared bigint);
-        CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-          INSERT INTO public.told
-            SELECT current_setting('synchronous_commit'), count(*) FROM pg_prepared_statements WHERE name <> '';
-          RETURN NULL;
-        END $$;
-        CREATE TRIGGER tell AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION tell()`);
-      // The ids are the same: each plant is created once, by either of the two.
-      const rivals = stores.map(({ port }) => CreatingClients.start(port, CLIENTS));
-      await until(() => rivals.flatMap(({ created }) => created).length >= ENOUGH);
-      await Promise.all(rivals.map((clients) => clients.stop()));
-
-      const created = rivals.flatMap((clients) => clients.created);
-      expect(new Set(created).size).toBe(created.length);
-      expect(new Set(rivals.flatMap(({ refusals }) => refusals.map(errorOf)))).toEqual(new Set([40901]));
-      const rows = await database.query<{ id: string }>('SELECT id FROM plants');
-      expect(rows.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(created.sort((a, b) => a - b));
-      expect(await database.query('SELECT DISTINCT * FROM told')).toEqual([{ synchronous: 'on', prepared: '0' }]);
-    });
-
-    it('should accept a token as soon as it is made, and refuse it within 2 s after it was revoked', async () => {
-      const commands = new TokenCommands({ ...database, url: urlOf(database) });
-      const { token } = await commands.make('create', 'gardener');
-      const verdicts = (): Promise<number[]> =>
-        Promise.all(stores.map(async (store) => errorOf(await store.post(NO_PLANT, bearer(token)))));
-      expect(await verdicts()).toEqual([40003, 40003]);
-      await until(async () => (await commands.only('gardener')).lastUsedAt !== null);
-      expect(await commands.run('revoke', 'gardener')).toMatchObject({ code: 0 });
-      await expectWithin(PROMISED_MS, async () => (await verdicts()).every((verdict) => verdict === 40101));
-    });
+  it('should create plants that are on the disk, in sessions that keep no statement', async () => {
+    const database = await createTestDatabase();
+    // Its sessions do not wait for the disk by default.
+    await database.query(`
+      DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database()); END $$;
+      CREATE TABLE told (synchronous text, prepared bigint);
+      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO public.told
+          SELECT current_setting('synchronous_commit'), count(*) FROM pg_prepared_statements WHERE name <> '';
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER tell AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION tell()`);
+    const store = await startStoreOn({ ...database, url: urlOf(database) });
+    const clients = CreatingClients.start(store.port, CLIENTS);
+    await until(() => clients.created.length >= ENOUGH);
+    await clients.stop();
+    await store.stop();
+    expect(clients.refusals).toEqual([]);
+    expect(await database.query('SELECT FROM plants')).toHaveLength(clients.created.length);
+    expect(await database.query('SELECT DISTINCT * FROM told')).toEqual([{ synchronous: 'on', prepared: '0' }]);
+    await database.drop();
   });
 
   it('should migrate, from many places at once, and into a schema', async () => {

@@ -91,7 +91,7 @@ describe('Readiness', () => {
     await expectReadiness(readOnly, 200);
   });
 
-  it('should name the right that the role lacks, and what the server refuses, and show no secret', async () => {
+  it('should say that the role lacks a right, and what the server refuses, and show no secret', async () => {
     const role = `the "reader" ${randomBytes(4).toString('hex')}`;
     const quoted = pg.escapeIdentifier(role);
     await database.query(`CREATE ROLE ${quoted} LOGIN PASSWORD 'secret';
@@ -100,9 +100,8 @@ describe('Readiness', () => {
     try {
       const restricted = await start(url.href);
       await database.query(`REVOKE INSERT ON plants FROM ${quoted}`);
-      const statement = `GRANT INSERT ON public.plants TO ${quoted}`;
-      await expectReadiness(restricted, 503, statement);
-      await database.query(statement);
+      await expectReadiness(restricted, 503, 'the role lacks a right on the table plants');
+      await database.query(`GRANT INSERT ON plants TO ${quoted}`);
       await expectReadiness(restricted, 200);
 
       await database.query(`ALTER ROLE ${quoted} PASSWORD 'another'`);

@@ -5,8 +5,7 @@ import { withConnection } from '../../database/database-url.js';
 import type { Query } from '../../database/database.js';
 import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
-import { assertMigrated } from '../../database/table-checks.js';
-import { assertSearchPath, PLANTS_RIGHTS } from '../../database/table-checks.js';
+import { assertMigrated, assertSearchPath } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../../util/package-files.cjs';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
@@ -91,7 +90,7 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
   const ask = async (query: Query): Promise<void> => {
     // First of all: a function of another role could answer the rest.
     await assertSearchPath(query, database);
-    await assertMigrated(query, database, PLANTS_RIGHTS).catch(collectRefusal);
+    await assertMigrated(query, database).catch(collectRefusal);
     await assertDurableShards(query, database.schema).catch(collectRefusal);
     await inspectTokenTable(query, database.schema);
     if (isTokenless(environment)) await hintAtFirstToken(query, database.schema);

@@ -4,10 +4,10 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe } from '@jest/globals';
 import type { Account } from '../../../src/service/embedded-postgres/binaries.js';
 import { serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
 import { freePort } from '../http/free-port.js';
+import { describeWith } from '../jest/describe-with.js';
 import type { CommandOutcome } from '../service/run-command-line.js';
 import { makeFolder, PostgresServer } from './postgres-server.js';
 import type { TestDatabase } from './test-database.js';
@@ -20,10 +20,9 @@ const HOME = ['18', '17', '16', '15']
   .find((path) => existsSync(`${path}/lib/citus.so`));
 const MISSING = 'there is no PostgreSQL with Citus in /usr/lib/postgresql. Install both (deploy/citus/README.md).';
 
-/** A suite that needs Citus: skipped, with one line on why, if there is none. */
+/** A suite that needs Citus. */
 export function describeWithCitus(name: string, suite: () => void): void {
-  if (HOME === undefined) process.stderr.write(`Skipped "${name}": ${MISSING}\n`);
-  (HOME === undefined ? describe.skip : describe)(name, suite);
+  describeWith(HOME === undefined ? MISSING : undefined, name, suite);
 }
 
 /** A server of its own with the database `plants`, to which the superuser needs no password. */

@@ -1,10 +1,8 @@
 import { jest } from '@jest/globals';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { MigratorOptions } from '../../../src/database/database.options.js';
 import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
 import { Migrator } from '../../../src/database/migrator.js';
-import type { Migration } from '../../../src/database/table-checks.js';
 import { until } from '../until.js';
 
 /** A database of a test's own, on the server that the suites share. */
@@ -83,35 +81,6 @@ function setting(name: string): string {
   return value;
 }
 
-/** A database without tables, with a connection to look into it. */
-export interface BareDatabase extends AsyncDisposable {
-  readonly url: string;
-  readonly client: pg.Client;
-}
-
-export async function openBareDatabase(): Promise<BareDatabase> {
-  const database = await createTestDatabase({ migrated: false });
-  const client = new pg.Client(database.url);
-  await client.connect();
-  return {
-    url: database.url,
-    client,
-    [Symbol.asyncDispose]: async () => {
-      await client.end();
-      await database.drop();
-    },
-  };
-}
-
-/** As a database of somebody else's may be: days of 23 hours, and transactions that would see nothing of others. */
-export async function createOddDatabase(): Promise<TestDatabase> {
-  const database = await createTestDatabase();
-  const name = new URL(database.url).pathname.slice(1);
-  await database.query(`ALTER DATABASE "${name}" SET timezone TO 'America/New_York'`);
-  await database.query(`ALTER DATABASE "${name}" SET default_transaction_isolation TO 'repeatable read'`);
-  return database;
-}
-
 /** A connection that is kept, to look into a database hundreds of times. It does not wait for the disk: that would take longer than the tests. */
 export type TestConnection = Pick<TestDatabase, 'query'> & { end(): Promise<void> };
 
@@ -173,19 +142,6 @@ export class TableLock implements AsyncDisposable {
 
 /** The migrations of this build, oldest first. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
-
-/** The migrator of a build that has further migrations, with this SQL by name. */
-export class MigratorWith extends Migrator {
-  protected override readonly migrations: readonly Migration[];
-
-  constructor(options: MigratorOptions, others: Readonly<Record<string, string>>) {
-    super(options);
-    const further = Object.entries(others).map(([name, sql]) => {
-      return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
-    });
-    this.migrations = [...MIGRATIONS, ...further];
-  }
-}
 
 /** Runs `work`, and returns what this process sent to databases meanwhile, by any connection. */
 export async function sentDuring(work: () => Promise<unknown>): Promise<unknown[]> {
