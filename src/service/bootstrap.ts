@@ -5,7 +5,6 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import type { RequestObserver } from '../http/request-context.js';
-import { packageVersion } from '../util/package-files.cjs';
 import { quote } from '../util/text.js';
 import { AccessLog } from './access-log.js';
 import { ConfigurationError, type Environment, type ServiceEnvironment } from './environment.js';
@@ -70,18 +69,9 @@ export function listenUrls(service: INestApplication): Readonly<{ public: string
   return { public: urlOf(service.getHttpServer() as Server), management: urlOf(service.get(ManagementServer)) };
 }
 
-/** What was started, with which database and how. */
+/** What was started, with which database. */
 export function describeStart(service: INestApplication, environment: ServiceEnvironment): Record<string, unknown> {
-  const { schema, description } = parseDatabaseUrl(environment.DATABASE_URL, environment.DATABASE_PASSWORD);
-  return {
-    version: packageVersion(),
-    node: process.version,
-    pid: process.pid,
-    ...listenUrls(service),
-    database: description,
-    schema,
-    databasePoolSize: environment.DATABASE_POOL_SIZE,
-    errorStatus: environment.ERROR_STATUS,
-    production: environment.NODE_ENV === 'production',
-  };
+  const { description } = parseDatabaseUrl(environment.DATABASE_URL, environment.DATABASE_PASSWORD);
+  const production = environment.NODE_ENV === 'production';
+  return { node: process.version, ...listenUrls(service), database: description, production };
 }
