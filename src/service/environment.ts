@@ -60,7 +60,12 @@ const statuses = oneOf('contract', 'semantic');
 const url = optional((text) => text.trim());
 /** White space around it may belong to it. */
 const secret = optional((text) => text);
-const tokens: Rule<string[]> = (text) => text.split(/[\s,]+/).filter(Boolean);
+const tokens: Rule<string[]> = (text) => {
+  const found = text.split(/[\s,]+/).filter(Boolean);
+  const fault = accessTokensFault(found);
+  if (fault !== undefined) throw new Error(fault);
+  return found;
+};
 const audiences: Rule<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
 const onOff: Rule<boolean> = (text) => oneOf('on', 'off')(text) === 'on';
 
@@ -128,83 +133,58 @@ export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   return environment;
 }
 
-/** Reads the environment, whether or not it can be used: a variable with a fault has its default. */
+/** Reads the environment, whether or not it can be used: a variable that cannot be read has its default. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: Environment; faults: readonly string[] } {
   const values: Record<string, unknown> = {};
-  const found = new Map<string, string | undefined>();
+  const faults: string[] = [];
+  const note = (name: string, check: () => unknown): void => {
+    const fault = failureOf(check);
+    if (fault !== undefined) faults.push(`${name}: ${fault}`);
+  };
   for (const [name, [read, initial]] of Object.entries(VARIABLES)) {
     values[name] = read(initial);
-    const fault = failureOf(() => {
+    note(name, () => {
       const text = textOf(name, variables);
       // Compose passes a variable that is not set as an empty one.
       if (text.trim() !== '') values[name] = read(text);
     });
-    found.set(name, fault);
   }
   const environment = values as Environment;
-  const isGiven = (name: Name): boolean => (variables[sourceOf(name, variables)] ?? '').trim() !== '';
+  const isGiven = (name: Name): boolean =>
+    [name, `${name}_FILE`].some((source) => (variables[source] ?? '').trim() !== '');
+  const isProduction = environment.NODE_ENV === 'production';
   // The embedded database is for one developer.
-  if (environment.NODE_ENV !== 'production' && !isGiven('DATABASE_URL') && !isGiven('HOST'))
-    environment.HOST = '127.0.0.1';
-  const others = faultsBetween(environment, isGiven);
-  const faults = Array.from(found, ([name, fault = others[name as Name]]) =>
-    fault === undefined ? [] : [`${sourceOf(name, variables)}: ${fault}`],
-  );
-  return { environment, faults: faults.flat() };
+  if (!isProduction && !isGiven('DATABASE_URL') && !isGiven('HOST')) environment.HOST = '127.0.0.1';
+
+  if (isProduction && !isGiven('DATABASE_URL'))
+    faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
+  const { DATABASE_URL: url, MIGRATION_DATABASE_URL: ownerUrl } = environment;
+  if (url !== undefined) note('DATABASE_URL', () => parseDatabaseUrl(url, environment.DATABASE_PASSWORD));
+  if (ownerUrl !== undefined)
+    note('MIGRATION_DATABASE_URL', () => parseDatabaseUrl(ownerUrl, environment.MIGRATION_DATABASE_PASSWORD));
+  if (isGiven('JWT_ISSUER') !== isGiven('JWT_AUDIENCE'))
+    faults.push('JWT_AUDIENCE: should be set if JWT_ISSUER is, and left out if it is not');
+  const { DRAIN_DELAY, SHUTDOWN_TIMEOUT } = environment;
+  if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
+    faults.push(`DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);
+  return { environment, faults };
 }
 
-/** The variable that a value comes from. */
-function sourceOf(name: string, variables: NodeJS.ProcessEnv): string {
-  const file = `${name}_FILE`;
-  return SECRETS.includes(name) && (variables[file] ?? '').trim() !== '' ? file : name;
-}
-
+/** The text of a variable, or of the file that has a secret: it goes first if both are given. */
 function textOf(name: string, variables: NodeJS.ProcessEnv): string {
-  const source = sourceOf(name, variables);
   const given = variables[name] ?? '';
-  if (source === name) return SECRETS.includes(name) ? given : given.trim();
-  if (given.trim() !== '') throw new Error(`is set, and so is ${name}: should be one of the two`);
+  if (!SECRETS.includes(name)) return given.trim();
+  const path = (variables[`${name}_FILE`] ?? '').trim();
+  if (path === '') return given;
   let text: string;
   try {
-    text = readFileSync((variables[source] ?? '').trim(), 'utf8').replace(/[\r\n]+$/, '');
+    text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
   } catch (cause) {
     // The path is not shown: it may be the secret itself, given to the wrong variable.
     const { code = '' } = cause as NodeJS.ErrnoException;
-    throw new Error(`cannot read that file (${code}), should be the path of a readable one`, { cause });
+    throw new Error(`the file of ${name}_FILE cannot be read (${code})`, { cause });
   }
   // A secret that is not there yet must not start another kind of service.
-  if (text.trim() === '') throw new Error('is the path of an empty file, should be that of a file with the secret');
+  if (text.trim() === '') throw new Error(`the file of ${name}_FILE is empty, should hold the secret`);
   return text;
-}
-
-/** What is wrong with variables beside the others. */
-function faultsBetween(
-  environment: Environment,
-  isGiven: (name: Name) => boolean,
-): Partial<Record<Name, string | undefined>> {
-  const { NODE_ENV, DATABASE_URL, MIGRATION_DATABASE_URL, ACCESS_TOKENS, SHUTDOWN_TIMEOUT, PORT } = environment;
-  const needed = (name: Name, ...by: Name[]): string | undefined => {
-    const user = isGiven(name) ? undefined : by.find(isGiven);
-    return user && `is missing, and ${user} is set: should be set too, or that left out`;
-  };
-  const urlFault = (database: string | undefined, password: string | undefined): string | undefined =>
-    database === undefined ? undefined : failureOf(() => parseDatabaseUrl(database, password));
-  return {
-    DATABASE_URL:
-      NODE_ENV === 'production' && !isGiven('DATABASE_URL')
-        ? 'is missing, in production it should be the URL of a PostgreSQL database'
-        : urlFault(DATABASE_URL, environment.DATABASE_PASSWORD),
-    MIGRATION_DATABASE_URL:
-      needed('MIGRATION_DATABASE_URL', 'MIGRATION_DATABASE_PASSWORD') ??
-      urlFault(MIGRATION_DATABASE_URL, environment.MIGRATION_DATABASE_PASSWORD),
-    ACCESS_TOKENS: ACCESS_TOKENS.length > 0 ? accessTokensFault(ACCESS_TOKENS) : undefined,
-    JWT_ISSUER: needed('JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL', 'JWT_TYP'),
-    JWT_AUDIENCE: needed('JWT_AUDIENCE', 'JWT_ISSUER'),
-    MANAGEMENT_PORT:
-      PORT > 0 && PORT === environment.MANAGEMENT_PORT ? 'is that of PORT too, should be another one' : undefined,
-    DRAIN_DELAY:
-      environment.DRAIN_DELAY > SHUTDOWN_TIMEOUT
-        ? `is more than SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it: should be at most that`
-        : undefined,
-  };
 }

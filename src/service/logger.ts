@@ -18,13 +18,14 @@ const MAX_WAITING_LENGTH = 4_194_304;
 type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * Nest's logger on one stream, which never waits for its reader. Of one kind it prints ten lines in a second, and after it the last of the
- * others with their number as `suppressed`. LOG_REQUESTS=all has no such limit.
+ * Nest's logger on one stream, which never waits for its reader. Of one kind it prints ten lines a second, and LOG_REQUESTS=all has no such
+ * limit. `suppressed` is the number of lines that were left out since the line before.
  */
 export class ServiceLogger extends ConsoleLogger {
-  private readonly kinds = new Map<string, { count: number; last: Line }>();
-  /** Lines that found no place since the last one that was printed. */
-  private dropped = 0;
+  /** The lines of this second, by kind. */
+  private readonly counts = new Map<string, number>();
+  private secondEndsAt = 0;
+  private suppressed = 0;
 
   constructor(private readonly environment: Pick<Environment, 'LOG_LEVEL' | 'LOG_REQUESTS'>) {
     const lowest = Object.values(LEVEL_NAMES).indexOf(environment.LOG_LEVEL);
@@ -32,41 +33,34 @@ export class ServiceLogger extends ConsoleLogger {
     super({ context: 'PlantStore', logLevels, json: !process.stdout.isTTY, flattenParams: true });
   }
 
-  protected override printMessages(...line: Line): void {
-    const [[message], context = '', level, , , fields] = line;
+  protected override printMessages(...[messages, context = '', level, , stack, given]: Line): void {
     if (NESTS_OWN.has(context)) return;
-    if (context === REQUEST && this.environment.LOG_REQUESTS === 'all') {
-      this.print(line);
+    const message = typeof given?.error === 'number' ? given.error : String(messages[0]).replace(VARIABLE_PARTS, '');
+    const hasLimit = context !== REQUEST || this.environment.LOG_REQUESTS !== 'all';
+    if (
+      process.stdout.writableLength > MAX_WAITING_LENGTH ||
+      (hasLimit && this.isTooOften(`${level} ${context} ${message}`))
+    ) {
+      this.suppressed += 1;
       return;
     }
-    const kindOfMessage =
-      typeof fields?.error === 'number' ? fields.error : String(message).replace(VARIABLE_PARTS, '');
-    const name = `${level} ${context} ${kindOfMessage}`;
-    const kind = this.kinds.get(name) ?? { count: 0, last: line };
-    if (kind.count === 0) {
-      this.kinds.set(name, kind);
-      setTimeout(() => {
-        this.kinds.delete(name);
-        const suppressed = kind.count - MAX_LINES - 1;
-        if (suppressed >= 0) this.print(kind.last, suppressed > 0 ? { suppressed } : {});
-      }, 1000).unref();
-    }
-    kind.count += 1;
-    kind.last = line;
-    if (kind.count <= MAX_LINES) this.print(line);
-  }
-
-  private print([messages, context, level, , stack, given]: Line, others: object = {}): void {
-    if (process.stdout.writableLength > MAX_WAITING_LENGTH) {
-      this.dropped += 1;
-      return;
-    }
-    const fields = { ...given, ...others, ...(this.dropped > 0 && { dropped: this.dropped }) };
-    this.dropped = 0;
+    const fields = { ...given, ...(this.suppressed > 0 && { suppressed: this.suppressed }) };
+    this.suppressed = 0;
     const params = Object.keys(fields).length > 0 ? fields : undefined;
     super.printMessages(messages, context, level, 'stdout', stack, params);
     // On a terminal Nest would write the stack to another stream.
     if (!this.options.json && typeof stack === 'string') process.stdout.write(`${stack}\n`);
+  }
+
+  private isTooOften(kind: string): boolean {
+    const now = performance.now();
+    if (now >= this.secondEndsAt) {
+      this.counts.clear();
+      this.secondEndsAt = now + 1000;
+    }
+    const count = (this.counts.get(kind) ?? 0) + 1;
+    this.counts.set(kind, count);
+    return count > MAX_LINES;
   }
 
   protected override printStackTrace(): void {

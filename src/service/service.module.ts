@@ -1,15 +1,38 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { All, Controller, type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
+import { ApiExcludeController } from '@nestjs/swagger';
 import { PlantsAuthModule } from '../auth/auth.module.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
+import { methodNotAllowed, unknownPath } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../http/api-exception.filter.js';
+import { PlantsHealth } from '../plants/plants.health.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import type { ServiceEnvironment } from './environment.js';
-import { NotFoundModule } from './http/not-found.controller.js';
 import { SECURITY_SCHEME } from './http/swagger-ui.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics, RequestMetrics } from './management/metrics.js';
-import { Readiness } from './management/readiness.js';
+
+/** Refuses what nothing else answers: as routes, so that the guard runs before them too. */
+@Module({})
+class NotFoundModule {
+  /** To be imported last: routes are tried in the order of the modules, and these take every path. @param plantsPath the path that POST alone is offered at */
+  static forRoot(plantsPath: string): DynamicModule {
+    @ApiExcludeController()
+    @Controller()
+    class NotFoundController {
+      @All(plantsPath)
+      refuseMethod(): never {
+        throw methodNotAllowed();
+      }
+
+      @All(['/', '*path'])
+      refusePath(): never {
+        throw unknownPath();
+      }
+    }
+    return { module: NotFoundModule, controllers: [NotFoundController] };
+  }
+}
 
 /** The service: a host of the store like any other, which guards it, answers every other path, and tells operators how it is. */
 @Module({})
@@ -50,11 +73,11 @@ export class ServiceModule {
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(environment.ERROR_STATUS) },
         { provide: RequestMetrics, useValue: requests },
         Metrics,
-        Readiness,
         {
           provide: ManagementServer,
-          useFactory: (...parts: [Readiness, Metrics]) => new ManagementServer(environment, ...parts),
-          inject: [Readiness, Metrics],
+          useFactory: (...parts: [HttpAdapterHost, PlantsHealth, Metrics]) =>
+            new ManagementServer(environment, ...parts),
+          inject: [HttpAdapterHost, PlantsHealth, Metrics],
         },
       ],
     };

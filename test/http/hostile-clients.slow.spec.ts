@@ -96,4 +96,16 @@ const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
       }
     });
   });
+
+  it('should close the newest connection beyond MAX_CONNECTIONS, say so, and accept others once there are fewer', async () => {
+    await service[Symbol.asyncDispose]();
+    service = await ManagedService.start({ MAX_CONNECTIONS: '3' });
+    await withConnections(4, async (all) => {
+      const isOpen = ({ socket }: RawConnection): boolean => !socket.destroyed && !socket.readableEnded;
+      await service.process.printed(/A client connection was refused: 3 are open, as many as MAX_CONNECTIONS allows/);
+      await until(() => all.filter(isOpen).length === 3);
+      all.find(isOpen)?.close();
+      await until(async () => (await service.process.post('{}').catch(() => undefined)) !== undefined);
+    });
+  });
 });

@@ -1,169 +1,180 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { freePort } from '../support/http/free-port.js';
-import { createTogether, sendInTurn } from '../support/http/request.js';
-import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
-import { errorOf } from '../support/service/store-instances.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { postHead, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
+import { ManagedService, serviceVariables } from '../support/service/process.js';
+import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
-
-const DIST = new URL('../../dist/', import.meta.url);
 
 type Entry = Record<string, unknown>;
 
-let database: TestDatabase;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
-afterEach(() => database.drop());
+const NAME = 'a name of nobody else';
+const TAG = 'a tag of nobody else';
+const ID = '9007199254740993';
+const plant = (id = ID): string => `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`;
+const JWT = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl';
+const WRONG = makeToken();
+const NO_PLANT = '{"id":"1","tag":2}';
+/** Throws what nothing handles, when it is told so. */
+const UNFORESEEN = encodeURIComponent(`process.once('SIGUSR2', () => { throw new Error('unforeseen'); })`);
 
 describe('The log', () => {
-  it('should have a few lines a second of failures in numbers, and the number of the others', async () => {
-    const proxy = await TcpProxy.start(database.url);
-    await using service = await PlantStoreProcess.serve(proxy.url);
-    const failures = (): Entry[] =>
-      service.log.filter(({ context, error }) => context !== 'Request' && Number(error) >= 50000);
-    const suppressed = (): number => failures().reduce((sum, entry) => sum + Number(entry.suppressed ?? 0), 0);
+  let service: ManagedService;
 
-    proxy.reset();
-    const start = performance.now();
-    const creates = Array.from({ length: 200 }, (_, id) => ({ body: `{"id":${id},"name":"Rose"}` }));
-    const answers = await Promise.all([1, 2, 3, 4].map(() => createTogether(service.port, creates)));
-    const seconds = Math.ceil((performance.now() - start) / 1000);
-    expect(answers.flat().every((answer) => errorOf(answer) >= 50300)).toBe(true);
-    await until(() => failures().length + suppressed() === 800);
-
-    // Two kinds: the connection is refused, and the queue is full.
-    expect(failures().length).toBeLessThanOrEqual(2 * 11 * (seconds + 1));
-    expect(service.output.length).toBeLessThan(200_000);
-    await proxy.close();
-  });
-
-  it('should say what was started, with which database, why it stops and how long that took', async () => {
-    await using service = await PlantStoreProcess.serve(database.url);
-    await service.printed(/Started plant-store .*\n/);
-    service.signal('SIGTERM');
-    expect(await service.ended).toBe(0);
-
-    const { hostname, port, pathname } = new URL(database.url);
-    expect(service.log.find(({ message }) => String(message).startsWith('Started'))).toMatchObject({
-      level: 'info',
-      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      public: `http://127.0.0.1:${service.port}`,
-      management: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-      database: expect.stringContaining(`${pathname.slice(1)} at ${hostname}:${port}`),
-      schema: expect.any(String),
-      databasePoolSize: 10,
-      errorStatus: 'contract',
-      production: false,
+  const useService = (variables: Record<string, string>): void => {
+    beforeAll(async () => {
+      service = await ManagedService.start(variables);
     });
-    expect(service.log.slice(-2)).toMatchObject([
-      { message: expect.stringMatching(/^Stopping;/), reason: 'SIGTERM' },
-      { message: expect.stringMatching(/^Stopped after \d+\.\d s$/), reason: 'SIGTERM', exitCode: 0 },
-    ]);
-  });
+    afterAll(() => service[Symbol.asyncDispose]());
+  };
+  const requests = (): Entry[] => service.process.log.filter(({ context }) => context === 'Request');
+  /** Sends the bytes, and returns the line under the id of the answer. */
+  const lineOf = async (bytes: string): Promise<Entry | undefined> => {
+    using connection = await RawConnection.open(service.process.port);
+    connection.send(bytes);
+    const id = (await connection.response())?.headers['x-request-id'];
+    const find = (): Entry | undefined => requests().find(({ requestId }) => requestId === id);
+    await until(() => find() !== undefined);
+    return find();
+  };
 
-  it('should have the failure that ends the process', async () => {
-    const script = encodeURIComponent(`process.once('SIGUSR2', () => { throw new Error('unforeseen'); })`);
-    const NODE_OPTIONS = `--import=data:text/javascript,${script}`;
-    await using service = await PlantStoreProcess.serve(database.url, { NODE_OPTIONS });
-    service.signal('SIGUSR2');
-    expect(await service.ended).not.toBe(0);
-    const fatal = service.stdout.split('\n').find((line) => line.includes('"fatal"'));
-    expect(JSON.parse(fatal ?? '{}')).toMatchObject({ stack: expect.stringContaining('Error: unforeseen') });
-  });
-});
+  describe('of all requests', () => {
+    useService({ LOG_REQUESTS: 'all' });
 
-describe('A log that nobody reads', () => {
-  // Logs as many long lines as each line of standard input says, and then says so on standard error.
-  const WRITER = `
-    import { createInterface } from 'node:readline';
-    import { ServiceLogger } from '${new URL('service/logger.js', DIST).href}';
-    const logger = new ServiceLogger({ LOG_LEVEL: 'info', LOG_REQUESTS: 'all' });
-    for await (const count of createInterface(process.stdin)) {
-      for (let i = 0; i < Number(count); i++) logger.log('x'.repeat(10_000), 'Request');
-      console.error(count);
-    }`;
-
-  it('should keep nothing waiting, drop lines beyond 4 MiB, count them in the next one, and keep the others to the end', async () => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER], { stdio: ['pipe', 'pipe', 'pipe'] });
-    const answers = createInterface(child.stderr)[Symbol.asyncIterator]();
-    const log = async (lines: number): Promise<void> => {
-      child.stdin.write(`${lines}\n`);
-      expect((await answers.next()).value).toBe(String(lines));
-    };
-    try {
-      await log(1050);
-      let text = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      // There is room for another line again, and most lines still wait.
-      await until(() => text.length > 1_000_000);
-      await log(1);
-      child.stdin.end();
-      expect(await once(child, 'close')).toEqual([0, null]);
-
-      const entries = text.trimEnd().split('\n');
-      expect(entries.length).toBeGreaterThan(300);
-      expect(entries.length).toBeLessThan(600);
-      const dropped = entries.map((line) => Number((JSON.parse(line) as Entry).dropped ?? 0));
-      expect(dropped.reduce((sum, count) => sum + 1 + count, 0)).toBe(1051);
-    } finally {
-      child.kill('SIGKILL');
-    }
-  });
-
-  /** A service that logs every request into what it is given, and answers. */
-  async function serve(stdout: number | 'pipe'): Promise<{ service: ChildProcess; port: number }> {
-    const port = await freePort();
-    const service = spawn(process.execPath, [new URL('main.js', DIST).pathname, 'serve'], {
-      env: { ...serviceVariables(database.url), PORT: String(port), LOG_REQUESTS: 'all' },
-      stdio: ['ignore', stdout, 'inherit'],
+    it('should have all that is known of a create', async () => {
+      const headers = { 'X-Request-Id': 'chosen', 'X-Forwarded-For': '192.0.2.7' };
+      const line = await lineOf(postHead('', plant(), headers) + plant());
+      expect(line).toEqual({
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        level: 'info',
+        context: 'Request',
+        message: 'Answered',
+        requestId: 'chosen',
+        client: '127.0.0.1',
+        forwardedFor: '192.0.2.7',
+        method: 'POST',
+        path: '/plants',
+        error: 0,
+        durationMs: expect.any(Number),
+        token: 'static',
+        plantId: ID,
+      });
+      expect(String(line?.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
     });
-    service.stdout?.destroy();
-    await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));
-    return { service, port };
-  }
 
-  it('should hold up no request of a service that logs them all, and not keep it when it stops', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-log-'));
-    execFileSync('mkfifo', [join(folder, 'pipe')]);
-    const pipe = openSync(join(folder, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
-    // No line fits into it any more.
-    expect(() => {
-      for (;;) writeSync(pipe, 'x');
-    }).toThrow('EAGAIN');
-    const { service, port } = await serve(pipe);
-    try {
-      // Each request is answered, however many lines wait: these are more than the 4 MiB that are kept.
-      const requests = Array.from({ length: 2000 }, () => ({ headers: { 'X-Request-Id': 'x'.repeat(128) } }));
-      await Promise.all(Array.from({ length: 8 }, () => sendInTurn(port, requests)));
-      const ended = once(service, 'exit');
-      service.kill('SIGTERM');
-      expect(await ended).toEqual([0, null]);
-    } finally {
-      service.kill('SIGKILL');
-      closeSync(pipe);
-      await rm(folder, { recursive: true });
-    }
+    const of = (path: string): string => requestHead(`GET ${path} HTTP/1.1`);
+    const forwarded = requestHead('GET /trees HTTP/1.1', { 'X-Forwarded-For': `garbage ${WRONG}` });
+
+    it.each<[string, string, Entry]>([
+      ['the fields of what is no plant', postHead('', NO_PLANT) + NO_PLANT, { error: 40003 }],
+      ['a taken id', postHead('', plant()) + plant(), { error: 40901, token: 'static', plantId: ID }],
+      ['a wrong token', postHead('', plant(), bearer(WRONG)) + plant(), { error: 40101, path: '/plants' }],
+      ['an unknown path', of('/trees?secret=1'), { error: 40400, path: '/trees', method: 'GET' }],
+      ['a page', of('/docs/'), { error: 0, path: '/docs/' }],
+      ['tokens in the path', of(`/a/${TOKEN}/${WRONG}/${JWT}`), { path: `/a${'/[access token]'.repeat(3)}` }],
+      ['a whole URL', of('http://me:secret@host/trees?a'), { path: '/trees' }],
+      ['a long path', of(`/${'x'.repeat(3000)}`), { path: `/${'x'.repeat(498)}…` }],
+      ['no Host', 'GET /trees HTTP/1.1\r\n\r\n', { error: 40010, path: '/trees' }],
+      ['what a proxy says of the client, without a token', forwarded, { forwardedFor: 'garbage [access token]' }],
+      ['what is no HTTP', 'nonsense\r\n\r\n', { error: 40010 }],
+    ])('should have %s', async (_what, bytes, fields) => {
+      expect(await lineOf(bytes)).toMatchObject({ client: '127.0.0.1', ...fields });
+    });
+
+    it('should say what was started and why it stops, and have no secret, no body and no query', async () => {
+      const messages = requests().map(({ message }) => message);
+      expect(messages).toContainEqual(expect.stringMatching(/^This is not a plant: .*id.*name.*tag/));
+      service.process.signal('SIGTERM');
+      expect(await service.process.ended).toBe(0);
+
+      const { url } = service.database;
+      const { hostname, port, pathname } = new URL(url);
+      const { log, output } = service.process;
+      expect(log.find(({ message }) => String(message).startsWith('Started plant-store'))).toMatchObject({
+        level: 'info',
+        public: `http://127.0.0.1:${service.process.port}`,
+        management: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+        database: expect.stringContaining(`${pathname.slice(1)} at ${hostname}:${port}`),
+        production: false,
+      });
+      expect(log.slice(-2)).toMatchObject([
+        { message: expect.stringMatching(/^Stopping;/), reason: 'SIGTERM' },
+        { message: expect.stringMatching(/^Stopped after \d+\.\d s$/), reason: 'SIGTERM', exitCode: 0 },
+      ]);
+      for (const secret of [TOKEN, WRONG, WRONG.slice(6, 26), JWT, NAME, TAG, 'secret', url, new URL(url).password])
+        if (secret !== '') expect(output).not.toContain(secret);
+    });
   });
 
-  it('should not end the service if its reader has ended', async () => {
-    const { service, port } = await serve('pipe');
-    try {
-      await sendInTurn(port, [{}, {}, {}]);
-      const ended = once(service, 'exit');
-      service.kill('SIGTERM');
-      expect(await ended).toEqual([0, null]);
-    } finally {
-      service.kill('SIGKILL');
-    }
+  describe('of failures', () => {
+    useService({ NODE_OPTIONS: `--import=data:text/javascript,${UNFORESEEN}` });
+
+    it('should have an error of the service next to the line with its cause, under one id, but no success', async () => {
+      expect(await service.process.post(plant())).toMatchObject({ status: 200 });
+      await service.database.query('ALTER TABLE plants RENAME TO lost_plants');
+      const line = await lineOf(postHead('', plant('2')) + plant('2'));
+      expect(line).toMatchObject({ level: 'info', error: 50000, token: 'static', plantId: '2' });
+      const [cause] = service.process.log.filter((entry) => entry.requestId === line?.requestId && entry !== line);
+      expect(cause).toMatchObject({ level: 'error', error: 50000, stack: expect.stringContaining('plants') });
+      expect(requests().filter(({ error }) => error === 0)).toEqual([]);
+    });
+
+    it('should have a few lines a second of failures in numbers, and the number of the others', async () => {
+      const [start, begin] = [service.process.log.length, performance.now()];
+      await sendInTurn(service.process.port, Array<object>(500).fill({ headers: bearer(WRONG) }));
+      await lineOf(requestHead('GET /trees HTTP/1.1'));
+      const since = service.process.log.slice(start);
+      // Each has one line as a request, and others with the reason of the refusal.
+      expect(since.length).toBeLessThan(30 * ((performance.now() - begin) / 1000 + 2));
+      const all = since.reduce((sum, { suppressed }) => sum + 1 + Number(suppressed ?? 0), 0);
+      expect(all).toBeGreaterThanOrEqual(2 * 500);
+    });
+
+    it('should have the failure that ends the process', async () => {
+      service.process.signal('SIGUSR2');
+      expect(await service.process.ended).not.toBe(0);
+      const fatal = service.process.stdout.split('\n').find((line) => line.includes('"fatal"'));
+      expect(JSON.parse(fatal ?? '{}')).toMatchObject({ stack: expect.stringContaining('Error: unforeseen') });
+    });
+  });
+
+  describe('that nobody reads', () => {
+    useService({});
+
+    it.each(['waits', 'has ended'])('should hold up no request, nor the stop, if its reader %s', async (what) => {
+      const folder = await mkdtemp(join(tmpdir(), 'plant-store-log-'));
+      spawnSync('mkfifo', [join(folder, 'pipe')]);
+      const pipe = openSync(join(folder, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+      // No line fits into it any more.
+      expect(() => {
+        for (;;) writeSync(pipe, 'x');
+      }).toThrow('EAGAIN');
+      const port = await freePort();
+      const writer = spawn(process.execPath, [new URL('../../dist/main.js', import.meta.url).pathname, 'serve'], {
+        env: { ...serviceVariables(service.database.url), PORT: String(port), LOG_REQUESTS: 'all' },
+        stdio: ['ignore', what === 'waits' ? pipe : 'pipe', 'inherit'],
+      });
+      writer.stdout?.destroy();
+      try {
+        await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));
+        // More lines than the 4 MiB that are kept.
+        const long = Array.from({ length: 2000 }, () => ({ headers: { 'X-Request-Id': 'x'.repeat(128) } }));
+        await Promise.all(Array.from({ length: 8 }, () => sendInTurn(port, long)));
+        const ended = once(writer, 'exit');
+        writer.kill('SIGTERM');
+        expect(await ended).toEqual([0, null]);
+      } finally {
+        writer.kill('SIGKILL');
+        closeSync(pipe);
+        await rm(folder, { recursive: true });
+      }
+    });
   });
 });

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
+import { CreatingClients } from '../support/http/creating-clients.js';
 import { accepts } from '../support/http/free-port.js';
-import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
+import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -13,7 +14,7 @@ const CREATED = { status: 200, body: '{"name":"Rose"}' };
 const CLOSE = { connection: 'close' };
 /** Less than the 2 s that an idle connection has. */
 const WITHIN_THE_GRACE_MS = 500;
-const BEYOND_THE_GRACE_MS = 2500;
+const CLIENTS = 64;
 
 const plant = (id: number): string => `{"id":${id},"name":"Rose"}`;
 const request = (id: number): string => postHead('', plant(id)) + plant(id);
@@ -138,41 +139,6 @@ describe('Shutdown', () => {
     expect(errors).toEqual([]);
   });
 
-  it('should let requests go on arriving until there would be no time to store them, and refuse the others', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '9000', STORAGE_TIMEOUT: '2000' });
-    // In the midst of the first header fields, and of a body.
-    const all = [
-      await open(),
-      await openUsed(1),
-      await openUsed(2),
-      await openUsed(7),
-      await open(),
-      await openUsed(8),
-    ];
-    const sent = (at: number): number => (at % 2 === 0 ? 60 : postHead('', plant(3)).length + 5);
-    for (const [at, connection] of all.entries()) connection.send(request(at + 3).slice(0, sent(at)));
-    // The service has read them once it has answered a later one.
-    expect(await running.process.post(plant(9))).toMatchObject(CREATED);
-    const begin = performance.now();
-    running.process.signal('SIGTERM');
-    await refusing();
-    await sleep(BEYOND_THE_GRACE_MS);
-    const answers: (RawResponse | undefined)[] = [];
-    for (const [at, connection] of all.entries()) {
-      if (at < 2) connection.send(request(at + 3).slice(sent(at)));
-      answers.push(await connection.response());
-    }
-    expect(performance.now() - begin).toBeGreaterThan(6900);
-    for (const answer of answers.slice(0, 2)) expect(answer).toMatchObject({ status: 200, headers: CLOSE });
-    for (const answer of answers.slice(2)) {
-      expect(answer).toMatchObject({ status: 400, headers: CLOSE });
-      expect(answer?.body).toContain('"error":40800,"message":"The request did not arrive before the service stopped.');
-    }
-    for (const connection of all) connection.close();
-    expect(await running.process.ended).toBe(0);
-    expect(errors).toEqual([]);
-  });
-
   it('should accept and answer what waited in the backlog at the signal', async () => {
     await start();
     running.process.signal('SIGSTOP');
@@ -197,15 +163,6 @@ describe('Shutdown', () => {
     expect(running.process.output).toContain('1 connections were still open after 1000 ms');
   });
 
-  it('should end at once without connections', async () => {
-    await start({ SHUTDOWN_TIMEOUT: '60000' });
-    using stopwatch = new Stopwatch();
-    running.process.signal('SIGTERM');
-    expect(await running.process.ended).toBe(0);
-    // About 50 ms; a busy machine may take longer, but less than the grace of an idle connection.
-    expect(stopwatch.elapsed).toBeLessThan(1900);
-  });
-
   it('should not wait longer than REQUEST_TIMEOUT for what clients do not send, and not for what they do not take', async () => {
     await start({ REQUEST_TIMEOUT: '500', STORAGE_TIMEOUT: '500' });
     const [headers, body, reader] = [await open(), await open(), await open()];
@@ -218,4 +175,22 @@ describe('Shutdown', () => {
     running.process.signal('SIGTERM');
     expect(await running.process.ended).toBe(0);
   });
+
+  it.each([{ DRAIN_DELAY: '0' }, { DRAIN_DELAY: '300' }])(
+    `should answer every request of ${CLIENTS} clients, with %j`,
+    async (variables) => {
+      await start(variables);
+      await using clients = new CreatingClients(running.process.port, CLIENTS);
+      await until(() => clients.created.length >= 2000);
+      running.process.signal('SIGTERM');
+      expect(await running.process.ended).toBe(0);
+      await clients.stop();
+
+      expect(clients.failures).toEqual([]);
+      // Those that were waiting at the signal, or were sent since.
+      expect(clients.closings).toBeGreaterThanOrEqual(CLIENTS);
+      const rows = await running.database.query<{ id: string }>('SELECT id FROM plants ORDER BY id');
+      expect(rows.map(({ id }) => Number(id))).toEqual(clients.created.toSorted((a, b) => a - b));
+    },
+  );
 });

@@ -65,9 +65,6 @@ export async function check(): Promise<void> {
   const isEmbedded = environment.DATABASE_URL === undefined;
   try {
     assertInstalled(environment);
-    const { connectionLimit } = await import('../bootstrap.js');
-    const { warning } = connectionLimit(environment);
-    if (warning !== undefined) warn(warning);
     if (isEmbedded) await assertOwnFolder(LOCAL_DIRECTORY);
   } catch (fault) {
     collect(fault);

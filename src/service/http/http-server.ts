@@ -1,18 +1,24 @@
 import {
   createServer,
-  type IncomingMessage,
+  IncomingMessage,
+  maxHeaderSize,
   type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { malformedRequest } from '../../errors/api-error.js';
-import { deferContinue } from '../../http/body-bytes.js';
+import {
+  type ApiError,
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  requestTimeout,
+} from '../../errors/api-error.js';
+import { abortRequest, deferContinue } from '../../http/body-bytes.js';
 import { headerValues } from '../../http/platform.js';
 import { sendError } from '../../http/send-json.js';
 import type { Environment } from '../environment.js';
-import { answerClientErrors } from './client-errors.js';
 import { ConnectionQueue } from './connection-queue.js';
 
 export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
@@ -27,15 +33,15 @@ export function createHttpServer(
   options: HttpServerOptions,
   classes: HttpServerClasses = {},
 ): { server: Server; queue: ConnectionQueue } {
-  const { ERROR_STATUS, REQUEST_TIMEOUT: requestTimeout } = options;
+  const { ERROR_STATUS, REQUEST_TIMEOUT } = options;
   const server = createServer({
     ...classes,
     // Checked below: Node's own check answers with an empty body.
     requireHostHeader: false,
-    requestTimeout,
-    headersTimeout: requestTimeout,
+    requestTimeout: REQUEST_TIMEOUT,
+    headersTimeout: REQUEST_TIMEOUT,
     // Less often, and 40800 would come late.
-    connectionsCheckingInterval: Math.min(1000, Math.ceil(requestTimeout / 4)),
+    connectionsCheckingInterval: Math.min(1000, Math.ceil(REQUEST_TIMEOUT / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
   // A client that closes its half of the connection has sent all, and still waits for the answer. Node has no option for it.
@@ -44,7 +50,7 @@ export function createHttpServer(
   server.maxHeadersCount = 0;
   const queue = new ConnectionQueue(server);
   // Node sets this one for each request, and KEEP_ALIVE_MS between two of them.
-  server.timeout = requestTimeout;
+  server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
     // A client that stops reading its answers would hold them and its connection for ever. Else the answer is still being made.
     if (socket.writableLength > 0 || queue.connections.get(socket)?.last?.writableFinished) socket.destroy();
@@ -101,4 +107,66 @@ function readableTarget(url: string): string {
     return '/%25';
   }
   return path.includes('#') ? '/%23' : url;
+}
+
+/** Answers requests for which Node makes no response: those that its parser rejects or that arrive too slowly, and CONNECT. */
+function answerClientErrors(
+  server: Server,
+  queue: ConnectionQueue,
+  { ERROR_STATUS, REQUEST_TIMEOUT }: HttpServerOptions,
+  Response = ServerResponse,
+): void {
+  const answerLast = (socket: Socket, failure: ApiError): void => {
+    // In the place of an answer to a good request before, it would be taken for that one.
+    whenSent(queue.connections.get(socket)?.last, () => {
+      if (!socket.writable) return;
+      const response = new Response(new IncomingMessage(socket));
+      response.assignSocket(socket);
+      // As its request never arrives in full, this ends our half of the connection, and the other half after a while.
+      sendError(response, failure, ERROR_STATUS);
+    });
+  };
+
+  server.on('connect', (_request, duplex) => {
+    const socket = duplex as Socket;
+    // Node hands the connection over without its own listeners: an error without one ends the process, and nothing reads.
+    socket.on('error', () => socket.destroy()).resume();
+    queue.stop(socket);
+    answerLast(socket, methodNotAllowed({ Connection: 'close' }));
+  });
+
+  server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
+    const socket = duplex as Socket;
+    // Node reports what comes later on the same connection, too.
+    if (!queue.stop(socket)) return;
+    // A connection that is gone, or that never sent anything, gets no answer.
+    if (!socket.writable || socket.bytesRead === 0) {
+      socket.destroy();
+      return;
+    }
+    const failure = failureOf(cause, REQUEST_TIMEOUT);
+    const response = queue.connections.get(socket)?.last;
+    if (response === undefined || response.req.complete) {
+      answerLast(socket, failure);
+      return;
+    }
+    response.shouldKeepAlive = false;
+    // It may be answered already: for its credential, for example.
+    if (response.headersSent) socket.destroySoon();
+    abortRequest(response.req, failure);
+  });
+}
+
+/** Calls back when the connection is free of this response: only then can it carry another one, or end. */
+function whenSent(response: ServerResponse | undefined, callback: () => void): void {
+  // A response still holds its socket for a while when all of it has been written.
+  if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
+  else callback();
+}
+
+function failureOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
+  if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
+  const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
+  return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
 }

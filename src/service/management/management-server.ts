@@ -1,24 +1,33 @@
-import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { PlantsHealth } from '../../plants/plants.health.js';
+import { reasonOf, rootReasonOf } from '../../util/text.js';
 import type { Environment } from '../environment.js';
 import type { Metrics } from './metrics.js';
-import type { Readiness } from './readiness.js';
 
-const REQUEST_TIMEOUT_MS = 10_000;
-/** Beyond as many, the newest is closed at once: probes need few, and the others leave descriptors to clients. */
-export const MAX_MANAGEMENT_CONNECTIONS = 64;
+/** What `/readyz` answers. `degraded`: ready, but something does not work. */
+interface Readiness {
+  readonly status: 'ok' | 'degraded' | 'unavailable';
+  readonly reason?: string;
+}
 
 /** The management listener: a plain server, so that it answers even if the public one does not. */
-export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
+export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
-  private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  private readonly server = createServer((request, response) => {
     void this.answer(request, response);
   });
+  private isStopping = false;
+  /** Why it was not ready, as the log has it; undefined while plants can be created. */
+  private logged: string | undefined;
+
   constructor(
-    private readonly environment: Environment,
-    private readonly readiness: Readiness,
+    private readonly environment: Pick<Environment, 'MANAGEMENT_HOST' | 'MANAGEMENT_PORT'>,
+    private readonly publicListener: HttpAdapterHost,
+    private readonly health: PlantsHealth,
     private readonly metrics: Metrics,
   ) {}
 
@@ -30,10 +39,13 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
 
   async onApplicationBootstrap(): Promise<void> {
     const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } = this.environment;
-    this.server.maxConnections = MAX_MANAGEMENT_CONNECTIONS;
     await once(this.server.listen({ host, port }), 'listening');
     // It must not keep a process alive whose start fails elsewhere.
     this.server.unref();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -50,16 +62,45 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       const [path] = url.split('?', 1);
       if (path === '/livez') sendJson(response, 200, { status: 'ok' });
       else if (path === '/readyz') {
-        const state = await this.readiness.state();
-        sendJson(response, state.status === 'unavailable' ? 503 : 200, state);
+        const readiness = await this.readiness();
+        sendJson(response, readiness.status === 'unavailable' ? 503 : 200, readiness);
       } else if (path === '/metrics') {
-        const { text, type } = await this.metrics.expose();
+        const { status } = await this.readiness();
+        const { text, type } = await this.metrics.expose(status !== 'unavailable');
         send(response, 200, type, text);
       } else sendJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
     } catch (error) {
       this.logger.error(error instanceof Error ? error.stack : error);
       sendJson(response, 500, { message: 'This could not be found out; the log says why.' });
     }
+  }
+
+  /** Whether requests may be sent to this process. */
+  private async readiness(): Promise<Readiness> {
+    const check = this.whyClosed() === undefined ? this.health.check() : undefined;
+    const failure = await check?.then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+    // Asked again: a stop may have begun meanwhile.
+    const closed = this.whyClosed();
+    if (closed !== undefined) return { status: 'unavailable', reason: closed };
+    const reason = failure && reasonOf(failure);
+    if (reason !== this.logged) {
+      this.logged = reason;
+      // What the server or the network said is for the log alone.
+      if (failure)
+        this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
+      else this.logger.log('The service is ready again');
+    }
+    if (reason !== undefined) return { status: 'unavailable', reason };
+    const { degradation } = this.health;
+    return degradation === undefined ? { status: 'ok' } : { status: 'degraded', reason: degradation };
+  }
+
+  private whyClosed(): string | undefined {
+    if (this.isStopping) return 'the service is shutting down';
+    return this.publicListener.listening ? undefined : 'the service is starting';
   }
 }
 

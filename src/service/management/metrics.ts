@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../../auth/issued-token.verifier.js';
 import { Database } from '../../database/database.js';
@@ -8,9 +7,6 @@ import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.
 import { requestContext, type RequestObserver } from '../../http/request-context.js';
 import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';
 import { WriteBudget } from '../../plants/write-queue.js';
-import { Readiness } from './readiness.js';
-
-const EVENT_LOOP_PRECISION_MS = 10;
 
 /** What the clients of the public listener got, since the process started. */
 export class RequestMetrics implements RequestObserver {
@@ -42,16 +38,14 @@ export class Metrics {
     private readonly budget: WriteBudget,
     private readonly database: Database,
     private readonly issuedTokens: IssuedTokenVerifier,
-    private readonly readiness: Readiness,
   ) {
     database.connectionWaits = this.connectionWaits;
   }
 
   /** All of them, in the text format of Prometheus. */
-  async expose(): Promise<{ type: string; text: string }> {
+  async expose(isReady: boolean): Promise<{ type: string; text: string }> {
     this.registry ??= metricsOfProcess();
     const registry = await this.registry;
-    const { status } = await this.readiness.state();
     const { requests, plants, budget, database, issuedTokens, connectionWaits } = this;
     const wrongTokens = (requests.answers.get(40101) ?? 0) + (requests.answers.get(40102) ?? 0);
     const answers = Array.from(requests.answers, ([error, count]): Sample => [`{error="${error}"}`, count]);
@@ -70,7 +64,7 @@ export class Metrics {
       metric('statement_duration_seconds', 'histogram', 'Time of a statement.', bucketsOf(plants.statementSeconds)),
       metric('database_connections_in_use', 'gauge', 'Connections in use.', database.connectionsInUse),
       metric('database_connection_wait_seconds', 'histogram', 'Waits for a connection.', bucketsOf(connectionWaits)),
-      metric('ready', 'gauge', '1 if /readyz answers 200, else 0.', status === 'unavailable' ? 0 : 1),
+      metric('ready', 'gauge', '1 if /readyz answers 200, else 0.', Number(isReady)),
     ];
     return { type: registry.contentType, text: `${own.join('\n')}\n${await registry.metrics()}` };
   }
@@ -101,9 +95,6 @@ function bucketsOf({ bounds, counts, sum }: Histogram, label = ''): Sample[] {
 async function metricsOfProcess(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client');
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
-  // Before its second tick the monitor of the event loop has no values but NaN. Its timer comes before a longer one that begins now.
-  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
-  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+  collectDefaultMetrics({ register: registry });
   return registry;
 }

@@ -31,14 +31,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** What Node.js runs: this package's command line, as built into dist/, unless given. */
   script?: string;
-  /** The Node.js that runs it: the one of the tests, unless given. */
-  node?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;
-  /** How many descriptors it may have (`ulimit -n`). */
-  descriptors?: number;
-  /** Runs on a terminal, both streams on one, by the program `script` of util-linux. */
-  terminal?: boolean;
 }
 
 /** A `plant-store`, or a host of it, in a process of its own. Nothing of this process's configuration reaches it. */
@@ -55,15 +49,10 @@ export class PlantStoreProcess implements AsyncDisposable {
 
   constructor(
     args: string[],
-    { variables = {}, cwd = tmpdir(), script = MAIN, node = process.execPath, ...options }: ProcessOptions = {},
+    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false }: ProcessOptions = {},
   ) {
     const { PATH, HOME } = process.env;
-    const { detached = false, descriptors, terminal = false } = options;
-    const command = [node, script, ...args];
-    if (descriptors !== undefined) command.unshift('sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`);
-    if (terminal) command.splice(0, Infinity, 'script', '-qec', `exec ${command.map(quoted).join(' ')}`, '/dev/null');
-    const [file = '', ...rest] = command;
-    this.child = spawn(file, rest, { cwd, env: { PATH, HOME, ...variables }, detached });
+    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables }, detached });
     for (const stream of ['stdout', 'stderr'] as const)
       this.child[stream].setEncoding('utf8').on('data', (text: string) => {
         this[stream] += text;
@@ -77,13 +66,9 @@ export class PlantStoreProcess implements AsyncDisposable {
   }
 
   /** Starts the service on a database, and resolves when it listens. */
-  static async serve(
-    databaseUrl: string,
-    variables: Record<string, string> = {},
-    options: ProcessOptions = {},
-  ): Promise<PlantStoreProcess> {
+  static serve(databaseUrl: string, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
     const all = { ...serviceVariables(databaseUrl), ...variables };
-    return new PlantStoreProcess(['serve'], { ...options, variables: all }).listening();
+    return new PlantStoreProcess(['serve'], { variables: all }).listening();
   }
 
   /** Runs a command to its end: a line, or arguments, in which there may be blanks. */
@@ -139,11 +124,6 @@ export class PlantStoreProcess implements AsyncDisposable {
     this.child.kill(signal);
   }
 
-  /** Types a Ctrl-C into the terminal. */
-  interrupt(): void {
-    this.child.stdin.write('\x03');
-  }
-
   /** Sends a create on a connection of its own. */
   async post(body: string, headers: RequestHeaders = {}): Promise<RawResponse | undefined> {
     using connection = await RawConnection.open(this.port);
@@ -165,11 +145,11 @@ export class ManagedService implements AsyncDisposable {
     private readonly managementPort: number,
   ) {}
 
-  static async start(variables: Record<string, string> = {}, options: ProcessOptions = {}): Promise<ManagedService> {
+  static async start(variables: Record<string, string> = {}): Promise<ManagedService> {
     const database = await createTestDatabase();
     const managementPort = await freePort();
     const own = { MANAGEMENT_PORT: String(managementPort) };
-    const service = await PlantStoreProcess.serve(database.url, { ...own, ...variables }, options);
+    const service = await PlantStoreProcess.serve(database.url, { ...own, ...variables });
     return new ManagedService(service, database, managementPort);
   }
 
@@ -224,9 +204,4 @@ export class Instance implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.kill();
   }
-}
-
-/** For a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

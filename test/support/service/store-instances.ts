@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import type { RawResponse } from '../http/raw-connection.js';
 import type { RequestHeaders } from '../http/request.js';
@@ -10,8 +9,6 @@ export const NO_PLANT = '{}';
 
 /** Two instances of the service on one database. */
 export class StoreInstances {
-  private stopping: Promise<unknown> | undefined;
-
   private constructor(
     readonly database: TestDatabase,
     readonly stores: readonly [Store, Store],
@@ -23,28 +20,13 @@ export class StoreInstances {
     return new StoreInstances(database, [await start(), await start()]);
   }
 
-  /** What is in flight is answered; the database stays until `stop()`. */
-  async stopStores(): Promise<void> {
-    this.stopping ??= Promise.all(this.stores.map((store) => store.stop()));
-    await this.stopping;
-  }
-
   async stop(): Promise<void> {
-    await this.stopStores();
+    await Promise.all(this.stores.map((store) => store.stop()));
     await this.database.drop();
   }
 
   issue(fields?: TokenFields): Promise<StoredToken> {
     return issueToken(this.database, fields);
-  }
-
-  /** Leaves a statement's transaction open until it is released. */
-  async hold(sql: string): Promise<AsyncDisposable & { release(): Promise<void> }> {
-    const client = new pg.Client(this.database.url);
-    await client.connect();
-    await client.query(`BEGIN; ${sql}`);
-    const release = (): Promise<void> => client.end();
-    return { release, [Symbol.asyncDispose]: release };
   }
 
   /** The number that each instance answers with to a request with no plant: 40003 if the credential is right. */
@@ -53,7 +35,7 @@ export class StoreInstances {
   }
 
   /** The sessions of both instances that are there for access tokens. */
-  async tokenSessions(): Promise<{ pid: number }[]> {
+  tokenSessions(): Promise<{ pid: number }[]> {
     return tokenSessions(this.database);
   }
 }
