@@ -58,15 +58,8 @@ describe('Issued access tokens and their database', () => {
     expect(await answers).toEqual([40003, 40003]);
   });
 
-  it.each<[string, () => unknown]>([
-    [
-      'with a silent connection, and so is the next one',
-      (): void => {
-        store.proxy.freezeOpen(1);
-      },
-    ],
-  ])('should not be let in 2 s after they were revoked, %s', async (_, fail) => {
-    await fail();
+  it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {
+    store.proxy.freezeOpen(1);
     await store.database.query('UPDATE access_tokens SET revoked_at = now()');
     await expectWithin(PROMISED_MS, async () => (await verdict(known.token)) !== 40003);
     await until(async () => (await verdict(known.token)) === 40101);
