@@ -1,4 +1,4 @@
-import { ConfigurableModuleBuilder, type DynamicModule, Module } from '@nestjs/common';
+import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
@@ -14,7 +14,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 
 /**
  * Bearer tokens: provides `BearerAuthGuard`. It protects nothing by itself: put the guard on the store's route (`guards`), on routes of your own,
- * or on all with `APP_GUARD`. With `issuedTokens`, the start fails with a {@link MigrationError} if their database cannot be reached or lacks
+ * or on all with `APP_GUARD`. The start fails with an error that names every fault of the options, if they cannot work. With `issuedTokens`, the start fails with a {@link MigrationError} if their database cannot be reached or lacks
  * the tables.
  */
 @Module({
@@ -40,10 +40,4 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   ],
   exports: [BearerAuthGuard, TokenVerifier, IssuedTokenVerifier],
 })
-export class PlantsAuthModule extends ConfigurableModuleClass {
-  /** The module with these options. The start fails with an error that names every fault, if they cannot work. */
-  static override forRoot(options: PlantsAuthModuleOptions): DynamicModule {
-    // JavaScript may call it without any, which is reported like every other fault.
-    return super.forRoot(Object(options) as typeof options);
-  }
-}
+export class PlantsAuthModule extends ConfigurableModuleClass {}

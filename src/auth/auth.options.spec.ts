@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { PlantsAuthModule } from './auth.module.js';
 import { authOptionsOf } from './auth.options.js';
 
 const TOKEN = 'a-token-of-20-characters-or-more';
@@ -12,28 +11,25 @@ describe(authOptionsOf.name, () => {
   it.each([
     { accessTokens: [TOKEN, `${TOKEN}==`], issuedTokens: undefined },
     { verifier },
-    { issuedTokens: { url } },
     { issuedTokens: { url: 'postgresql://db/plants', password: 'secret', schema: 'green', timeout: 86_400_000 } },
-    { issuedTokens: { url, password: undefined, schema: undefined, timeout: undefined } },
     { jwt: { issuer: `${issuer}/`, audience: ['plants', 'garden'], jwksUrl: undefined } },
     { jwt: { issuer: 'http://[::1]:8080', audience, jwksUrl: 'http://[::1]:8080/keys?version=2', typ: 'at+jwt' } },
   ])('should take %j', (options) => {
     expect(() => authOptionsOf(options)).not.toThrow();
   });
 
-  it.each<[unknown, ...string[]]>([
+  it.each<[unknown, ...(string | RegExp)[]]>([
     [undefined, 'accessTokens: is missing, should be an array of tokens; or give issuedTokens, jwt, or a verifier'],
     [{ accessTokens: [TOKEN], verifier }, 'verifier: is given in addition to accessTokens, should be left out'],
     [{ verifier: {} }, 'verifier: is an object, should be an object with a method verify'],
     [{ verifier, verifyer: {} }, 'verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier'],
     [{ accessTokens: [] }, 'accessTokens: is empty, should have at least one token'],
     [{ accessTokens: TOKEN }, 'accessTokens: is a string, should be an array of tokens'],
-    ...[1, 'hidden', `${TOKEN} hidden`, 'x'.repeat(8193)].map((one): [unknown, string] => [
-      { accessTokens: [TOKEN, one] },
-      'accessTokens: token 2 of 2 is too short, too long or cannot be sent as a bearer token, should have 20 to 8192',
-    ]),
+    [
+      { accessTokens: [TOKEN, 1, 'hidden', `${TOKEN} hidden`, 'x'.repeat(8193)] },
+      /^accessTokens: (token [2-5] of 5 is too short, too long or cannot be sent as a bearer token, should have .*){4}$/,
+    ],
     [{ issuedTokens: null }, 'issuedTokens: is null, should be { url }: the database that the tokens are in'],
-    [{ issuedTokens: [url] }, 'issuedTokens: is an array, should be { url }'],
     [{ issuedTokens: { url, password: 'hidden' } }, 'issuedTokens.url: holds a password other than the one given'],
     [
       { issuedTokens: { uri: url, timeout: 0.5, password: 5 } },
@@ -48,32 +44,28 @@ describe(authOptionsOf.name, () => {
       'jwt.issuer: is missing, should be a URL such as https://id.example.com, without user, query or fragment',
       'jwt.audience: is missing, should be what the "aud" of JWTs for this service has',
     ],
-    ...['hidden.example.com', `${issuer}?hidden`, `${issuer}#hidden`].map((one): [unknown, string] => [
-      { jwt: { issuer: one, audience } },
+    [
+      { jwt: { issuer: `${issuer}?hidden`, audience: ['plants', ''], jwksUrl: 'hidden', typ: 'hidden+jwt' } },
       'jwt.issuer: is a string, should be a URL such as https://id.example.com, without user, query or fragment',
-    ]),
-    ...[[], ['plants', 5], ['plants', '']].map((one): [unknown, string] => [
-      { jwt: { issuer, audience: one } },
       'jwt.audience: is an array, should be what',
-    ]),
-    [{ jwt: { issuer, audience, jwksUrl: 'https://user:hidden@id.example.com' } }, 'jwt.jwksUrl: is a string, should'],
-    [{ jwt: { issuer, audience, typ: 'hidden+jwt' } }, 'jwt.typ: is a string, should be at+jwt'],
+      'jwt.jwksUrl: is a string, should be a URL',
+      'jwt.typ: is a string, should be at+jwt',
+    ],
   ])('should refuse %j, name each fault, and repeat no secret', (options, ...faults) => {
     let message = '';
-    expect(() => {
-      try {
-        authOptionsOf(options);
-      } catch (error) {
-        ({ message } = error as Error);
-        throw error;
-      }
-    }).toThrow(/^The options of PlantsAuthModule cannot be used:\n/);
-    const found = message.split('\n').slice(1);
-    expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault) as unknown));
+    try {
+      authOptionsOf(options);
+    } catch (error) {
+      ({ message } = error as Error);
+    }
+    const [first, ...found] = message.split('\n');
+    expect(first).toBe('The options of PlantsAuthModule cannot be used:');
+    expect(found).toEqual(
+      faults.map(
+        (fault) =>
+          (typeof fault === 'string' ? expect.stringContaining(fault) : expect.stringMatching(fault)) as unknown,
+      ),
+    );
     expect(message).not.toMatch(/secret|hidden|a-token-of/);
-  });
-
-  it('should say so only at the start if JavaScript gives none', () => {
-    expect(() => PlantsAuthModule.forRoot(undefined as never)).not.toThrow();
   });
 });

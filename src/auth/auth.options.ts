@@ -5,9 +5,6 @@ import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** The class that messages name. */
-export const AUTH_MODULE = 'PlantsAuthModule';
-
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
   @Milliseconds()
@@ -62,7 +59,7 @@ export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
 
 /** The options with their defaults. @throws Error that names every fault */
 export function authOptionsOf(options: unknown): PlantsAuthOptions {
-  return checkOptions(PlantsAuthOptions, options, AUTH_MODULE);
+  return checkOptions(PlantsAuthOptions, options, 'PlantsAuthModule');
 }
 
 /** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */

