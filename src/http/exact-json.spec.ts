@@ -87,17 +87,10 @@ describe(parseExactJson.name, () => {
   });
 
   it.each([
-    ['', 0],
-    ['{"a"', 4],
-    ['{"a": 1', 7],
     ['{"a": 1,}', 8],
-    ['[1}', 2],
     ['{"a": 01}', 7],
-    ['{"a": "b', 6],
     ['{"a": "\\x"}', 6],
     ['{"a": "\n"}', 7],
-    ['{"a": 1} x', 9],
-    ['{"a": 1, "\\u0061": 1}', 9],
     ['{"x": [{"b": 1, "c": 2, "d": 3, "c": 4}]}', 32],
   ])('should say where %j is at fault', (text, position) => {
     expect(() => parseExactJson(text, [])).toThrow(expect.objectContaining({ position, name: JsonSyntaxError.name }));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { headerValues } from './platform.js';
 import { readJsonBody } from './read-json-body.js';
 
-const LIMIT = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 const PLANT = '{"id":1,"name":"Rose"}';
 
 setFlagsFromString('--expose-gc');
@@ -18,85 +18,64 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
+function requestOf(length: number): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  Object.assign(request.headers, { 'content-type': 'application/json', 'content-length': String(length) });
+  return request;
+}
+
+const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
+  readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['id', 'name']);
+
 describe(readJsonBody.name, () => {
-  function requestOf(length: number): IncomingMessage {
-    const request = new IncomingMessage(new Socket());
-    request.headers['content-type'] = 'application/json';
-    request.headers['content-length'] = String(length);
-    return request;
-  }
-
-  const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
-    readJsonBody(request, new ServerResponse(request), LIMIT, ['id', 'name']);
-
   it('should not keep an object for every byte of a body that comes byte by byte', async () => {
-    const request = requestOf(LIMIT);
-    const bytes = Buffer.from(PLANT.padEnd(LIMIT));
+    const request = requestOf(MEBIBYTE);
+    const bytes = Buffer.from(PLANT.padEnd(MEBIBYTE));
     const object = read(request);
     const before = heapInUse();
-    for (let at = 0; at < LIMIT; at++) request.emit('data', bytes.subarray(at, at + 1));
+    for (let at = 0; at < MEBIBYTE; at++) request.emit('data', bytes.subarray(at, at + 1));
     // A million objects of the smallest kind would be several times as much.
-    expect(heapInUse() - before).toBeLessThan(8 * LIMIT);
+    expect(heapInUse() - before).toBeLessThan(8 * MEBIBYTE);
     request.push(null);
     expect(Object.keys(await object)).toEqual(['id', 'name']);
   });
 
   it('should not keep a large body for a short name in it', async () => {
-    const body = '{"id":1,"name":"🌹\\ud800"}'.padEnd(LIMIT - 2);
+    const body = '{"id":1,"name":"🌹\\ud800"}'.padEnd(MEBIBYTE - 2);
     const before = heapInUse();
-    const kept = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const request = requestOf(LIMIT);
-        request.push(body);
-        request.push(null);
-        return (await read(request)).name;
-      }),
-    );
-    expect(heapInUse() - before).toBeLessThan(4 * LIMIT);
+    const kept: unknown[] = [];
+    for (let count = 0; count < 20; count++) {
+      const request = requestOf(MEBIBYTE);
+      request.push(body);
+      request.push(null);
+      kept.push((await read(request)).name);
+    }
+    expect(heapInUse() - before).toBeLessThan(4 * MEBIBYTE);
     // Half a character stays one, to be refused later.
     expect(new Set(kept)).toEqual(new Set(['🌹\ud800']));
   });
 
-  it('should not call a body empty that somebody else has read', async () => {
-    const request = requestOf(PLANT.length);
-    const object = read(request);
-    request.push(null);
-    await expect(object).rejects.toThrow('Call exemptPlantsFromBodyParser(app)');
-  });
-
-  describe('a body that the parser of the application has read', () => {
-    async function readKept(rawBody: unknown, length = PLANT.length): ReturnType<typeof readJsonBody> {
-      const request = Object.assign(requestOf(length), { body: { id: 1, name: 'Rose' }, rawBody });
+  it.each(['nothing is left', 'some was read'])(
+    'should say what to do if another one has read the body: %s',
+    async (what) => {
+      const request = requestOf(PLANT.length);
+      if (what === 'some was read') {
+        request.push(PLANT);
+        request.read();
+      }
+      const object = read(request);
       request.push(null);
-      const ended = once(request, 'end');
-      request.resume();
-      await ended;
-      return read(request);
-    }
+      await expect(object).rejects.toThrow(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
+    },
+  );
 
-    it('should be read from its bytes', async () => {
-      const bytes = Buffer.from('{"id":9007199254740993,"name":"Rose"}');
-      expect(await readKept(bytes, bytes.length)).toMatchObject({ id: { source: '9007199254740993' }, name: 'Rose' });
-    });
-
-    it('should have no more bytes than any other', async () => {
-      await expect(readKept(Buffer.alloc(LIMIT + 1), LIMIT + 1)).rejects.toMatchObject({ error: 41300 });
-    });
-
-    it('should be missing if it is empty', async () => {
-      await expect(readKept(undefined, 0)).rejects.toMatchObject({ error: 40001 });
-    });
-
-    it.each([undefined, PLANT, {}])('should be refused with what to do if its bytes are %j', async (rawBody) => {
-      await expect(readKept(rawBody)).rejects.toThrow(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
-    });
-  });
-
-  it('should say what to do if another one has begun to read the body', async () => {
-    const request = requestOf(PLANT.length);
-    request.push(PLANT);
-    request.read();
-    await expect(read(request)).rejects.toThrow('exemptPlantsFromBodyParser(app)');
+  it('should take no more bytes that the parser of the application has kept than of any other body', async () => {
+    const request = Object.assign(requestOf(MEBIBYTE + 1), { rawBody: Buffer.alloc(MEBIBYTE + 1) });
+    request.push(null);
+    const ended = once(request, 'end');
+    request.resume();
+    await ended;
+    await expect(read(request)).rejects.toMatchObject({ error: 41300 });
   });
 
   it('should not wait for a body whose client has gone before', async () => {
@@ -112,6 +91,24 @@ describe(readJsonBody.name, () => {
     request.push(PLANT.slice(0, 5));
     request.destroy(cause);
     await expect(object).rejects.toMatchObject({ error: 40010 });
+  });
+});
+
+describe('readBytes', () => {
+  it('should take the only body, however large, and no other one beside it', async () => {
+    const heap_size_limit = 72 * MEBIBYTE;
+    jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));
+    jest.resetModules();
+    const { MAX_BODIES_BYTES, readBytes } = await import('./body-bytes.js');
+    expect(MAX_BODIES_BYTES).toBe(MEBIBYTE);
+    const [only, other] = [new IncomingMessage(new Socket()), new IncomingMessage(new Socket())];
+    const [large, refused] = [only, other].map((request) => readBytes(request, new ServerResponse(request), Infinity));
+    only.emit('data', Buffer.alloc(4 * MEBIBYTE));
+    other.emit('data', Buffer.alloc(MEBIBYTE / 2));
+    await expect(refused).rejects.toMatchObject({ error: 50301 });
+    only.emit('data', Buffer.alloc(4 * MEBIBYTE));
+    only.push(null);
+    expect((await large)?.length).toBe(8 * MEBIBYTE);
   });
 });
 

@@ -47,8 +47,8 @@ export class BatchWriter implements PlantWriter {
   /** @throws ConnectionPoolExhaustedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     const now = performance.now();
+    this.budget.admit(this.free(now));
     const create = new PendingCreate(record, now + this.timeout);
-    this.budget.admit(create, this.free(now));
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
@@ -58,22 +58,22 @@ export class BatchWriter implements PlantWriter {
     return this.waiting.length + this.singles.length + this.paused.length + this.inFlight.size === 0;
   }
 
+  /** Repeats go before singles, and singles before new creates: what was sent already is the nearest to its deadline. */
   sendNext(now: number): boolean {
     const { singles, waiting } = this;
-    if (singles.length > 0 && this.budget.hasFreeSingle) this.send(singles.splice(0, 1), now, true);
-    else if (waiting.length > 0 && this.free(now) > 0) this.send(this.takeWaiting(), now);
+    const maySend = waiting.length > 0 && this.free(now) > 0;
+    const isRepeat = maySend && waiting[0]?.unconfirmed !== undefined;
+    if (singles.length > 0 && this.budget.hasFreeSingle && !isRepeat) this.send(singles.splice(0, 1), now, true);
+    else if (maySend) this.send(this.takeWaiting(), now);
     else return false;
     return true;
   }
 
   sweep(now: number): void {
     const { singles, paused, inFlight, budget } = this;
-    for (const create of paused) budget.add(create);
-    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => {
-      const isLate = this.endIfLate(create, now);
-      if (isLate) budget.remove(create);
-      return !isLate;
-    });
+    const before = this.waiting.length;
+    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => !this.endIfLate(create, now));
+    budget.waiting += this.waiting.length - before;
     for (const create of singles) this.endIfLate(create, now);
     for (const create of [...inFlight].flatMap(({ creates }) => creates))
       if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
@@ -105,9 +105,8 @@ export class BatchWriter implements PlantWriter {
       count += 1;
       characters += size;
     }
-    const taken = waiting.splice(0, count);
-    for (const create of taken) this.budget.remove(create);
-    return taken;
+    this.budget.waiting -= count;
+    return waiting.splice(0, count);
   }
 
   /** After its deadline nothing is sent for a create. */

@@ -14,7 +14,6 @@ import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
-  partOptions,
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
@@ -116,8 +115,9 @@ export class PlantsModule implements NestModule {
 
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
-    const [ofRoute, others] = partOptions(options);
-    return storeAt(ofRoute, { provide: GIVEN_OPTIONS, useValue: others });
+    const { path, version, guards, imports, errorStatus, securityScheme, ...others } = options;
+    const route = { path, version, guards, imports, errorStatus, securityScheme };
+    return storeAt(route, { provide: GIVEN_OPTIONS, useValue: others });
   }
 
   /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */

@@ -59,29 +59,20 @@ describe(routeOptionsOf.name, () => {
     expect(faultsOf(() => routeOptionsOf({ guards: 'none', ...given }))).toEqual([]);
   });
 
-  it.each([
-    ...['', '/', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true].map((path) => ({ path })),
-    ...[null, [], 'Global', Guard, [Guard, undefined], [() => true], [new Guard()], [Guard, Object], ['none']].map(
-      (guards) => ({ guards }),
-    ),
-    { guards: undefined },
-    ...['Semantic', 400].map((errorStatus) => ({ errorStatus })),
-    { imports: {} },
-    ...['', false].map((securityScheme) => ({ securityScheme })),
-  ])('should refuse %j before the application starts (%#)', (given) => {
-    const [name = ''] = Object.keys(given);
-    const options = { database, guards: 'none', ...given } as never;
-    expect(() => PlantsModule.forRoot(options)).toThrow(`The options of PlantsModule cannot be used:\n${name}: is `);
-  });
-
-  it('should tell of all at once, and what is right', () => {
-    expect(faultsOf(() => routeOptionsOf({ path: '', imports: {}, securityScheme: '' }))).toEqual([
-      expect.stringContaining('path: is a string, should be parts made of letters, digits and -._~'),
-      expect.stringContaining(
-        "guards: is missing, should be an array of guard classes, such as [BearerAuthGuard]; or 'g",
-      ),
-      expect.stringContaining('imports: is an object, should be an array of modules'),
-      expect.stringContaining('securityScheme: is a string, should be the name of a security scheme'),
-    ]);
+  it.each<[name: string, right: string, ...wrong: unknown[]]>([
+    ['path', 'parts made of letters', '', '/', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true],
+    ['guards', 'an array of guard classes, such as [BearerAuthGuard]; ', null, [], 'Global', Guard, [Guard, undefined]],
+    ['guards', 'an array of guard classes', [() => true], [new Guard()], [Guard, Object], ['none'], undefined],
+    ['errorStatus', 'one of contract, semantic', 'Semantic', 400],
+    ['imports', 'an array of modules', {}],
+    ['securityScheme', 'the name of a security scheme', '', false],
+  ])('should refuse another %s before the application starts', (name, right, ...wrong) => {
+    for (const value of wrong) {
+      const options = { database, guards: 'none', [name]: value } as never;
+      const [fault, ...others] = faultsOf(() => PlantsModule.forRoot(options));
+      expect(fault).toMatch(`${name}: is `);
+      expect(fault).toContain(`, should be ${right}`);
+      expect(others).toEqual([]);
+    }
   });
 });

@@ -100,15 +100,6 @@ export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOption
 export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
   Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
 
-/** The options of `forRoot`, those of the route and the others. JavaScript may call it without any, which is a fault like every other. */
-export function partOptions(given: unknown): [ofRoute: object, others: object] {
-  const routeOptions = Object.keys(new PlantsRouteOptions());
-  const isOfRoute = ([name]: [string, unknown]): boolean => routeOptions.includes(name);
-  const options = Object.entries(Object(given) as object);
-  const others = options.filter((option) => !isOfRoute(option));
-  return [Object.fromEntries(options.filter(isOfRoute)), Object.fromEntries(others)];
-}
-
 /** The options with their defaults. @throws Error that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
   return checkOptions(PlantsOptions, given, PLANTS_MODULE);

@@ -1,4 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN, NewPlant, parseInt64 } from './new-plant.js';
 import type { PlantRecord } from './plant-statements.js';
 import type { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
@@ -24,16 +28,10 @@ describe(PlantsService.name, () => {
     expect(stored).toMatchObject([{ tag: null, ...plant, idempotencyKey, createdBy: name ?? null }]);
   });
 
-  // What is no plant is a property of assertPlant; these are the words for those who write code.
   it.each<[unknown, key: string | undefined, error: number, message: string]>([
     [undefined, undefined, 40003, 'id is missing; it must be an integer from'],
-    [
-      { ...PLANT, id: 5 },
-      'key',
-      40003,
-      'id is the number 5, which may have been rounded; it must be a bigint, such as 1n',
-    ],
-    [{ id: 2n ** 64n, name: 7n, tag: [] }, 'key', 40003, 'id is 18446744073709551616; '],
+    [{ ...PLANT, id: 5 }, 'key', 40003, 'id is the number 5, which may have been rounded; it must be a bigint'],
+    [{ id: 2n ** 63n, name: 7n, tag: [] }, 'key', 40003, 'id is 9223372036854775808; '],
     [PLANT, '', 40004, 'is empty'],
     [PLANT, 'k'.repeat(256), 40004, 'has 256 characters'],
     [PLANT, '\0', 40004, 'contains U+0000'],
@@ -41,6 +39,11 @@ describe(PlantsService.name, () => {
   ])('should refuse what no request could have sent, and store nothing (%#)', async (plant, key, error, message) => {
     const creating = service.create(plant as never, { idempotencyKey: key });
     await expect(creating).rejects.toMatchObject({ error, message: expect.stringContaining(message) as unknown });
+    // The same faults for class-validator, with which an application may check a plant.
+    const errors = validateSync(plainToInstance(NewPlant, plant ?? {}));
+    const faults = errors.flatMap(({ constraints = {} }) => Object.values(constraints));
+    if (error === 40003) await expect(creating).rejects.toThrow(`This is not a plant: ${faults.join('. ')}.`);
+    else expect(faults).toEqual([]);
     expect(stored).toEqual([]);
   });
 
@@ -58,5 +61,38 @@ describe(PlantsService.name, () => {
     await expect(creating).rejects.toThrow(TypeError);
     await expect(creating).rejects.toThrow(message);
     expect(stored).toEqual([]);
+  });
+});
+
+/** A number as JSON may write it, near the ends of int64 and with zeros that an exponent takes back for the most part. */
+const numbers = fc.record({
+  sign: fc.constantFrom('', '-'),
+  digits: fc
+    .oneof(fc.bigInt({ min: 0n, max: 2n ** 66n }), fc.constantFrom(0n, 5n, 2n ** 63n - 1n, 2n ** 63n))
+    .map(String),
+  zeros: fc.nat(25),
+  fraction: fc.oneof(fc.constantFrom('', '0', '000'), fc.nat(999).map(String)),
+  shift: fc.integer({ min: -2, max: 20 }),
+});
+
+describe(parseInt64.name, () => {
+  it('should read every int64, however it is written, and nothing else: as arithmetic without rounding says', () => {
+    let taken = 0;
+    const property = fc.property(numbers, ({ sign, digits, zeros, fraction, shift }) => {
+      const exponent = shift - zeros;
+      const source = `${sign}${digits}${'0'.repeat(zeros)}${fraction && `.${fraction}`}e${exponent}`;
+      const scaled = BigInt(digits + '0'.repeat(zeros) + fraction) * 10n ** BigInt(Math.max(0, exponent));
+      const divisor = 10n ** BigInt(fraction.length + Math.max(0, -exponent));
+      const value = (sign === '-' ? -scaled : scaled) / divisor;
+      const isInt64 = scaled % divisor === 0n && value >= INT64_MIN && value <= INT64_MAX;
+      expect(parseInt64(source)).toBe(isInt64 ? value : undefined);
+      if (isInt64) taken += 1;
+    });
+    fc.assert(property, { numRuns: 2000 });
+    expect(taken).toBeGreaterThan(200);
+  });
+
+  it.each(['NaN', '', '0x10', '1e99999999999999999999999999'])('should refuse "%s"', (source) => {
+    expect(parseInt64(source)).toBeUndefined();
   });
 });

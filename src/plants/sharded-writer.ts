@@ -46,22 +46,17 @@ export class ShardedWriter implements PlantWriter {
   async refresh(): Promise<void> {
     this.nextReading = performance.now() + READ_EVERY_MS;
     try {
-      const found = await this.readShards();
+      const rows = await this.database.query<{ minHash: number }>(
+        `SELECT shardminvalue::float8 AS "minHash" FROM ${SHARDS} ORDER BY 1`,
+        [tableIn(this.database.schema)],
+      );
+      const found = rows.map(({ minHash }) => minHash);
       if (String(found) === String(this.shards.map(({ minHash }) => minHash))) return;
       this.shards = found.map((minHash) => ({ minHash, writer: this.writerOfShard() }));
       this.logger.log(`The table plants has ${found.length} shards`);
     } catch (error) {
       this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
     }
-  }
-
-  /** The smallest hash of each shard, in ascending order; none if the table is in one place. */
-  async readShards(): Promise<number[]> {
-    const shards = await this.database.query<{ minHash: number }>(
-      `SELECT shardminvalue::float8 AS "minHash" FROM ${SHARDS} ORDER BY 1`,
-      [tableIn(this.database.schema)],
-    );
-    return shards.map(({ minHash }) => minHash);
   }
 }
 

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
-import { openTestConnection, type TestConnection } from '../support/database/test-database.js';
-import type { TestDatabase } from '../support/database/test-database.js';
+import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { ANSWER_HEADERS, expectRefusal } from '../support/http/refusal.js';
 import type { RequestHeaders } from '../support/http/request.js';
@@ -55,21 +54,19 @@ export interface StoredPlant {
   idempotency_key: string | null;
 }
 
-/** All that the tests of the contract ask a database: a target without one has to answer these two. */
-const FIND_PLANTS = 'SELECT id, name, tag, idempotency_key FROM plants ORDER BY id';
-const REMOVE_PLANTS = 'DELETE FROM plants';
-
 /** Every plant that the database holds, by id. */
 export function storedPlants({ database }: ContractTarget): Promise<StoredPlant[]> {
-  return database.query<StoredPlant>(FIND_PLANTS);
+  return database.query<StoredPlant>('SELECT id, name, tag, idempotency_key FROM plants ORDER BY id');
 }
 
 export async function removePlants({ database }: ContractTarget): Promise<void> {
-  await database.query(REMOVE_PLANTS);
+  await database.query('DELETE FROM plants');
 }
 
+type Texts = Readonly<{ name: string; tag?: string }>;
+
 /** What the answer to a created plant looks like: the plant alone, without its id. */
-export function expectCreated(response: RawResponse | undefined, plant: { name: string; tag?: string }): void {
+export function expectCreated(response: RawResponse | undefined, plant: Texts): void {
   expect(response).toMatchObject({ status: 200, headers: ANSWER_HEADERS });
   expect(JSON.parse(response?.body ?? 'null')).toStrictEqual(plant);
 }
@@ -82,7 +79,29 @@ export async function expectNothingWritten(
 ): Promise<string> {
   const message = expectRefusal(response, error, target.errorStatus);
   expect(await storedPlants(target)).toEqual([]);
+  // However long the request was.
+  expect(message.length).toBeLessThan(400);
   return message;
+}
+
+/** A body that is refused: what is wrong with it, and with which header fields; what the message says. */
+export type Refused = readonly [what: string, body: string | Buffer, headers?: RequestHeaders, says?: RegExp];
+
+export function itShouldRefuse(target: () => ContractTarget, error: number, cases: readonly Refused[]): void {
+  it.each([...cases])(`should be refused with ${error}: %s`, async (_, body, headers = {}, says = /\S/) => {
+    const message = await expectNothingWritten(target(), await target().post(body, headers), error);
+    expect(message).toMatch(says);
+  });
+}
+
+/** A body that is taken: how it is special, the texts that it holds, the id if that is not 1. */
+export type Taken = readonly [what: string, body: string, texts: Texts, id?: string];
+
+export function itShouldTake(target: () => ContractTarget, cases: readonly Taken[]): void {
+  it.each([...cases])('should be taken as it was sent: %s', async (_, body, texts, id = '1') => {
+    expectCreated(await target().post(body), texts);
+    expect(await storedPlants(target())).toEqual([{ id, tag: null, ...texts, idempotency_key: null }]);
+  });
 }
 
 /** An answer in short: the name of the plant that was created, the number of a refusal, 100, or the end of the connection. */

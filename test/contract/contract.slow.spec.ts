@@ -1,9 +1,10 @@
-import { describe } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
-import { contractStore } from './contract-target.js';
-import { describeContract, describeStandalone } from './describe-contract.js';
-
-describeStandalone('semantic');
+import { type Platform, startHost } from '../support/host/host.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { postHead } from '../support/http/request.js';
+import { contractStore, expectAnswers, runningTarget } from './contract-target.js';
+import { type BodyReading, describeContract, describeGuestContract } from './describe-contract.js';
 
 // Without it they go past Express.
 describe('POST /plants if Express routes the requests, as a middleware is to see them', () => {
@@ -11,5 +12,25 @@ describe('POST /plants if Express routes the requests, as a middleware is to see
     app.use((_request: unknown, _response: unknown, next: () => void) => {
       next();
     });
-  describeContract(contractStore({}, seeAll));
+  const target = contractStore({}, seeAll);
+  describeContract(target);
+
+  it('should end a connection on which the rest of a refused body does not come', async () => {
+    using connection = await RawConnection.open(target().port);
+    connection.send(postHead('', '', { 'Content-Length': '2000000' }));
+    await expectAnswers(target(), connection, 41300);
+    await connection.closed();
+  });
+});
+
+const HOSTS: { platform: Platform; body: BodyReading }[] = [
+  { platform: 'express', body: 'exempt' },
+  { platform: 'express', body: 'rawBody' },
+  { platform: 'fastify', body: 'exempt' },
+  { platform: 'fastify', body: 'rawBody' },
+];
+
+describe.each(HOSTS)('POST /plants in a host on $platform with bodies $body', ({ platform, body }) => {
+  const target = runningTarget(() => startHost({ platform, body }));
+  describeGuestContract(target, body, platform);
 });

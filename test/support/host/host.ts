@@ -8,7 +8,6 @@ import type { BodyReading } from '../../contract/describe-contract.js';
 import type { StartedTarget } from '../../contract/contract-target.js';
 import { configureHost } from '../../packed/host/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
-import { Http2Bridge } from '../http/http2-bridge.js';
 import { TOKEN } from '../http/request.js';
 import { connectTo } from '../service/store.js';
 
@@ -127,11 +126,7 @@ export function guardedBy(token: string) {
 }
 
 /** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */
-export async function startHost({
-  platform = 'express',
-  body = 'exempt',
-  http2,
-}: HostSettings): Promise<StartedTarget> {
+export async function startHost({ platform = 'express', body = 'exempt' }: HostSettings): Promise<StartedTarget> {
   const database = await createTestDatabase();
   const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
   const prepare = (app: NestExpressApplication): void => {
@@ -139,14 +134,12 @@ export async function startHost({
     if (platform === 'express' && body !== 'none') app.useBodyParser('json', { limit: '1mb' });
     configureHost(app);
   };
-  const host = await Host.start({ imports: [store] }, { platform, body, prepare, ...(http2 && { http2 }) });
-  const bridge = http2 && (await Http2Bridge.start(`http://127.0.0.1:${host.port}`));
+  const host = await Host.start({ imports: [store] }, { platform, body, prepare });
   return {
-    ...connectTo(bridge?.port ?? host.port, '/api/v1'),
+    ...connectTo(host.port, '/api/v1'),
     errorStatus: 'contract',
     database,
     stop: async () => {
-      await bridge?.stop();
       await host.stop();
       await database.drop();
     },

@@ -9,6 +9,9 @@ const DELIVERY_MS = 20;
 /** Header fields; a list repeats the field, and undefined leaves out one that is usually sent. */
 export type RequestHeaders = Record<string, string | string[] | undefined>;
 
+/** Of a body in chunks. */
+export const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
+
 /** The head of a request with a credential, up to the empty line. A header given here replaces the usual one. */
 export function requestHead(requestLine: string, headers: RequestHeaders = {}): string {
   const fields: RequestHeaders = { Host: 'localhost', Authorization: `Bearer ${TOKEN}`, ...headers };

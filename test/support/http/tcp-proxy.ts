@@ -10,26 +10,15 @@ interface Link {
   marked?: boolean;
 }
 
-/** Writes to a socket with a delay, in the same order. */
-class Delay {
-  private last = Promise.resolve();
-  private waiting = 0;
+type Write = (bytes: Buffer, milliseconds: number) => void;
 
-  constructor(private readonly socket: Socket) {}
-
-  write(bytes: Buffer, milliseconds: number): void {
-    if (milliseconds === 0 && this.waiting === 0) {
-      this.socket.write(bytes);
-      return;
-    }
-    this.waiting += 1;
-    const before = this.last;
-    this.last = setTimeout(milliseconds, undefined, { ref: false }).then(async () => {
-      await before;
-      this.waiting -= 1;
-      if (this.socket.writable) this.socket.write(bytes);
-    });
-  }
+/** Writes to a socket after so many milliseconds, in the order of the calls. */
+function delayedTo(socket: Socket): Write {
+  let last: Promise<unknown> = Promise.resolve();
+  return (bytes, milliseconds) => {
+    const due = milliseconds > 0 ? setTimeout(milliseconds, undefined, { ref: false }) : undefined;
+    last = Promise.all([last, due]).then(() => socket.writable && socket.write(bytes));
+  };
 }
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
@@ -150,21 +139,21 @@ export class TcpProxy {
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
     const link: Link = { client, server };
     this.links.add(link);
-    const [there, back] = [new Delay(server), new Delay(client)];
+    const [writeThere, writeBack] = [delayedTo(server), delayedTo(client)];
     client.on('data', (bytes) => {
       if (this.mark !== undefined && bytes.includes(this.mark)) {
         this.mark = undefined;
         link.marked = true;
       }
       for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
-      there.write(bytes, this.delay);
+      writeThere(bytes, this.delay);
     });
     server.on('data', (bytes) => {
       if (link.marked) this.break(link);
-      else if (this.trickle === 0) back.write(bytes, this.delay);
+      else if (this.trickle === 0) writeBack(bytes, this.delay);
       else {
         for (let at = 0; at < bytes.length; at += this.trickle) {
-          back.write(bytes.subarray(at, at + this.trickle), this.delay + 1 + at / this.trickle);
+          writeBack(bytes.subarray(at, at + this.trickle), this.delay + 1 + at / this.trickle);
         }
       }
     });
