@@ -53,7 +53,10 @@ function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number)
     const onData = (chunk: Buffer): void => {
       chunks += 1;
       try {
-        if (chunks > chunkLimit) throw tooManyChunks(chunkLimit);
+        if (chunks > chunkLimit) {
+          overrun.add(request);
+          throw tooManyChunks(chunkLimit);
+        }
         body.add(chunk);
       } catch (failure) {
         settle(failure as Error);
@@ -134,13 +137,16 @@ class BodyBuffer {
   };
 }
 
+/** The requests whose body has come in too many chunks. */
+const overrun = new WeakSet<IncomingMessage>();
+
 /**
  * Discards what still arrives of a refused request, within bounds, so that its connection can carry the answer and the next
- * request. Returns false if nothing does.
+ * request. Returns false if nothing does, or if its connection has to end at once.
  */
 export function discardBody(request: IncomingMessage): boolean {
   // What a test of a host makes in the place of a request has no `complete`.
-  if (request.complete || request.readableEnded || request.destroyed) return false;
+  if (request.complete || request.readableEnded || request.destroyed || overrun.has(request)) return false;
   // Over HTTP/2 the connection belongs to other requests too.
   const stream = http2Stream(request);
   const cut = (): unknown => (stream ?? request).destroy();

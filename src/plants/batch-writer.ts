@@ -47,8 +47,8 @@ export class BatchWriter implements PlantWriter {
   /** @throws ConnectionPoolExhaustedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     const now = performance.now();
-    this.budget.admit(this.free(now));
     const create = new PendingCreate(record, now + this.timeout);
+    this.budget.admit(create, this.free(now));
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
@@ -71,9 +71,12 @@ export class BatchWriter implements PlantWriter {
 
   sweep(now: number): void {
     const { singles, paused, inFlight, budget } = this;
-    const before = this.waiting.length;
-    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => !this.endIfLate(create, now));
-    budget.waiting += this.waiting.length - before;
+    for (const create of paused) budget.add(create);
+    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => {
+      const isLate = this.endIfLate(create, now);
+      if (isLate) budget.remove(create);
+      return !isLate;
+    });
     for (const create of singles) this.endIfLate(create, now);
     for (const create of [...inFlight].flatMap(({ creates }) => creates))
       if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
@@ -105,8 +108,9 @@ export class BatchWriter implements PlantWriter {
       count += 1;
       characters += size;
     }
-    this.budget.waiting -= count;
-    return waiting.splice(0, count);
+    const taken = waiting.splice(0, count);
+    for (const create of taken) this.budget.remove(create);
+    return taken;
   }
 
   /** After its deadline nothing is sent for a create. */

@@ -1,6 +1,9 @@
 import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
+/** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
+const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
 const MAX_SINGLES = 4;
 /** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
@@ -59,8 +62,9 @@ interface Writer {
 
 /** What all writers of a store share: the limits of what waits and of what is in flight, turns, and the sweep. */
 export class WriteBudget {
-  /** Creates that wait for a statement. The writers count them. */
+  /** Creates that wait for a statement. */
   waiting = 0;
+  private characters = 0;
   private statements = 0;
   private singles = 0;
   private isScheduled = false;
@@ -95,10 +99,23 @@ export class WriteBudget {
    * @param next statements that its writer may send now: what they can take does not wait
    * @throws ConnectionPoolExhaustedError if too many wait
    */
-  admit(next: number): void {
-    if (this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
+  admit(create: PendingCreate, next: number): void {
+    const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
+    if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
       throw new ConnectionPoolExhaustedError(`${this.waiting} creates wait for the database`);
+    this.add(create);
+  }
+
+  /** It waits. */
+  add({ size }: PendingCreate): void {
     this.waiting += 1;
+    this.characters += size;
+  }
+
+  /** It waits no more. */
+  remove({ size }: PendingCreate): void {
+    this.waiting -= 1;
+    this.characters -= size;
   }
 
   begin(isSingle: boolean): void {

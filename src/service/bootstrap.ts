@@ -1,4 +1,4 @@
-import type { INestApplication } from '@nestjs/common';
+import { type INestApplication, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
@@ -25,6 +25,10 @@ export async function startService(environment: ServiceEnvironment): Promise<Nes
     const prefix = service.get(ManagementServer).address() === undefined ? 'MANAGEMENT_' : '';
     await service.close();
     throw listenError(error, prefix, environment);
+  }
+  if (environment.NODE_ENV === 'production') {
+    const advice = 'tokens and plants are readable on the way to it, so a proxy in front has to add TLS';
+    new Logger('PlantStore').log(`${listenUrls(service).public} is plain HTTP: ${advice}`);
   }
   return service;
 }
@@ -56,8 +60,9 @@ function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', environment: En
   const { code, syscall, message } = cause as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return cause as Error;
   const where = `${environment[`${prefix}PORT`]} on ${quote(environment[`${prefix}HOST`])} (${prefix}HOST)`;
+  const fault = `${prefix}PORT: ${where} cannot be used, should be a free port of an address of this machine: ${message}`;
   // Another program may free the port, and the network may come up later.
-  return new ConfigurationError([`${prefix}PORT: ${where} cannot be used: ${message}`], code !== 'EACCES', { cause });
+  return new ConfigurationError([fault], code !== 'EACCES', { cause });
 }
 
 /** The addresses that the listeners are bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/store.js';
@@ -64,6 +65,20 @@ describe('Issued access tokens and their database', () => {
     await expectWithin(PROMISED_MS, async () => (await verdict(known.token)) !== 40003);
     await until(async () => (await verdict(known.token)) === 40101);
   });
+
+  it('should not wait, if they are confirmed, for look-ups that wait for a lock', async () => {
+    await using lock = await TableLock.take(store.database, 'access_tokens');
+    const confirmed = performance.now();
+    const unknown = verdict(makeToken());
+    await lock.awaited();
+    while (performance.now() < confirmed + 1000) {
+      using stopwatch = new Stopwatch();
+      expect(await verdict(known.token)).toBe(40003);
+      expect(stopwatch.elapsed).toBeLessThan(500);
+    }
+    await lock.release();
+    expect(await unknown).toBe(40101);
+  });
 });
 
 describe(IssuedTokenVerifier.name, () => {
@@ -83,6 +98,33 @@ describe(IssuedTokenVerifier.name, () => {
     proxy.restore();
     await proxy.close();
     await database.drop();
+  });
+
+  it('should send one statement a round for ten thousand tokens', async () => {
+    const ROUNDS = 5;
+    const tokens = Array.from({ length: 10_000 }, makeToken);
+    await database.query(
+      `INSERT INTO access_tokens (name, digest, scopes) SELECT 'gardener', sha256(token::bytea), '{}' FROM unnest($1::text[]) AS token`,
+      [tokens],
+    );
+    const verdicts = await Promise.all(tokens.map(async (one) => verifier.verify(one)));
+    expect(verdicts.filter((verdict) => verdict?.name !== 'gardener')).toEqual([]);
+    const statements = proxy.counting('pg_is_in_recovery');
+    const begin = performance.now();
+    await until(() => statements.count >= ROUNDS);
+    expect(performance.now() - begin).toBeGreaterThan((ROUNDS - 1) * 500);
+    expect(tokens.filter((one) => verifier.verify(one) instanceof Promise)).toEqual([]);
+  });
+
+  it('should confirm a token whose last use cannot be recorded, as another session has locked it', async () => {
+    const holder = new pg.Client(database.url);
+    await holder.connect();
+    await holder.query('BEGIN; UPDATE access_tokens SET name = name');
+    expect(await verifier.verify(token)).toMatchObject({ name: 'gardener' });
+    const statements = proxy.counting('pg_is_in_recovery');
+    await until(() => statements.count >= 5);
+    expect(verifier.verify(token)).toMatchObject({ name: 'gardener' });
+    await holder.end();
   });
 
   it('should end with the application though the database is silent, and leave no connection', async () => {

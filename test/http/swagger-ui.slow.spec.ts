@@ -66,7 +66,7 @@ describeInBrowser('Swagger UI', () => {
   });
 
   // Each load has another id, which is free.
-  it.each(['/docs', '/docs/', '/docs?configUrl=https://elsewhere.example/b.json'])(
+  it.each(['/docs', '/docs/', '/docs/index.html', '/docs?configUrl=https://elsewhere.example/b.json'])(
     'should take the token out of the address %s, keep it nowhere, and send it to the operation only',
     async (path) => {
       await open(`${path}#token=${TOKEN}`);

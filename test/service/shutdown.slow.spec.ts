@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { accepts } from '../support/http/free-port.js';
-import { RawConnection } from '../support/http/raw-connection.js';
+import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -14,6 +14,7 @@ const CREATED = { status: 200, body: '{"name":"Rose"}' };
 const CLOSE = { connection: 'close' };
 /** Less than the 2 s that an idle connection has. */
 const WITHIN_THE_GRACE_MS = 500;
+const BEYOND_THE_GRACE_MS = 2500;
 const CLIENTS = 64;
 
 const plant = (id: number): string => `{"id":${id},"name":"Rose"}`;
@@ -147,6 +148,41 @@ describe('Shutdown', () => {
     running.process.signal('SIGTERM');
     running.process.signal('SIGCONT');
     for (const connection of waiting) expect(await connection.response()).toMatchObject(CREATED);
+    expect(await running.process.ended).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  it('should let requests go on arriving until there would be no time to store them, and refuse the others', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '9000', STORAGE_TIMEOUT: '2000' });
+    // In the midst of the first header fields, and of a body.
+    const all = [
+      await open(),
+      await openUsed(1),
+      await openUsed(2),
+      await openUsed(7),
+      await open(),
+      await openUsed(8),
+    ];
+    const sent = (at: number): number => (at % 2 === 0 ? 60 : postHead('', plant(3)).length + 5);
+    for (const [at, connection] of all.entries()) connection.send(request(at + 3).slice(0, sent(at)));
+    // The service has read them once it has answered a later one.
+    expect(await running.process.post(plant(9))).toMatchObject(CREATED);
+    const begin = performance.now();
+    running.process.signal('SIGTERM');
+    await refusing();
+    await sleep(BEYOND_THE_GRACE_MS);
+    const answers: (RawResponse | undefined)[] = [];
+    for (const [at, connection] of all.entries()) {
+      if (at < 2) connection.send(request(at + 3).slice(sent(at)));
+      answers.push(await connection.response());
+    }
+    expect(performance.now() - begin).toBeGreaterThan(6900);
+    for (const answer of answers.slice(0, 2)) expect(answer).toMatchObject({ status: 200, headers: CLOSE });
+    for (const answer of answers.slice(2)) {
+      expect(answer).toMatchObject({ status: 400, headers: CLOSE });
+      expect(answer?.body).toContain('"error":40800,"message":"The request did not arrive before the service stopped.');
+    }
+    for (const connection of all) connection.close();
     expect(await running.process.ended).toBe(0);
     expect(errors).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
 import type { Environment } from '../environment.js';
 import type { ConnectionQueue } from './connection-queue.js';
@@ -25,7 +26,7 @@ export class GracefulShutdown implements RequestObserver {
   constructor(
     private readonly server: Server,
     private readonly queue: ConnectionQueue,
-    private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT'>,
+    private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT' | 'STORAGE_TIMEOUT'>,
   ) {
     server.on('connection', () => {
       this.newestConnectionAt = performance.now();
@@ -82,16 +83,18 @@ export class GracefulShutdown implements RequestObserver {
   /** Ends connections on which nothing is in hand: all of them when the time is over. */
   private sweep(end: number): void {
     const { connections } = this.queue;
-    const isOver = performance.now() >= end;
-    if (isOver) {
-      const limit = this.environment.SHUTDOWN_TIMEOUT;
-      this.logger.warn(`${connections.size} connections were still open after ${limit} ms, and are cut off`);
-    }
+    const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
+    const left = end - performance.now();
+    if (left <= 0)
+      this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
     for (const [socket, { last }] of connections) {
       // To Node, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
       const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
-      if (isOver || isIdle) socket.destroy();
+      if (left <= 0 || isIdle) socket.destroy();
+      // It could not be stored any more.
+      else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
+        this.server.emit('clientError', requestTimeout(), socket);
     }
   }
 }

@@ -71,7 +71,11 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
   app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
     discardBody(request);
-    next();
+    const [path, query] = request.originalUrl.split(/\?(.*)/s);
+    // Some queries stop Swagger UI before it takes the token, and index.html would look for its parts in the wrong folder. A
+    // browser that is sent on keeps the fragment.
+    if (path === `${PAGE}/index.html` || (query !== undefined && path !== DOCUMENT)) response.redirect(302, PAGE);
+    else next();
   });
   SwaggerModule.setup(PAGE, app, document, {
     jsonDocumentUrl: DOCUMENT,
