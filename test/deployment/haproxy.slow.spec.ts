@@ -49,20 +49,17 @@ describeWithHaproxy('HAProxy in front of the service', () => {
     expect(response.body).toContain('Nothing was written');
   };
 
-  it('should hand a create on as it is, and its answer too', async () => {
-    await start({ TOKEN_LIMIT: '100', ADDRESS_LIMIT: '100', ORIGINS: ORIGIN });
-    const response = await create({ 'X-Request-Id': 'of-the-client' });
-    expect(response).toMatchObject({
-      status: 200,
-      headers: { 'content-type': 'application/json', 'x-request-id': 'of-the-client' },
-      body: '{"name":"Rose","tag":"shrub"}',
-    });
-    expect(response.headers).not.toHaveProperty('access-control-allow-origin');
-  });
-
-  it('should limit the requests with a token, and let another token pass', async () => {
-    await start({ TOKEN_LIMIT: String(LIMIT) });
-    for (let sent = 0; sent < LIMIT; sent++) expect(await create()).toMatchObject({ status: 200 });
+  it('should hand a create on as it is, limit the requests with a token, and let another token pass', async () => {
+    await start({ TOKEN_LIMIT: String(LIMIT), ADDRESS_LIMIT: '100', ORIGINS: ORIGIN });
+    for (let sent = 0; sent < LIMIT; sent++) {
+      const response = await create({ 'X-Request-Id': 'of-the-client' });
+      expect(response).toMatchObject({
+        status: 200,
+        headers: { 'content-type': 'application/json', 'x-request-id': 'of-the-client' },
+        body: '{"name":"Rose","tag":"shrub"}',
+      });
+      expect(response.headers).not.toHaveProperty('access-control-allow-origin');
+    }
     expectLimited(await create());
     for (const Authorization of [`bearer ${TOKEN}`, `Bearer  ${TOKEN}`]) expectLimited(await create({ Authorization }));
     const { token } = await issueToken(store.database);
