@@ -70,7 +70,10 @@ const CASES: Record<string, { fires: Series[]; silent: Series }> = {
     fires: [{ [WAITING]: always(6000) }, { [requests(50301)]: lately(1, 6) }],
     silent: { [WAITING]: lately(6000, 3, 20), [requests(50301)]: always(7) },
   },
-  PlantStoreSlow: { fires: [{ [successes('1')]: growing(98) }], silent: { [successes('0.1')]: growing(90) } },
+  PlantStoreSlow: {
+    fires: [{ [successes('0.1')]: growing(90), [successes('1')]: growing(98) }],
+    silent: { [successes('0.1')]: growing(90) },
+  },
   PlantStoreWrongTokens: { fires: [{ [WRONG_TOKENS]: growing(40) }], silent: { [WRONG_TOKENS]: growing(20) } },
   PlantStoreTokenExpires: {
     fires: [{ [TOKEN_EXPIRES]: always(86_400) }],

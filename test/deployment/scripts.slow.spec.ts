@@ -62,17 +62,13 @@ describe('credentials.mjs', () => {
     expect(files.map(mode)).toEqual([0o440, 0o440]);
     expect(readdirSync(join(folder, 'shared'))).toEqual(['database-password']);
 
-    await provide({ DATABASE_PASSWORD: 'my own', DATABASE_PASSWORD_FILE: '' });
-    await provide();
-    expect(files.map(read)).toEqual(['my own', made[1]]);
-  });
-
-  it('should have static access tokens as long as they are given', async () => {
+    // Static access tokens stay as long as they are given, passwords for ever.
     writeFileSync(join(folder, 'own'), `${OWN}\n`);
-    const { output } = await provide({ ACCESS_TOKENS_FILE: join(folder, 'own') });
+    const given = { DATABASE_PASSWORD: 'my own', DATABASE_PASSWORD_FILE: '', ACCESS_TOKENS_FILE: join(folder, 'own') };
+    expect((await provide(given)).output).not.toContain(OWN);
     expect([read('shared/access-tokens'), mode('shared/access-tokens')]).toEqual([OWN, 0o400]);
-    expect(output).not.toContain(OWN);
     await provide({ ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: '' });
+    expect(files.map(read)).toEqual(['my own', made[1]]);
     expect(readdirSync(join(folder, 'shared'))).toEqual(['database-password']);
   });
 

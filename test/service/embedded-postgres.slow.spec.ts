@@ -181,23 +181,6 @@ describe(EmbeddedPostgres.name, () => {
       expect(isAlive(pid)).toBe(false);
     }, 120_000);
 
-    it('should end with the service at a second signal, which ends it at once', async () => {
-      await using service = await serve();
-      const pid = await postmaster();
-      // It holds the stop back.
-      const request = { method: 'POST', body: new ReadableStream({}), duplex: 'half' } as const;
-      fetch(`http://127.0.0.1:${service.port}/plants`, request).catch(() => undefined);
-      service.signal('SIGINT');
-      await service.printed(/Stopping;/);
-      const again = setInterval(() => {
-        service.signal('SIGINT');
-      }, 50);
-      await service.ended.finally(() => {
-        clearInterval(again);
-      });
-      await until(() => !isAlive(pid));
-    });
-
     it('should not be left behind if the port of the service is taken', async () => {
       using taken = await TakenPort.take();
       const PORT = String(taken.number);
