@@ -24,10 +24,6 @@ COPY --from=build /app/dist dist
 RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' \) -delete \
  && find node_modules/@prisma/client/runtime -name 'query_compiler*' ! -name '*_fast_bg.postgresql*.js' -delete \
  && chmod -R a+rX .
-# What V8 compiles, kept for each start: Node.js looks for that of its own user. The service cannot write there.
-RUN install -d -o node dist/.compile-cache \
- && su node -s /bin/sh -c 'node dist/main.js openapi' >/dev/null \
- && chown -R root dist/.compile-cache && chmod -R a+rX dist/.compile-cache
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -11,9 +11,6 @@ const ROOT = filename === undefined ? '' : join(filename, '../../..');
 /** The package's own package.json, from which its dependencies are resolved. */
 export const PACKAGE_FILE = join(ROOT, 'package.json');
 
-/** Where a start keeps what V8 compiled: a build empties it, and nobody else can write to it, as to a folder for temporary files. */
-export const COMPILE_CACHE = join(ROOT, 'dist/.compile-cache');
-
 /** The entry of a package, as the package of `from` finds it; undefined if it is not installed. */
 export function findPackage(name: string, from = PACKAGE_FILE): string | undefined {
   try {

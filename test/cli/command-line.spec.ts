@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { makeToken } from '../../src/auth/token-format.js';
 import { runCommandLine } from '../../src/service/cli/program.js';
-import { MIGRATION_NAMES } from '../support/database/test-database.js';
-import { createTestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, MIGRATION_NAMES } from '../support/database/test-database.js';
 import {
   expectBadConfiguration,
   expectFailure,
@@ -30,17 +29,13 @@ describe(runCommandLine.name, () => {
     ['', 'Usage: plant-store ', 'serve [options]'],
     ['flourish', "unknown command 'flourish'", 'serve [options]'],
     ['token lst', "unknown command 'lst'\n(Did you mean list?)", 'plant-store token'],
-    ['migrate --shcema a', "unknown option '--shcema'\n(Did you mean --schema?)", 'migrate [options]'],
     ['migrate --schema $user', 'must not be $user', 'migrate [options]'],
     ['serve --port=3000', "unknown option '--port=3000'", 'serve [options]'],
-    ['serve now', "too many arguments for 'serve'", 'serve [options]'],
     ['token create', "missing required argument 'name'", 'token create [options] <name>'],
     ['token create static', 'A name must not be static or jwt, nor begin with jwt:', 'token create'],
     ['token create a --scope a"b', 'A scope has no white space, quotes', 'token create'],
     ['token create a --expires soon', soon, 'token create'],
-    ['token create a --expires 0d', "argument '0d' is invalid", 'token create'],
     ['token create a --expires 101y', "argument '101y' is invalid", 'token create'],
-    ['token rotate a --overlap soon', soon, 'token rotate'],
     ['token revoke', "missing required argument 'name|id'", 'token revoke'],
   ])('should refuse %j, say what is right, and exit with 2', async (command, reason, usage) => {
     const { code, stdout, stderr } = await outcomeOfCommandLine(command);

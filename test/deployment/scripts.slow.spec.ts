@@ -15,8 +15,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createTestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/request.js';
-import { startStoreOn } from '../support/service/store.js';
 
 interface Outcome {
   readonly code: number | null;
@@ -64,17 +62,13 @@ describe('credentials.mjs', () => {
     expect(files.map(mode)).toEqual([0o440, 0o440]);
     expect(readdirSync(join(folder, 'shared'))).toEqual(['database-password']);
 
-    await provide({ DATABASE_PASSWORD: 'my own', DATABASE_PASSWORD_FILE: '' });
-    await provide();
-    expect(files.map(read)).toEqual(['my own', made[1]]);
-  });
-
-  it('should have static access tokens as long as they are given', async () => {
+    // Static access tokens stay as long as they are given, passwords for ever.
     writeFileSync(join(folder, 'own'), `${OWN}\n`);
-    const { output } = await provide({ ACCESS_TOKENS_FILE: join(folder, 'own') });
+    const given = { DATABASE_PASSWORD: 'my own', DATABASE_PASSWORD_FILE: '', ACCESS_TOKENS_FILE: join(folder, 'own') };
+    expect((await provide(given)).output).not.toContain(OWN);
     expect([read('shared/access-tokens'), mode('shared/access-tokens')]).toEqual([OWN, 0o400]);
-    expect(output).not.toContain(OWN);
     await provide({ ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: '' });
+    expect(files.map(read)).toEqual(['my own', made[1]]);
     expect(readdirSync(join(folder, 'shared'))).toEqual(['database-password']);
   });
 
@@ -92,30 +86,21 @@ describe('credentials.mjs', () => {
   });
 });
 
-describe.each([
-  ['healthcheck.mjs', 'deploy/docker/healthcheck.mjs'],
-  ['wait-until-ready.mjs', 'deploy/systemd/wait-until-ready.mjs'],
-])('%s', (_, script) => {
-  it.each([
-    [200, 0],
-    [503, 1],
-  ])('should turn status %d of /readyz into exit code %d', async (status, code) => {
+describe('healthcheck.mjs', () => {
+  it('should turn the status of /readyz into the exit code, and fail without an answer', async () => {
+    let status = 200;
     const server = createServer((request, response) => {
       response.writeHead(status).end(`asked for ${String(request.url)}`);
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const MANAGEMENT_PORT = String((server.address() as AddressInfo).port);
-    const outcome = await run('node', [script, '0'], { MANAGEMENT_PORT, MANAGEMENT_HOST: '0.0.0.0' });
+    const check = (): Promise<Outcome> =>
+      run('node', ['deploy/docker/healthcheck.mjs'], { MANAGEMENT_PORT, MANAGEMENT_HOST: '0.0.0.0' });
+    expect(await check()).toEqual({ code: 0, output: 'asked for /readyz' });
+    status = 503;
+    expect(await check()).toEqual({ code: 1, output: 'asked for /readyz' });
     server.close();
-    expect(outcome.code).toBe(code);
-    if (code === 1) expect(outcome.output).toContain('asked for /readyz');
-  });
-
-  it('should fail without an answer', async () => {
-    expect(await run('node', [script, '0'], { MANAGEMENT_PORT: '1' })).toEqual({
-      code: 1,
-      output: expect.stringContaining('ECONNREFUSED'),
-    });
+    expect(await check()).toEqual({ code: 1, output: expect.stringContaining('ECONNREFUSED') });
   });
 });
 
@@ -133,21 +118,5 @@ describe('deploy/systemd/plant-store', () => {
     const outcome = await run('sh', ['deploy/systemd/plant-store', 'token', 'list'], settings);
     await database.drop();
     expect(outcome).toEqual({ code: 0, output: expect.stringContaining('no access tokens yet') });
-  });
-});
-
-describe('deploy/postgres/partitions.sql', () => {
-  it('should leave a table whose creates are shared by all partitions, each id once', async () => {
-    const database = await createTestDatabase();
-    await database.query(`INSERT INTO plants (id, name) VALUES (1, 'Oak')`);
-    await database.query(readFileSync('deploy/postgres/partitions.sql', 'utf8'));
-    const store = await startStoreOn(database);
-    const bodies = Array.from({ length: 31 }, (_, id) => ({ body: `{"id":${id},"name":"Rose"}` }));
-    const answers = await createTogether(store.port, bodies);
-    expect(answers.map((answer) => answer?.status)).toEqual(bodies.map((_, id) => (id === 1 ? 400 : 200)));
-    expect(store.statistics).toMatchObject({ created: 30, statementPlants: { count: 1 } });
-    expect(await database.query('SELECT DISTINCT tableoid FROM plants')).toHaveLength(4);
-    await store.stop();
-    await database.drop();
   });
 });

@@ -1,15 +1,15 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { inspectTokenTable } from '../../auth/token-store.js';
-import { withConnection } from '../../database/database-url.js';
-import type { Query } from '../../database/database.js';
-import { logWarnings, parseDatabaseUrl } from '../../database/database-url.js';
+import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
+import type { Query } from '../../database/database.js';
 import { assertMigrated, assertSearchPath } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../../util/package-files.cjs';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
-import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
+import { findPostgresPackage } from '../embedded-postgres/binaries.js';
+import { LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
 import { adviceOn } from './output.js';
 
@@ -36,21 +36,19 @@ export async function hintAtFirstToken(query: Query, schema: string): Promise<vo
 }
 
 /** The optional peers that the service needs: a host of the store has none of them. @throws ConfigurationError with the command that installs them */
-export function assertInstalled({ DATABASE_URL }: Environment): void {
-  const missing = [
-    // Of the versions that Nest 12 goes with.
-    ...['@nestjs/platform-express@12', 'express@5', 'prom-client@15'],
-    ...(DATABASE_URL === undefined ? ['embedded-postgres'] : []),
-  ].filter((name) => findPackage(name.replace(/@\d+$/, '')) === undefined);
+export function assertInstalled(): void {
+  // Of the versions that Nest 12 goes with.
+  const missing = ['@nestjs/platform-express@12', 'express@5', 'prom-client@15'].filter(
+    (name) => findPackage(name.replace(/@\d+$/, '')) === undefined,
+  );
   if (missing.length === 0) return;
-  const others = DATABASE_URL === undefined ? ' (without DATABASE_URL it runs a PostgreSQL of its own)' : '';
   throw new ConfigurationError([
-    `packages that only the service needs are not installed${others}: run "npm install ${missing.join(' ')}"`,
+    `packages that only the service needs are not installed: run "npm install ${missing.join(' ')}"`,
   ]);
 }
 
 /**
- * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and the lock of the folder. It changes nothing,
+ * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and what runs in the folder. It changes nothing,
  * and starts no server. @throws ConfigurationError with all faults, those of the database too; they may pass if all of them may
  */
 export async function check(): Promise<void> {
@@ -64,8 +62,8 @@ export async function check(): Promise<void> {
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });
   const isEmbedded = environment.DATABASE_URL === undefined;
   try {
-    assertInstalled(environment);
-    if (isEmbedded) await assertOwnFolder(LOCAL_DIRECTORY);
+    assertInstalled();
+    if (isEmbedded) findPostgresPackage();
   } catch (fault) {
     collect(fault);
   }

@@ -2,8 +2,8 @@ import { withoutTokens } from '../../auth/token-format.js';
 import { MigrationError } from '../../database/database.errors.js';
 import { escapeControls, escapeControlsInLines, ExplainedError, reasonOf } from '../../util/text.js';
 
-/** A command could not print its result. The message says what it has done. */
-export class OutputError extends ExplainedError {
+/** A command could not print its result. */
+class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }
 
@@ -26,24 +26,24 @@ export function adviceOn(error: unknown): string {
     : '';
 }
 
-/** Writes to standard output. Rejects if that fails, which console.log does not report. */
-export function write(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
+/**
+ * Writes to standard output. What can be asked for again may lose its reader, as with head.
+ *
+ * @param isSecret it is shown this once, so that somebody has to read it
+ * @throws OutputError, where console.log says nothing
+ */
+export async function print(text: string, isSecret = false): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
-    process.stdout.write(text, (error) => {
+    process.stdout.write(`${escapeControlsInLines(text)}\n`, (error) => {
       if (error) return;
       process.stdout.off('error', reject);
       resolve();
     });
-  });
-}
-
-/** Prints what can be asked for again, so that a reader that stops reading, such as head, is no failure. @throws OutputError */
-export async function print(text: string): Promise<void> {
-  await write(`${escapeControlsInLines(text)}\n`).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
-    throw new OutputError(`standard output cannot be written to (${reasonOf(error)})`);
+  }).catch((cause: unknown) => {
+    if (!isSecret && (cause as NodeJS.ErrnoException).code === 'EPIPE') return;
+    throw new OutputError(`standard output cannot be written to (${reasonOf(cause)})`, { cause });
   });
 }
 

@@ -111,7 +111,7 @@ async function printOpenApi(): Promise<void> {
   const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
   const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
   const { assertInstalled } = await import('./check.js');
-  assertInstalled(options);
+  assertInstalled();
   const { createService } = await import('../bootstrap.js');
   const { createOpenApiDocument } = await import('../http/swagger-ui.js');
   const { BASE_PATH: basePath, ERROR_STATUS: errorStatus } = options;

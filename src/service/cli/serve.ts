@@ -19,7 +19,7 @@ const REPEATED_SIGNAL_MS = 200;
 /** `plant-store serve`: runs until a signal, and then answers the requests in flight. */
 export async function serve(): Promise<void> {
   const environment = loadEnvironment(process.env);
-  assertInstalled(environment);
+  assertInstalled();
   const stopped = shutdownSignal();
   // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -52,10 +52,6 @@ async function run(
   const options = Object.assign(environment, { DATABASE_URL: postgres?.url ?? String(environment.DATABASE_URL) });
   const service = await startService(options);
   const logger = new Logger('PlantStore');
-  process.on('uncaughtExceptionMonitor', (error: unknown) => {
-    const stack = error instanceof Error ? error.stack : String(error);
-    logger.fatal('The process ends because of a failure that nothing handled', { stack });
-  });
   const url = listenUrls(service).public;
   logger.log(`Listening on ${url}${environment.BASE_PATH}/plants`);
   logger.log(`Started plant-store ${packageVersion()}`, describeStart(service, options));

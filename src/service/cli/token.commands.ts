@@ -7,10 +7,9 @@ import { parseDatabaseUrl, withConnection } from '../../database/database-url.js
 import { schemaFault } from '../../database/database.options.js';
 import { assertMigrated } from '../../database/table-checks.js';
 import { UrlDatabase } from '../../database/url-database.js';
-import { reasonOf } from '../../util/text.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, loadEnvironment } from '../environment.js';
-import { OutputError, print, printError, table, write } from './output.js';
+import { print, printError, table } from './output.js';
 
 /** Limit of a statement: the tables may be locked, or the server may have stopped answering. */
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -70,7 +69,7 @@ export function addTokenCommands(program: Command): void {
     .addOption(schemaOption())
     .action(async (nameOrId: string, { schema }: Options) => {
       const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(nameOrId));
-      await print((revoked.length > 0 ? revoked.map(describeRevoked) : ended.map(describeEnded)).join('\n'));
+      await print(tokenTable(revoked.length > 0 ? revoked : ended));
     });
 }
 
@@ -130,38 +129,16 @@ async function localUrl(): Promise<string> {
   ]);
 }
 
-/** Prints the token, alone, to standard output, and what it is to standard error. @throws OutputError that says to revoke what nobody has */
+/**
+ * Prints what a token is, and those that it replaces, to standard error, and then the token, alone, to standard output: if that fails, it is
+ * known which one to revoke.
+ */
 async function printToken({ token, record }: NewToken, replaced: readonly TokenRecord[] = []): Promise<void> {
-  const { id, name, scopes, expiresAt } = record;
-  const others = replaced.map(describeReplaced);
-  try {
-    await write(`${token}\n`);
-  } catch (error) {
-    const advice =
-      others.length > 0 ? `rotate again (plant-store token rotate ${name}), and then revoke it` : 'revoke it';
-    const made = `the access token ${name} with the id ${id} was made, but could not be printed (${reasonOf(error)}).`;
-    const lines = [made, ...others, `As nobody has it now, ${advice}: plant-store token revoke ${id}`];
-    throw new OutputError(lines.join(' '));
-  }
-  const end = expiresAt === null ? 'It never expires' : `It expires at ${utc(expiresAt)}`;
-  const lines = [`Access token ${name}, with the id ${id}, for ${scopes.join(' ') || 'nothing'}. ${end}.`, ...others];
-  if (!scopes.includes(CREATE_PLANTS))
-    lines.push(`As it lacks the scope ${CREATE_PLANTS}, this token cannot create plants.`);
-  lines.push('It is shown this once: only a digest of it is stored.');
-  printError(lines.join('\n'));
-}
-
-function describeReplaced({ id, expiresAt, state }: TokenRecord): string {
-  if (state === 'revoked' || expiresAt === null) return `The one with the id ${id} is revoked.`;
-  return `The one with the id ${id} stays valid until ${utc(expiresAt)}.`;
-}
-
-function describeRevoked({ id, name }: TokenRecord): string {
-  return `Revoked the access token ${name} with the id ${id}`;
-}
-
-function describeEnded({ id, name, state }: TokenRecord): string {
-  return `The access token ${name} with the id ${id} ${state === 'revoked' ? 'was revoked' : 'has expired'} already`;
+  printError(tokenTable([...replaced, record]));
+  if (!record.scopes.includes(CREATE_PLANTS))
+    printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
+  printError('The token is shown this once: only a digest of it is stored.');
+  await print(token, true);
 }
 
 function tokenTable(records: readonly TokenRecord[]): string {
