@@ -7,7 +7,7 @@ import { expectFailure } from '../support/service/run-command-line.js';
 /** Runs a shell script in the place of Node's own. */
 const SHELL = `
   const [, script, ...args] = process.argv;
-  process.exitCode = require('node:child_process').spawnSync('sh', ['-c', script, ...args], { stdio: 'inherit' }).status;
+  process.exitCode = require('node:child_process').spawnSync('bash', ['-c', script, ...args], { stdio: 'inherit' }).status;
 `;
 const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 
@@ -51,16 +51,18 @@ describe('plant-store, on its database', () => {
 
   // Only there is a file that is always full.
   (process.platform === 'linux' ? it : it.skip).each([
-    ['token create unprinted', /^ID .*^\d+ +unprinted .* valid$.*^plant-store: standard output .*ENOSPC/ms],
-    ['openapi', /^plant-store: standard output cannot be written to \(ENOSPC/],
-  ])(
-    'should exit with 1 from %s if that cannot be printed, and name a token that nobody has',
-    async (command, told) => {
-      const ran = new PlantStoreProcess(['-e', SHELL, `"$0" "$1" ${command} >/dev/full`, process.execPath, MAIN], {
-        script: '--input-type=commonjs',
-        variables: { DATABASE_URL: database.url },
-      });
-      expect([await ran.ended, ran.stderr]).toEqual([1, expect.stringMatching(told)]);
-    },
-  );
+    ['token create unprinted >/dev/full', 1, /^ID .*^\d+ +unprinted .* valid$.*^plant-store: standard output .*ENOSPC/ms],
+    ['token create unread | :', 1, /^\d+ +unread .* valid$.*^plant-store: standard output .*EPIPE/ms],
+    ['openapi >/dev/full', 1, /^plant-store: standard output cannot be written to \(ENOSPC/],
+    // Its reader has read enough.
+    ['token list | :', 0, /^$/],
+  ])('should end %j with %i, and name a token that nobody has', async (command, expected, told) => {
+    // `pipefail` is the shell's way to the code of the command itself.
+    const script = `set -o pipefail; "$0" "$1" ${command}`;
+    const ran = new PlantStoreProcess(['-e', SHELL, script, process.execPath, MAIN], {
+      script: '--input-type=commonjs',
+      variables: { DATABASE_URL: database.url },
+    });
+    expect([await ran.ended, ran.stderr]).toEqual([expected, expect.stringMatching(told)]);
+  });
 });
