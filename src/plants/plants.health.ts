@@ -41,6 +41,7 @@ export class PlantsHealth {
   private nextProbe = 0;
   private largeUntil = 0;
 
+  /** @internal */
   constructor(private readonly database: Database) {}
 
   /**
