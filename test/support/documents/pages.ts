@@ -9,10 +9,7 @@ const pagesIn = (folder: string): string[] =>
     .map((name) => join(folder, name));
 
 /** The pages that people write, and those that programs do. */
-export const PAGES = [
-  ...['', 'docs', 'docs/adr'].flatMap(pagesIn),
-  ...['bench/README.md', 'deploy/citus/README.md', 'examples/monorepo/README.md'],
-];
+export const PAGES = [...['', 'docs', 'docs/adr'].flatMap(pagesIn), ...['bench/README.md', 'deploy/citus/README.md']];
 
 export const read = (path: string): string => readFileSync(ROOT + path, 'utf8');
 
