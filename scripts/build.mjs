@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { recordBuild } from './ensure-build.mjs';
 
@@ -41,6 +42,8 @@ const asTypes = (_, names, specifier) =>
 for (const file of readdirSync('dist', { recursive: true }).filter((name) => name.endsWith('.d.ts')))
   writeFileSync(`dist/${file}`, readFileSync(`dist/${file}`, 'utf8').replace(NEST_IMPORT, asTypes));
 
+removeUnreached();
+
 // For --version: the commit of a checkout, with "-dirty" if files differ from it. An image is built without the history, and given it.
 const git = existsSync('.git') && spawnSync('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']);
 writeFileSync('dist/commit', git.status === 0 ? git.stdout : (process.env.COMMIT ?? ''));
@@ -58,6 +61,20 @@ function writeMigrations() {
   });
   const code = `export const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`;
   writeFileSync('src/database/generated/migrations.ts', `// Made of prisma/migrations by scripts/build.mjs.\n${code}`);
+}
+
+/** Removes the declarations that no export needs, and the files that only declare types. */
+function removeUnreached() {
+  const reached = new Set();
+  const reach = (file) => {
+    if (reached.has(file) || !existsSync(file)) return;
+    reached.add(file);
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |(?:import|require)\()['"](\.[^'"]+)['"]/g))
+      reach(join(dirname(file), file.endsWith('ts') ? path.replace(/\.([cm]?)js$/, '.d.$1ts') : path));
+  };
+  for (const name of ['main.js', 'index.js', 'index.mjs', 'index.d.ts', 'index.d.mts']) reach(join('dist', name));
+  const built = readdirSync('dist', { recursive: true }).map((name) => join('dist', name));
+  for (const file of built) if (/\.[cm]?[jt]s$/.test(file) && !reached.has(file)) rmSync(file);
 }
 
 function fail(message) {

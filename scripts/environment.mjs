@@ -24,7 +24,7 @@ for (const [file, text] of [
 ]) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (readFileSync(file, 'utf8') !== text) {
-    console.error(`${file.pathname} differs from the code: run "npm run environment"`);
+    console.error(`${file.pathname} differs from the code: run "npm run build && node scripts/environment.mjs"`);
     process.exitCode = 1;
   }
 }

@@ -43,6 +43,7 @@ export class PlantsHealth {
   private nextProbe = 0;
   private largeUntil = 0;
 
+  /** @internal The declarations of hosts need no type of it. */
   constructor(private readonly database: Database) {}
 
   /**

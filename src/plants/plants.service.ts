@@ -35,6 +35,7 @@ function assertCreator(creator: unknown): void {
 /** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
+  /** @internal The declarations of hosts need no type of it. */
   constructor(private readonly repository: PlantsRepository) {}
 
   /** Here and not in the module: a host's test that overrides this service needs no database. */

@@ -5,8 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { exemptPlantsFromBodyParser, PlantsModule, type PlantsModuleOptions, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
-import { expectValidOpenApi } from '../support/documents/valid-openapi.js';
+import { createPlantOf, expectValidOpenApi, generateOpenApi } from '../support/documents/openapi.js';
 import { guardedBy, Host, type HostSettings, type Platform, PLATFORMS } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 

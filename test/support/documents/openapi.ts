@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
 import { createService } from '../../../src/service/bootstrap.js';
 import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
@@ -27,4 +28,14 @@ export function examplesOf<Value>(part: unknown): Record<string, Value> {
   const { content } = part as ResponseObject;
   const examples = (content?.['application/json']?.examples ?? {}) as Record<string, { value: Value }>;
   return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
+}
+
+/** Expects what OpenAPI asks of a document: its shape, references that lead somewhere, and names that are unique and defined. */
+export async function expectValidOpenApi(document: OpenAPIObject): Promise<void> {
+  // Not on top: most suites that make a document do not lint it.
+  const { createConfig, lintFromString } = await import('@redocly/openapi-core');
+  const rules = { 'no-unresolved-refs': 'error', 'operation-operationId-unique': 'error', 'security-defined': 'error' };
+  const config = await createConfig({ extends: ['spec'], rules } as Parameters<typeof createConfig>[0]);
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 }

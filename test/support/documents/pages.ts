@@ -1,47 +1,43 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const OTHERS = 'README CHANGELOG CONTRIBUTING SECURITY bench/README deploy/citus/README examples/monorepo/README'.split(
-  ' ',
-);
+const pagesIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name));
 
 /** The pages that people write, and those that programs do. */
-export const PAGES = [...OTHERS.map((name) => `${name}.md`), ...pagesIn('docs'), ...pagesIn('docs/adr')];
+export const PAGES = [...['', 'docs', 'docs/adr'].flatMap(pagesIn), ...['bench/README.md', 'deploy/citus/README.md']];
 
 export const read = (path: string): string => readFileSync(ROOT + path, 'utf8');
 
-function pagesIn(folder: string): string[] {
-  const names = readdirSync(ROOT + folder).filter((name) => name.endsWith('.md'));
-  return names.map((name) => `${folder}/${name}`);
-}
-
-/** A block of code on a page. */
-interface Block {
-  readonly page: string;
-  /** Without the indentation of the list that it is in. */
-  readonly code: string;
-}
-
-/** All blocks of the README and of `docs/` in one of these languages. */
-export function blocksIn(...languages: string[]): Block[] {
+/** All blocks of code of the README and of `docs/` in this language, without the indentation of a list that they are in. */
+export function blocksIn(language: string): { page: string; code: string }[] {
   return PAGES.filter((page) => /^(?:README|docs\/[\w-]+)\.md$/.test(page)).flatMap((page) =>
     [...read(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)]
-      .filter(([, , language = '']) => languages.includes(language))
+      .filter(([, , of]) => of === language)
       .map(([, indent = '', , code = '']) => ({ page, code: code.replaceAll(`\n${indent}`, '\n') })),
   );
 }
 
-/** What no test has: root, a container engine, a cluster, a registry, a name in DNS. */
-const ELSEWHERE = /\b(?:docker|sudo|useradd|systemctl|kubectl|git pull|npm (?:ci|install)|install -|caddy|haproxy)/;
-
-/** The commands that a test runs as they are. The README has a suite of its own, and the page on faults says how it is written. */
-export const COMMANDS = blocksIn('sh').filter(({ page, code }) => !/README|faults/.test(page) && !ELSEWHERE.test(code));
-
-/** The cells of each row of the table under this header. */
-export function tableOf(page: string, header: string): string[][] {
-  const lines = read(page).split('\n');
-  const start = lines.findIndex((line) => line.replace(/\s+/g, ' ').startsWith(header));
-  const rows = start < 0 ? [] : lines.slice(start + 2, lines.indexOf('', start));
-  return rows.map((row) => row.split('|').slice(1, -1)).map((cells) => cells.map((cell) => cell.trim()));
+/** The links of a page that lead nowhere: to a file that is missing, or to an anchor that the file does not have. */
+export function brokenLinks(page: string): string[] {
+  const withoutCode = (text: string): string => text.replace(/^ *```.*?^ *```/gms, '');
+  // As GitHub makes an anchor of a heading.
+  const anchorOf = (heading: string): string =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-');
+  return [...withoutCode(read(page)).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+    .filter(([, path = '', anchor]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      // What is above the root is on this machine only.
+      if (target.startsWith('..') || !existsSync(ROOT + target)) return true;
+      const headings = anchor === undefined ? [] : withoutCode(read(target)).matchAll(/^#+ (.+)$/gm);
+      return anchor !== undefined && ![...headings].some(([, heading = '']) => anchorOf(heading) === anchor);
+    })
+    .map(([link]) => `${page} ${link}`);
 }
