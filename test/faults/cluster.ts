@@ -1,18 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { Migrator } from '../../src/database/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { freePort } from '../support/http/free-port.js';
-import { TOKEN } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
-const NEWER_BUILD = fileURLToPath(new URL('newer-build.cjs', import.meta.url));
-const NEWER_MIGRATION = '29990101000000_add_height';
 const PROBE_TIMEOUT_MS = 1000;
 const UNREACHABLE_MS = 60_000;
 
@@ -20,8 +14,6 @@ const UNREACHABLE_MS = 60_000;
 export class Cluster implements AsyncDisposable {
   service!: PlantStoreProcess;
   standby: PostgresServer | undefined;
-  /** Of the embedded server, while the service runs on one in the place of the primary. */
-  private embeddedUrl: string | undefined;
   /** Ids of the probes are negative, those of the load positive. */
   private probes = 0;
 
@@ -54,46 +46,15 @@ export class Cluster implements AsyncDisposable {
     await this.startService(variables);
   }
 
-  /** Starts a service with an embedded PostgreSQL, whose data are in that folder, on the same port. */
-  async startEmbedded(folder: string): Promise<void> {
-    const variables = { ACCESS_TOKENS: TOKEN, PORT: String(this.port), MANAGEMENT_PORT: '0' };
-    this.service = await new PlantStoreProcess(['serve'], { cwd: folder, variables }).listening();
-    this.embeddedUrl = (await readFile(join(folder, '.data/database-url'), 'utf8')).trim();
-  }
-
-  async endEmbedded(): Promise<void> {
-    this.service.signal('SIGTERM');
-    await this.service.ended;
-    this.embeddedUrl = undefined;
-  }
-
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
   async query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
-    const client = new pg.Client(this.embeddedUrl ?? this.primary.url()).on('error', () => undefined);
+    const client = new pg.Client(this.primary.url()).on('error', () => undefined);
     try {
       await client.connect();
       return (await client.query(sql)).rows as Row[];
     } finally {
       await client.end().catch(() => undefined);
     }
-  }
-
-  /** Runs `migrate` of a newer build, which has a migration that the database lacks. Directly: the address may be at fault. */
-  migrate(variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
-    const NODE_OPTIONS = `--require ${NEWER_BUILD}`;
-    return PlantStoreProcess.run('migrate', { DATABASE_URL: this.primary.url(), NODE_OPTIONS, ...variables });
-  }
-
-  /** It must succeed. Of half a migration the column would be missing afterwards, or be there before. */
-  async completeMigration(): Promise<void> {
-    const run = await this.migrate();
-    if ((await run.ended) !== 0) throw new Error(`migrate: ${run.output}`);
-    await this.query('SELECT height FROM plants LIMIT 0');
-  }
-
-  async undoMigration(): Promise<void> {
-    await this.query(`ALTER TABLE plants DROP COLUMN IF EXISTS height;
-      DELETE FROM _prisma_migrations WHERE migration_name = '${NEWER_MIGRATION}'`);
   }
 
   /** Stops the primary, makes a standby of its data, and starts both. */
@@ -163,5 +124,40 @@ export class Cluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service[Symbol.asyncDispose]();
     await Promise.all([this.address.close(), this.primary.remove(), this.standby?.remove()]);
+  }
+}
+
+/** Something that goes wrong under load. */
+export interface Fault {
+  readonly name: string;
+  /** Before the load: what the fault needs. */
+  prepare?(cluster: Cluster): Promise<unknown>;
+  /** Makes it go wrong. */
+  inject(cluster: Cluster): unknown;
+  /** Milliseconds until it ends; without them when it is injected. */
+  readonly lasts?: number;
+  /** Meanwhile it is injected again and again, after as many milliseconds. */
+  readonly every?: number;
+  /** Ends it. */
+  restore?(cluster: Cluster): unknown;
+  /** After the load. */
+  cleanup?(cluster: Cluster): Promise<unknown>;
+  /** What the service cannot survive: it is here to show that the harness finds a loss. */
+  readonly loses?: true;
+  /** No request may end without an answer: connections are refused at most. */
+  readonly answersAll?: true;
+  /** No create may fail: only an id that is taken is refused. */
+  readonly createsAll?: true;
+  /** The service was ended, not the database: recovery counts from when it listens again. */
+  readonly endsService?: true;
+  /** Mounts disks, which only root can do. */
+  readonly needsRoot?: true;
+}
+
+export async function repeat(duration: number, pause: number, work: () => unknown): Promise<void> {
+  const end = performance.now() + duration;
+  while (performance.now() < end) {
+    await work();
+    await sleep(pause);
   }
 }

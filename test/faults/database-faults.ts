@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { until } from '../support/until.js';
-import type { Cluster } from './cluster.js';
-import { type Fault, repeat } from './fault.js';
+import { type Cluster, type Fault, repeat } from './cluster.js';
 
 const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
-/** The session of a killed program ends when the server notices. */
-const MIGRATING = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`;
-
 const cancelAll = (cluster: Cluster): Promise<unknown> => cluster.query(`SELECT pg_cancel_backend(pid) ${SESSIONS}`);
 const terminateAll = (cluster: Cluster): Promise<unknown> =>
   cluster.query(`SELECT pg_terminate_backend(pid) ${SESSIONS}`);
@@ -56,10 +51,6 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   { name: 'sessions terminated, for 2 s', lasts: 2000, every: 20, inject: terminateAll },
   { name: 'statements cancelled, for 2 s', lasts: 2000, every: 5, inject: cancelAll },
   {
-    name: 'table locked for 7 s',
-    inject: (cluster) => cluster.query('BEGIN; LOCK TABLE plants; SELECT pg_sleep(7); COMMIT'),
-  },
-  {
     name: 'no connections left, for 3 s',
     lasts: 3000,
     every: 20,
@@ -79,50 +70,11 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     restore: () => Promise.all(others.splice(0).map((client) => client.end().catch(() => undefined))),
   },
   {
-    name: 'migrate while a reader keeps the table, and again when it does not',
+    name: 'REINDEX CONCURRENTLY of the table, for 3 s',
     createsAll: true,
-    async inject(cluster) {
-      const reader = new pg.Client(cluster.primary.url());
-      await reader.connect();
-      await reader.query('BEGIN; SELECT count(*) FROM plants');
-      const kept = await cluster.migrate();
-      await reader.end();
-      if ((await kept.ended) !== 1 || !kept.output.includes('is locked')) throw new Error(`migrate: ${kept.output}`);
-      await cluster.completeMigration();
-    },
-    cleanup: (cluster) => cluster.undoMigration(),
-  },
-  {
-    name: 'kill -9 of migrate at each of its statements, then migrate',
-    createsAll: true,
-    async inject(cluster) {
-      for (let statement = 1, code: unknown = 'SIGKILL'; code === 'SIGKILL'; statement++) {
-        code = await (await cluster.migrate({ KILL_AT: String(statement) })).ended;
-        await until(async () => (await cluster.query(MIGRATING)).length === 0);
-        if (code !== 'SIGKILL' && code !== 0) throw new Error(`migrate ended with ${String(code)}`);
-        await cluster.completeMigration();
-        await cluster.undoMigration();
-      }
-    },
-    cleanup: (cluster) => cluster.undoMigration(),
-  },
-  ...['', ' CONCURRENTLY'].map((how) => ({
-    name: `REINDEX${how} of the table, for 3 s`,
-    createsAll: true as const,
     lasts: 3000,
     every: 20,
-    inject: (cluster: Cluster) => cluster.query(`REINDEX TABLE${how} plants`),
-  })),
-  {
-    name: 'ALTER TYPE of columns, for 3 s',
-    createsAll: true,
-    lasts: 3000,
-    every: 50,
-    async inject(cluster) {
-      const columns = ['name', 'tag', 'idempotency_key'];
-      for (const type of ['varchar(1000)', 'text'])
-        await cluster.query(`ALTER TABLE plants ${columns.map((column) => `ALTER ${column} TYPE ${type}`).join(', ')}`);
-    },
+    inject: (cluster) => cluster.query('REINDEX TABLE CONCURRENTLY plants'),
   },
   {
     name: 'server set to read-only for 2 s',

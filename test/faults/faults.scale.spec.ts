@@ -1,22 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeMachine } from '../../bench/report.js';
 import { figure } from '../support/jest/figure.js';
 import { until } from '../support/until.js';
-import { Cluster } from './cluster.js';
+import { Cluster, type Fault, repeat } from './cluster.js';
 import { DATABASE_FAULTS } from './database-faults.js';
-import { type Fault, repeat } from './fault.js';
 import { type Comparison, Load, STORED_PLANTS, type StoredPlant } from './load.js';
 import { MACHINE_FAULTS } from './machine-faults.js';
 
-/** `LONG=1` for many rounds of each fault, whose figures go to docs/faults.md. */
+/** `LONG=1` for many rounds of each fault, as for the table of docs/faults.md. */
 const LONG = process.env.LONG !== undefined;
 const [CLIENTS, WARM_UP, MIN_ROUNDS, MAX_ROUNDS, ROUNDS_MS] = LONG ? [32, 1000, 3, 20, 15_000] : [16, 200, 1, 1, 0];
 const FAULTS = [...MACHINE_FAULTS, ...DATABASE_FAULTS];
-const DOCUMENT = 'docs/faults.md';
-const FIGURES = /(?<=<!-- figures -->\n)[^]*(?=<!-- end of figures -->)/;
 const AFTER_MS = 300;
 /** The service has not recovered if it takes longer. */
 const RECOVERY_TIMEOUT_MS = 20_000;
@@ -63,44 +57,31 @@ function expectKept(fault: Fault, { lost, storedThoughRefused, recovery, outcome
   if (fault.createsAll) expect(refusals).toEqual([]);
 }
 
-/** The row of a fault, as docs/faults.md has it. */
-function rowOf({ name }: Fault, rounds: readonly Round[]): string[] {
+/** The rest of the row of a fault, as docs/faults.md has it. */
+function rowOf(rounds: readonly Round[]): string {
   const sum = (count: (round: Round) => number): string =>
     rounds.reduce((total, round) => total + count(round), 0).toLocaleString('en');
   const times = rounds.map(({ recovery = Infinity }) => recovery).sort((a, b) => a - b);
   const outcomes = new Set(rounds.flatMap((round) => [...round.outcomes.keys()]));
   outcomes.delete(200);
   return [
-    name,
-    String(rounds.length),
+    rounds.length,
     sum(({ acknowledged }) => acknowledged),
     sum(({ lost }) => lost),
     sum(({ storedThoughRefused }) => storedThoughRefused),
     `${sum(({ unknownStored }) => unknownStored)} / ${sum(({ unknownNotStored }) => unknownNotStored)}`,
-    times[Math.ceil(times.length * 0.95) - 1]?.toFixed(0) ?? '',
+    times[Math.ceil(times.length * 0.95) - 1]?.toFixed(0),
     [...outcomes].map((outcome) => `${outcome} × ${sum((round) => round.outcomes.get(outcome) ?? 0)}`).join(', '),
-  ];
+  ].join(' | ');
 }
 
 describe('A fault under load', () => {
-  const rows: string[][] = [];
   let cluster: Cluster;
 
   beforeAll(async () => {
     cluster = await Cluster.start();
   });
-  afterAll(async () => {
-    await cluster[Symbol.asyncDispose]();
-    if (!LONG || rows.length < FAULTS.length) return;
-    const text = readFileSync(DOCUMENT, 'utf8');
-    const [head = ''] = /^\| Fault .*\n\| -.*\n/m.exec(text) ?? [];
-    const table = rows.map((row) => `| ${row.join(' | ')} |\n`).join('');
-    writeFileSync(
-      DOCUMENT,
-      text.replace(FIGURES, () => `\n${describeMachine()}\n\n${head}${table}\n`),
-    );
-    execFileSync(process.execPath, ['node_modules/prettier/bin/prettier.cjs', '--write', DOCUMENT]);
-  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
 
   for (const fault of FAULTS) {
     const test = fault.needsRoot && process.getuid?.() !== 0 ? it.skip : it;
@@ -109,9 +90,7 @@ describe('A fault under load', () => {
       const end = performance.now() + ROUNDS_MS;
       while (rounds.length < MIN_ROUNDS || (rounds.length < MAX_ROUNDS && performance.now() < end))
         rounds.push(await tryOnce(cluster, fault));
-      const row = rowOf(fault, rounds);
-      rows.push(row);
-      figure(fault.name, row.slice(1).join('; '));
+      figure(fault.name, rowOf(rounds));
       for (const round of rounds) expectKept(fault, round);
     });
   }

@@ -1,16 +1,13 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Cluster } from './cluster.js';
-import type { Fault } from './fault.js';
+import type { Cluster, Fault } from './cluster.js';
 
 /** Runs a script whose `$1`, `$2` and so on are these arguments. */
 const shell = (script: string, ...args: string[]): Promise<unknown> =>
   promisify(execFile)('sh', ['-ec', script, 'sh', ...args]);
 
-const walOf = ({ primary }: Cluster): string => join(primary.data, 'pg_wal');
 const tablespaceOf = ({ primary }: Cluster): string => join(primary.folder, 'tablespace');
 /** The options of `mount` for a disk of the server's user. */
 const diskOf = ({ primary: { account } }: Cluster, size: string): string =>
@@ -27,52 +24,25 @@ const restoreAddress = ({ address }: Cluster): void => {
   address.restore();
 };
 
-/** Of the embedded server. */
-let embeddedFolder = '';
-
 /** What the service, its memory, its network and the disks of the database suffer. */
 export const MACHINE_FAULTS: readonly Fault[] = [
-  {
-    name: 'kill -9 of the embedded PostgreSQL: the service says so and ends, then a start',
-    endsService: true,
-    async prepare(cluster) {
-      await cluster.service[Symbol.asyncDispose]();
-      embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
-      // Or root's server, which runs as another user, would have its data outside of it.
-      await chmod(embeddedFolder, 0o755);
-      await cluster.startEmbedded(embeddedFolder);
-    },
-    async inject({ service }) {
-      const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
-      process.kill(parseInt(pid, 10), 'SIGKILL');
-      const code = await service.ended;
-      if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
-        throw new Error(`The service ended with ${code}: ${service.stderr}`);
-    },
-    restore: (cluster) => cluster.startEmbedded(embeddedFolder),
-    async cleanup(cluster) {
-      await cluster.endEmbedded();
-      await rm(embeddedFolder, { recursive: true });
-      await cluster.startService();
-    },
-  },
   {
     name: 'kill -9 of the service, then a start',
     endsService: true,
     inject: ({ service }) => service[Symbol.asyncDispose](),
     restore: (cluster) => cluster.startService(),
   },
-  ...(['SIGTERM', 'SIGHUP'] as const).map((signal) => ({
-    name: `stop of the service (${signal}), then a start`,
-    endsService: true as const,
-    answersAll: true as const,
-    async inject({ service }: Cluster) {
-      service.signal(signal);
+  {
+    name: 'stop of the service (SIGTERM), then a start',
+    endsService: true,
+    answersAll: true,
+    async inject({ service }) {
+      service.signal('SIGTERM');
       const code = await service.ended;
       if (code !== 0) throw new Error(`The service ended with ${code}.`);
     },
-    restore: (cluster: Cluster) => cluster.startService(),
-  })),
+    restore: (cluster) => cluster.startService(),
+  },
   {
     name: 'heap of 128 MB, 64 clients with large bodies for 5 s',
     answersAll: true,
@@ -107,47 +77,12 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     restore: restoreAddress,
   },
   {
-    name: 'answers trickle, 2 bytes a millisecond, for 3 s',
-    lasts: 3000,
-    inject({ address }) {
-      address.trickle = 2;
-    },
-    restore: restoreAddress,
-  },
-  {
     name: 'black hole for 7 s; then everything held back arrives',
     lasts: 7000,
     inject({ address }) {
       address.freeze();
     },
     restore: restoreAddress,
-  },
-  {
-    name: 'disk of the WAL full: PostgreSQL ends, is started with room again',
-    lasts: 1000,
-    needsRoot: true,
-    async prepare(cluster) {
-      await cluster.primary.end('SIGINT');
-      const move =
-        'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
-      await shell(move, walOf(cluster), diskOf(cluster, '112m'));
-      await cluster.primary.start();
-    },
-    async inject(cluster) {
-      await fill(walOf(cluster));
-      // The load alone would need a while for what is left of the present segment.
-      const write = `SELECT pg_logical_emit_message(false, 'faults', repeat('x', 1000000))`;
-      while (await cluster.query(write).catch(() => undefined));
-    },
-    async restore(cluster) {
-      await empty(walOf(cluster));
-      await cluster.primary.start();
-    },
-    async cleanup(cluster) {
-      await cluster.primary.end('SIGINT');
-      await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
-      await cluster.primary.start();
-    },
   },
   {
     name: 'disk of the table full, for 2 s',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from '../packed/run-command.js';
+import { runCommand } from '../packed/packed-host.js';
 import { ManagedService } from '../support/service/process.js';
 
 /** It hashes integers without a seed. */
