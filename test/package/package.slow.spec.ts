@@ -80,11 +80,11 @@ describe('The package', () => {
     expect((await stat(tarball)).size).toBeLessThan(400_000);
   });
 
-  it('should have what its pages link to, but for decisions, the monorepo and what contributors read', () => {
+  it('should have what its pages link to, but for decisions and what contributors read', () => {
     const pages = files.filter((file) => file.endsWith('.md'));
     const broken = pages.flatMap((page) => brokenLinks(join(folder, 'package'), page));
     expect(pages.length).toBeGreaterThan(10);
-    expect(broken.filter((link) => !/adr\/|monorepo|CONTRIBUTING|bench\//.test(link))).toEqual([]);
+    expect(broken.filter((link) => !/adr\/|CONTRIBUTING|bench\//.test(link))).toEqual([]);
   });
 
   it('should satisfy publint', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -52,10 +52,10 @@ export class PackedHost implements AsyncDisposable {
     readonly folder: string,
   ) {}
 
-  static async empty(name: string): Promise<PackedHost> {
+  static async empty(): Promise<PackedHost> {
     const root = await mkdtemp(join(tmpdir(), 'plant-store-packed-'));
     await runCommand(ROOT, `npm pack --silent --ignore-scripts --pack-destination ${root}`);
-    return new PackedHost(root, join(root, name));
+    return new PackedHost(root, join(root, 'host'));
   }
 
   /** Makes the one host of the suites here, with these packages. */
@@ -74,7 +74,8 @@ export class PackedHost implements AsyncDisposable {
       `${imports.join('')}export const ADAPTERS: Record<string, () => any> = { ${makers.join()} };\n`,
     );
     await this.writeSource('smallest-host.ts', await documentedCode('new Migrator(database).migrate()', 'void main()'));
-    await this.npmInstall();
+    const install = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
+    await runCommand(this.folder, install, {}, NPM_LIMIT_MS);
     await this.run('npx --no-install tsc');
   }
 
@@ -90,13 +91,6 @@ export class PackedHost implements AsyncDisposable {
     return runCommand(this.folder, command, variables);
   }
 
-  /** Copies a project into the folder, and installs it. */
-  async installCopy(project: string): Promise<void> {
-    const filter = (path: string): boolean => !/\/(?:node_modules|dist)(?:\/|$)/.test(path.slice(ROOT.length));
-    await cp(join(ROOT, project), this.folder, { recursive: true, filter });
-    await this.npmInstall();
-  }
-
   /** Compiles a file of each kind of modules that imports the package, under the strictest settings. */
   async compileStrictly(settings: object): Promise<void> {
     // Nest's own declarations need those of Node.
@@ -105,11 +99,6 @@ export class PackedHost implements AsyncDisposable {
     for (const file of files) await this.write(file, `export * from 'plant-store';\n`);
     await this.write('tsconfig.strict.json', JSON.stringify({ compilerOptions: { ...given, ...settings }, files }));
     await this.run('npx --no-install tsc -p tsconfig.strict.json');
-  }
-
-  private npmInstall(): Promise<void> {
-    const command = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
-    return runCommand(this.folder, command, {}, NPM_LIMIT_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -67,7 +67,7 @@ function describeLayout(layout: Layout, jestConfiguration: () => Promise<string>
   let host: PackedHost;
 
   beforeAll(async () => {
-    host = await PackedHost.empty('host');
+    host = await PackedHost.empty();
     await host.install(layout);
   }, INSTALL_LIMIT_MS);
   afterAll(() => host[Symbol.asyncDispose]());
@@ -176,19 +176,4 @@ describe('a host on Nest 12', () => {
     expect(run.stdout).toMatch(/^plant_\w+\n$/);
     await database.drop();
   });
-});
-
-describe('examples/monorepo, on Nest 12, Express and ES modules', () => {
-  it(
-    'should pass its own tests, with the packed store',
-    async () => {
-      const database = await createTestDatabase({ migrated: false });
-      // Two levels below the package file, as in the checkout.
-      await using host = await PackedHost.empty('examples/monorepo');
-      await host.installCopy('examples/monorepo');
-      await host.run('npm test', { DATABASE_URL: database.url });
-      await database.drop();
-    },
-    INSTALL_LIMIT_MS,
-  );
 });

@@ -2,9 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const OTHERS = 'README CHANGELOG CONTRIBUTING SECURITY bench/README deploy/citus/README examples/monorepo/README'.split(
-  ' ',
-);
+const OTHERS = 'README CHANGELOG CONTRIBUTING SECURITY bench/README deploy/citus/README'.split(' ');
 
 /** The pages that people write, and those that programs do. */
 export const PAGES = [...OTHERS.map((name) => `${name}.md`), ...pagesIn('docs'), ...pagesIn('docs/adr')];
