@@ -4,8 +4,6 @@ import { hashInt8, ShardedWriter } from '../../src/plants/sharded-writer.js';
 import { createStandInCitus, pretendDistribution } from '../support/database/citus-cluster.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createTogether } from '../support/http/request.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 
 const IDS = Array.from({ length: 40 }, (_, id) => id);
@@ -19,7 +17,7 @@ describe(ShardedWriter.name, () => {
     database = await createTestDatabase();
     await createStandInCitus(database);
     await pretendDistribution(database);
-    store = await startStoreOn(database, { ERROR_STATUS: 'semantic' });
+    store = await startStoreOn(database);
   });
   afterEach(() => store.database.query('TRUNCATE plants'));
   afterAll(async () => {
@@ -27,7 +25,6 @@ describe(ShardedWriter.name, () => {
     await database.drop();
   });
 
-  const create = (name: string, headers = {}): Promise<RawResponse> => store.post(`{"id":7,"name":"${name}"}`, headers);
   const stored = (): Promise<{ id: string; name: string }[]> =>
     store.database.query('SELECT id::text, name FROM plants ORDER BY plants.id');
 
@@ -62,14 +59,6 @@ describe(ShardedWriter.name, () => {
     );
     expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 200]);
     expect((await stored()).map(({ name }) => name)).toEqual([long, 'Rose', long]);
-  });
-
-  it('should recognise a repetition by its key', async () => {
-    const headers = { 'Idempotency-Key': 'key' };
-    for (let time = 0; time < 2; time++) expect(await create('Rose', headers)).toMatchObject({ status: 200 });
-    expectRefusal(await create('Tulip', headers), 40902, 'semantic');
-    expectRefusal(await create('Rose'), 40901, 'semantic');
-    expect(await stored()).toHaveLength(1);
   });
 
   it('should not start in sessions that could lose what they have acknowledged', async () => {

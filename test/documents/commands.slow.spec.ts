@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { type OidcProvider, startOidcProvider } from '../support/documents/oidc-provider.js';
 import { blocksIn, ROOT } from '../support/documents/pages.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
@@ -14,8 +15,8 @@ import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 const missing = ['bash', 'curl', 'jq', 'psql'].filter((name) => spawnSync('which', [name]).status !== 0);
-/** What no test has: root, a container engine, a cluster, a registry, an issuer, a name in DNS. */
-const ELSEWHERE = /\b(?:docker|sudo|useradd|kubectl|git pull|npm (?:ci|install)|install -|caddy|haproxy|JWT_ISSUER)/;
+/** What no test has: root, a container engine, a cluster, a registry, a name in DNS. */
+const ELSEWHERE = /\b(?:docker|sudo|useradd|kubectl|git pull|npm (?:ci|install)|install -|caddy|haproxy)/;
 const isPsql = (code: string): boolean => code.includes('.data/database-url');
 /** The README has a suite of its own, and the page on faults says how it is written. */
 const BLOCKS = blocksIn('sh').filter(({ page, code }) => !/README|faults/.test(page) && !ELSEWHERE.test(code));
@@ -36,6 +37,7 @@ const FUNCTIONS = `
 
 describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefined, 'The commands of the pages', () => {
   let folder: string;
+  let issuer: OidcProvider;
   let own: TestDatabase;
   let service: PlantStoreProcess;
   let variables: Record<string, string>;
@@ -44,8 +46,9 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     folder = await mkdtemp(join(tmpdir(), 'plant-store-pages-'));
     // Or root's server, which runs as another user, would have its data outside of it.
     await chmod(folder, 0o755);
+    issuer = await startOidcProvider();
     own = await createTestDatabase({ migrated: false });
-    variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()) };
+    variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()), ...issuer.variables };
     service = await new PlantStoreProcess(['serve'], {
       cwd: folder,
       variables: { ...variables, ACCESS_TOKENS: TOKEN },
@@ -66,6 +69,7 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     // With its database, which would go on for a moment after a kill.
     service.signal('SIGTERM');
     await service.ended;
+    await issuer[Symbol.asyncDispose]();
     await own.drop();
     await rm(folder, { recursive: true });
   });
@@ -106,10 +110,12 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
   it.each(BLOCKS.filter(({ code }) => !isPsql(code)).map(({ page, code }) => [page, code]))(
     'should run: %s, %s',
     async (_, code) => {
-      const [stdout, stderr] = await run(code.replaceAll(/(token \w+) shop/g, '$1 nursery'));
+      const script = code.replace('localhost:3000', `127.0.0.1:${service.port}`);
+      const [stdout, stderr] = await run(script.replaceAll(/(token \w+) shop/g, '$1 nursery'));
       expect(stderr).not.toMatch(/error|not found|plant-store: /i);
       // Those that only set variables print nothing.
       if (/^[a-z]/m.test(code.replaceAll(/^export .*$/gm, ''))) expect(stdout).toMatch(/\w/);
+      if (code.includes('TOKEN_URL')) expect(stdout).toBe('{"name":"Rose"}');
       if (code.includes('40101')) expect(stdout).toMatch(/"error": 40101,[^]*1 127\.0\.0\.1/);
     },
   );

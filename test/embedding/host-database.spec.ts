@@ -1,9 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError, Migrator } from '../../src/index.js';
-import { endPool } from '../support/database/test-database.js';
-import { sentDuring } from '../support/database/test-database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/guest.js';
 import { rejectionOf } from '../support/rejection.js';
 
@@ -100,42 +98,12 @@ describe.each(['a pool', 'a pool of another copy of pg', 'a URL'])('a store on %
 });
 
 describe('a pool of a host', () => {
-  let pool: pg.Pool;
-
-  beforeEach(() => {
-    pool = new pg.Pool({ connectionString: database.url });
-    // Of the timers alone, which go on by themselves as well.
-    jest.useFakeTimers({
-      advanceTimers: true,
-      doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
-    });
-  });
-  afterEach(async () => {
-    jest.useRealTimers();
-    await endPool(pool);
-  });
-
-  it('should serve two stores, each in its schema, and get no statement in an hour without plants', async () => {
-    const guest = await Guest.start({ pool }, { pool, schema: SCHEMA });
-    const creating = async (): Promise<void> => {
-      await guest.expectCreated(1);
-      await guest.expectCreated(2, { path: 'plants-1' });
-    };
-    expect(await sentDuring(creating)).not.toEqual([]);
-    expect([await ids('public.plants'), await ids()]).toEqual([['1'], ['2']]);
-    const connections = pool.totalCount;
-    expect(await sentDuring(() => jest.advanceTimersByTimeAsync(60 * 60 * 1000))).toEqual([]);
-    // The hour did pass: the pool has closed what was idle.
-    expect([connections > 0, pool.totalCount]).toEqual([true, 0]);
-    await guest.stop();
-  });
-
-  it.each<[string, MigrationError['code'], RegExp, () => DatabaseOptions]>([
+  it.each<[string, MigrationError['code'], RegExp, (pool: pg.Pool) => DatabaseOptions]>([
     [
       'lacks the schema',
       'behind',
       /is not migrated: .*`plant-store migrate`.*Migrator/,
-      () => ({ pool, schema: 'other' }),
+      (pool) => ({ pool, schema: 'other' }),
     ],
     [
       'cannot be reached',
@@ -144,8 +112,10 @@ describe('a pool of a host', () => {
       () => ({ pool: new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' }) }),
     ],
   ])('should keep the application from starting if it %s', async (_, code, message, options) => {
-    const failure = (await rejectionOf(Guest.start(options()))) as MigrationError;
+    const pool = new pg.Pool({ connectionString: database.url });
+    const failure = (await rejectionOf(Guest.start(options(pool)))) as MigrationError;
     expect([failure.code, failure.message]).toEqual([code, expect.stringMatching(message)]);
     expect(pool.totalCount).toBe(pool.idleCount);
+    await endPool(pool);
   });
 });

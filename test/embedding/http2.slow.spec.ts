@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
-import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { PlantsModule } from '../../src/index.js';
@@ -21,7 +20,7 @@ async function selfSigned(): Promise<string> {
   return (await promisify(execFile)('openssl', options.split(' '))).stdout;
 }
 
-// Over h2c the whole contract runs, in guest-contract-http2.slow.spec.ts.
+// Over h2c the whole contract runs, in guest-contract.slow.spec.ts.
 describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
   let database: TestDatabase;
   let host: Host;
@@ -32,7 +31,7 @@ describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     const pem = await selfSigned();
-    const http2 = { http2: true, https: { key: pem, cert: pem, allowHTTP1: true } };
+    const http2 = { http2: true, https: { key: pem, cert: pem } };
     const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
     host = await Host.start({ imports: [store] }, { platform: 'fastify', http2 });
     // In megabytes. What waits to be sent counts.
@@ -81,16 +80,5 @@ describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
     await until(() => endless.closed);
     expect(endless.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
     expect(await send({}, PLANT)).toEqual({ name: 'Rose' });
-  });
-
-  it('should answer over HTTP/1.1 as well', async () => {
-    const options = { port: host.port, path: '/plants', method: 'POST', headers: HEADERS, rejectUnauthorized: false };
-    const answer = new Promise<string>((resolve, reject) => {
-      const request = httpsRequest(options, (response) => {
-        resolve(text(response));
-      });
-      request.on('error', reject).end(PLANT);
-    });
-    expect(await answer).toBe('{"name":"Rose"}');
   });
 });

@@ -1,16 +1,29 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DynamicModule, type INestApplication, Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import {
+  type CanActivate,
+  type DynamicModule,
+  Global,
+  type INestApplication,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+  Scope,
+} from '@nestjs/common';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import {
+  BearerAuthGuard,
   exemptPlantsFromBodyParser,
   type NewPlant,
+  PlantsAuthModule,
   PlantsHealth,
   PlantsModule,
+  type PlantsModuleOptions,
   PlantsService,
+  RequireScopes,
 } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { adapterOf, guardedBy, Host, PLATFORMS } from '../support/host/host.js';
+import { guardedBy, Host } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 
 const PLANT = '{"id": 9007199254740993, "name": "Rose", "tag": "flower"}';
@@ -25,6 +38,17 @@ class Nursery {
     readonly health: PlantsHealth,
   ) {}
 }
+
+class ClosedGuard implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+const auth = PlantsAuthModule.forRoot({ accessTokens: [TOKEN] });
+@Global()
+@Module({ imports: [auth], exports: [auth] })
+class SecurityModule {}
 
 describe('stores in an application', () => {
   let databases: [TestDatabase, TestDatabase];
@@ -97,18 +121,51 @@ describe('stores in an application', () => {
     await context.close();
   });
 
-  it.each<[string, (options: object) => DynamicModule]>([
-    ['forRoot', (options) => PlantsModule.forRoot({ ...options, guards: 'none' } as never)],
-    ['forRootAsync', (options) => PlantsModule.forRootAsync({ guards: 'none', useFactory: () => options as never })],
-  ])('should not start with options of %s that cannot be used, and name every fault', async (_, storeOf) => {
-    const options = { database: { url: 'postgresql://localhost/plants', size: 0 }, bodylimit: 5 };
-    await expect(Host.start({ imports: [storeOf(options)] })).rejects.toThrow(
+  const storeWith = (options: object): DynamicModule =>
+    PlantsModule.forRoot({ database: { url: databases[0].url }, ...options } as PlantsModuleOptions);
+  const closed = { provide: APP_GUARD, useClass: ClosedGuard, scope: Scope.REQUEST };
+
+  it.each<[string, () => ModuleMetadata, object]>([
+    [
+      'BearerAuthGuard, with tokens of a global module',
+      () => ({ imports: [storeWith({ guards: [BearerAuthGuard] }), SecurityModule] }),
+      { error: 40100 },
+    ],
+    [
+      'those of APP_GUARD',
+      () => ({ imports: [storeWith({ guards: 'global' })], providers: [closed] }),
+      { error: 40300 },
+    ],
+    ['none', () => ({ imports: [storeWith({ guards: 'none' })] }), ROSE],
+  ])('should find their guards: %s', async (guards, metadata, body) => {
+    host = await Host.start(metadata());
+    expect((await host.send('POST', '/plants', PLANT)).body).toMatchObject(body);
+    const warning = /^guards is 'none': everybody may create plants at the path "plants", unless/;
+    expect(host.logger.messages('warn')).toEqual(guards === 'none' ? [expect.stringMatching(warning)] : []);
+  });
+
+  it.each<[object, RegExp]>([
+    [{ guards: [BearerAuthGuard] }, /^imports: .* is without PlantsAuthModule, should have PlantsAuthModule/m],
+    [{ guards: 'global' }, /^guards: is 'global', but the application has no global guard/m],
+    [
+      { guards: 'none', database: { url: 'postgresql://localhost/plants', size: 0 }, bodylimit: 5 },
       /^The options of PlantsModule cannot be used:\nbodylimit: is no option.*\ndatabase\.size: is 0, should be a whole/,
-    );
+    ],
+  ])('should keep the application from starting with %j', async (options, message) => {
+    await expect(Host.start({ imports: [storeWith(options)] })).rejects.toThrow(message);
   });
 });
 
-describe.each(PLATFORMS)('a test of a host on %s, without its database', (platform) => {
+describe(RequireScopes.name, () => {
+  it.each([[], [''], ['a', 'reports.read reports.write'], [['read']], [undefined]])(
+    'should refuse at once what is no scope (%#)',
+    (...scopes) => {
+      expect(() => RequireScopes(...(scopes as string[]))).toThrow(/^RequireScopes\(\): scope \d is .*, should be/);
+    },
+  );
+});
+
+describe('a test of a host, without its database', () => {
   let app: INestApplication;
   const created: NewPlant[] = [];
 
@@ -125,7 +182,7 @@ describe.each(PLATFORMS)('a test of a host on %s, without its database', (platfo
       .overrideProvider(PlantsService)
       .useValue({ create })
       .compile();
-    app = testing.createNestApplication(adapterOf(platform));
+    app = testing.createNestApplication();
     exemptPlantsFromBodyParser(app);
     await app.listen(0, '127.0.0.1');
   });

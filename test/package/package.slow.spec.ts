@@ -1,14 +1,50 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
+import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
+
+/** The names of the design. */
+const NAMES = [
+  'ApiError',
+  'ApiExceptionFilter',
+  'BearerAuthGuard',
+  'CreatePlantOptions',
+  'DatabaseOptions',
+  'HostTransaction',
+  'MigrationError',
+  'Migrator',
+  'NewPlant',
+  'Plant',
+  'PlantsAuthModule',
+  'PlantsAuthModuleOptions',
+  'PlantsHealth',
+  'PlantsModule',
+  'PlantsModuleOptions',
+  'PlantsService',
+  'Principal',
+  'RequireScopes',
+  'TokenVerifier',
+  'exemptPlantsFromBodyParser',
+];
+
+const OPTIONS: ts.CompilerOptions = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  module: ts.ModuleKind.NodeNext,
+  target: ts.ScriptTarget.ES2023,
+  types: ['node'],
+  typeRoots: [join(ROOT, 'node_modules/@types')],
+  experimentalDecorators: true,
+};
 
 describe('The package', () => {
   let folder: string;
@@ -51,5 +87,35 @@ describe('The package', () => {
   it('should have types that are right in every resolution', async () => {
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
     await run(process.execPath, [attw, tarball, '--profile', 'strict']);
+  });
+
+  it('should export the names of the design and nothing else, with examples that compile', async () => {
+    const declarations = join(ROOT, 'dist/index.d.ts');
+    const program = ts.createProgram([declarations], OPTIONS);
+    const checker = program.getTypeChecker();
+    const source = program.getSourceFile(declarations);
+    const index = source && checker.getSymbolAtLocation(source);
+    const exported = index ? checker.getExportsOfModule(index) : [];
+    expect(exported.map(({ name }) => name).sort()).toEqual(NAMES);
+
+    const examples = exported
+      .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
+      .flatMap((symbol) => [symbol, ...(symbol.members?.values() ?? [])])
+      .flatMap((symbol) => symbol.getJsDocTags(checker))
+      .filter(({ name }) => name === 'example')
+      // Without the fence of the pages.
+      .map(({ text }) => ts.displayPartsToString(text).replace(/^```ts\n|\n```$/g, ''));
+    expect(examples.length).toBeGreaterThan(5);
+    // Within the checkout, so that an example finds the packages that it imports, and this one by its name.
+    const place = await mkdtemp(join(ROOT, 'node_modules/.examples-'));
+    try {
+      const sources = examples.map((_, at) => join(place, `${at}.mts`));
+      for (const [at, path] of sources.entries()) await writeFile(path, `${examples[at]}\nexport {};\n`);
+      const paths = { 'plant-store': [join(ROOT, 'dist/index.d.mts')] };
+      const faults = ts.getPreEmitDiagnostics(ts.createProgram(sources, { ...OPTIONS, paths }));
+      expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);
+    } finally {
+      await rm(place, { recursive: true });
+    }
   });
 });

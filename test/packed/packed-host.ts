@@ -1,19 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { StartedTarget } from '../contract/contract-target.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
-import type { Layout } from './layouts.js';
-import { runCommand } from './run-command.js';
+import type { Platform } from '../support/host/host.js';
 
+/** Less than a slow test may take, so that the test fails by this and leaves nothing running. */
+const LIMIT_MS = 150_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Milliseconds that it may take to install a host, and to build it too. */
 const NPM_LIMIT_MS = 400_000;
 export const INSTALL_LIMIT_MS = NPM_LIMIT_MS + 100_000;
+
+/** A host as `nest new` makes it, in CommonJS. */
+export interface Layout {
+  readonly platforms: readonly Platform[];
+  /** How a strict consumer resolves the package. */
+  readonly resolutions: readonly object[];
+  readonly packages: Readonly<Record<string, string>>;
+}
 
 const SETTINGS = {
   module: 'nodenext',
@@ -25,6 +37,7 @@ const SETTINGS = {
   skipLibCheck: true,
   outDir: './dist',
   rootDir: './src',
+  types: ['node', 'jest'],
 };
 const ADAPTERS = {
   express: ['ExpressAdapter', '@nestjs/platform-express'],
@@ -39,18 +52,18 @@ export class PackedHost implements AsyncDisposable {
     readonly folder: string,
   ) {}
 
-  static async empty(name: string): Promise<PackedHost> {
+  static async empty(name = 'host'): Promise<PackedHost> {
     const root = await mkdtemp(join(tmpdir(), 'plant-store-packed-'));
     await runCommand(ROOT, `npm pack --silent --ignore-scripts --pack-destination ${root}`);
     return new PackedHost(root, join(root, name));
   }
 
-  /** Makes the one host of the suites here, with these packages and in this kind of modules. */
-  async install({ type, platforms, tests, packages }: Layout): Promise<void> {
+  /** Makes the one host of the suites here, with these packages. */
+  async install({ platforms, packages }: Layout): Promise<void> {
     await mkdir(this.path('src'), { recursive: true });
-    await this.write('package.json', JSON.stringify({ private: true, type, dependencies: packages }));
-    const compilerOptions = { ...SETTINGS, types: ['node', tests.types] };
-    await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src'], exclude: ['**/*.spec.ts'] }));
+    await this.write('package.json', JSON.stringify({ private: true, type: 'commonjs', dependencies: packages }));
+    const project = { compilerOptions: SETTINGS, include: ['src'], exclude: ['**/*.spec.ts'] };
+    await this.write('tsconfig.json', JSON.stringify(project));
     const sources = fileURLToPath(new URL('host', import.meta.url));
     for (const name of await readdir(sources))
       await this.writeSource(name, await readFile(join(sources, name), 'utf8'));
@@ -65,6 +78,13 @@ export class PackedHost implements AsyncDisposable {
     await this.run('npx --no-install tsc');
   }
 
+  /** Copies a project into the folder, and installs it. */
+  async installCopy(project: string): Promise<void> {
+    const filter = (path: string): boolean => !/\/(?:node_modules|dist)(?:\/|$)/.test(path.slice(ROOT.length));
+    await cp(join(ROOT, project), this.folder, { recursive: true, filter });
+    await this.npmInstall();
+  }
+
   path(...parts: string[]): string {
     return join(this.folder, ...parts);
   }
@@ -75,13 +95,6 @@ export class PackedHost implements AsyncDisposable {
 
   run(command: string, variables: Record<string, string> = {}): Promise<void> {
     return runCommand(this.folder, command, variables);
-  }
-
-  /** Copies a project into the folder, and installs it. */
-  async installCopy(project: string): Promise<void> {
-    const filter = (path: string): boolean => !/\/(?:node_modules|dist)(?:\/|$)/.test(path.slice(ROOT.length));
-    await cp(join(ROOT, project), this.folder, { recursive: true, filter });
-    await this.npmInstall();
   }
 
   /** Compiles a file of each kind of modules that imports the package, under the strictest settings. */
@@ -103,10 +116,9 @@ export class PackedHost implements AsyncDisposable {
     await rm(this.root, { recursive: true });
   }
 
-  /** In CommonJS `nest new` writes its imports without the extension, and Jest finds no others. */
-  private async writeSource(name: string, text: string): Promise<void> {
-    const { type } = JSON.parse(await readFile(this.path('package.json'), 'utf8')) as { type: string };
-    await this.write(`src/${name}`, type === 'module' ? text : text.replace(/(from '\.[^']*)\.js'/g, "$1'"));
+  /** `nest new` writes its imports without the extension, and Jest finds no others. */
+  private writeSource(name: string, source: string): Promise<void> {
+    return this.write(`src/${name}`, source.replace(/(from '\.[^']*)\.js'/g, "$1'"));
   }
 }
 
@@ -130,6 +142,34 @@ export async function startProgram(
       if (code !== 0) throw new Error(`The host ended with ${code}:\n${program.output}`);
     },
   };
+}
+
+/** Runs a command to its end in a folder. Fails, with all that was printed, if its exit code is not 0. */
+export async function runCommand(
+  cwd: string,
+  command: string,
+  variables: Record<string, string> = {},
+  limitMs = LIMIT_MS,
+): Promise<void> {
+  const [program = '', ...args] = command.split(' ');
+  // A process group of its own: npm does not end what it runs when it is ended itself.
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const limit = setTimeout(() => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, limitMs);
+  try {
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    if (child.exitCode === 0) return;
+    const end = child.exitCode ?? child.signalCode ?? 'nothing';
+    throw new Error(`\`${command}\` ended with ${end}:\n${output}${errors}`);
+  } finally {
+    clearTimeout(limit);
+  }
 }
 
 /** The one block of code in the pages for hosts that has these words. */

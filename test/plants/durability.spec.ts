@@ -16,7 +16,6 @@ describe('What is answered with 200', () => {
 
   it.each([
     ['off', 'on'],
-    ['local', 'on'],
     ['remote_apply', 'remote_apply'],
   ])('should be on the disk, though synchronous_commit of the session is %s', async (setting, expected) => {
     // Each plant is stored with the setting of its own insert.
@@ -41,7 +40,8 @@ describe('What is answered with 200', () => {
     expect(await database.query('SELECT DISTINCT tag FROM plants')).toEqual([{ tag: expected }]);
   });
 
-  it.each([1, 8])('should be committed before a byte of the answer is sent, with %d in a statement', async (count) => {
+  it('should be committed before a byte of the answer is sent', async () => {
+    const count = 8;
     // A deferred trigger runs in the middle of the commit.
     await database.query(`
       CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -112,7 +112,7 @@ describe(createHttpServer.name, () => {
     const options = { ERROR_STATUS: 'contract' as const, REQUEST_TIMEOUT, ...times };
     const created = createHttpServer(listener, options, expressClasses(express(), observers));
     ({ server } = created);
-    const limits = { DRAIN_DELAY: 0, SHUTDOWN_TIMEOUT: 60_000, ...times };
+    const limits = { DRAIN_DELAY: 0, SHUTDOWN_TIMEOUT: 60_000, STORAGE_TIMEOUT: 5000, ...times };
     shutdown = new GracefulShutdown(server, created.queue, limits);
     observers.push(shutdown);
     await once(server.listen(0, '127.0.0.1'), 'listening');

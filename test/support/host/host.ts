@@ -1,5 +1,5 @@
 import { type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
-import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
@@ -15,35 +15,27 @@ import { connectTo } from '../service/store.js';
 export const PLATFORMS = ['express', 'fastify'] as const;
 export type Platform = (typeof PLATFORMS)[number];
 
-/** A new adapter of this platform, for an application of Nest. */
-export function adapterOf(platform: Platform, options?: object): AbstractHttpAdapter {
-  return platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(options);
-}
-
-export interface LogEntry {
+interface LogEntry {
   level: string;
-  context: unknown;
   message: string;
   details: unknown[];
 }
 
-/** A host's own logger. Nest gives it the context last. */
-export class RecordingLogger implements LoggerService {
+/** A host's own logger. */
+class RecordingLogger implements LoggerService {
   readonly entries: LogEntry[] = [];
 
   log = this.recordAs('log');
   error = this.recordAs('error');
   warn = this.recordAs('warn');
 
-  /** What was logged at this level, by all or by one. */
-  messages(level: string, by?: string): string[] {
-    const chosen = this.entries.filter((entry) => entry.level === level && (by === undefined || entry.context === by));
-    return chosen.map(({ message }) => message);
+  messages(level: string): string[] {
+    return this.entries.filter((entry) => entry.level === level).map(({ message }) => message);
   }
 
   private recordAs(level: string) {
     return (message: unknown, ...rest: unknown[]): void => {
-      this.entries.push({ level, context: rest.at(-1), message: String(message), details: rest.slice(0, -1) });
+      this.entries.push({ level, message: String(message), details: rest });
     };
   }
 }
@@ -76,7 +68,8 @@ export class Host {
     @Module(metadata)
     class HostModule {}
     const logger = new RecordingLogger();
-    const app = await NestFactory.create<NestExpressApplication>(HostModule, adapterOf(platform, http2), {
+    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(http2);
+    const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
       logger,
       abortOnError: false,
       rawBody: body === 'rawBody',
