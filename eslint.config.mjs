@@ -39,13 +39,14 @@ export default tseslint.config(
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
       // Plain objects of the right shape are how DTOs, options and Nest's and passport's parameters are meant to be filled.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      'no-duplicate-imports': ['error', { allowSeparateTypeImports: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
     },
   },
   ...Object.entries(LAYERS).map(importsDownwards),
   {
-    // It is built where the packed store is installed; here its types, and with them most others, are unknown.
-    files: ['test/packed/host/**/*.ts'],
+    // They are built where the packed store is installed; here its types, and with them most others, are unknown.
+    files: ['examples/*/**/*.ts', 'test/packed/host/**/*.ts'],
     extends: [tseslint.configs.disableTypeChecked],
   },
   {

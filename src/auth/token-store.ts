@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { withConnection } from '../database/database-url.js';
-import { type DatabaseUrl, parseDatabaseUrl } from '../database/database-url.js';
+import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../database/database-url.js';
 import type { Query } from '../database/database.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { assertMigrated } from '../database/table-checks.js';

@@ -51,7 +51,11 @@ describe('plant-store, on its database', () => {
 
   // Only there is a file that is always full.
   (process.platform === 'linux' ? it : it.skip).each([
-    ['token create unprinted >/dev/full', 1, /^ID .*^\d+ +unprinted .* valid$.*^plant-store: standard output .*ENOSPC/ms],
+    [
+      'token create unprinted >/dev/full',
+      1,
+      /^ID .*^\d+ +unprinted .* valid$.*^plant-store: standard output .*ENOSPC/ms,
+    ],
     ['token create unread | :', 1, /^\d+ +unread .* valid$.*^plant-store: standard output .*EPIPE/ms],
     ['openapi >/dev/full', 1, /^plant-store: standard output cannot be written to \(ENOSPC/],
     // Its reader has read enough.

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { endPool } from '../support/database/test-database.js';
-import { TableLock } from '../support/database/test-database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, endPool, TableLock, type TestDatabase } from '../support/database/test-database.js';
 import { expectTrouble, Guest } from '../support/host/guest.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { until } from '../support/until.js';
