@@ -63,7 +63,11 @@ describe(runCommandLine.name, () => {
     ['token list', {}, /^DATABASE_URL: is missing.* no service .* was started in this folder/m],
     ['migrate', {}, /^DATABASE_URL: is missing/m],
     ['serve', { DATABASE_URL: NOWHERE.replace('postgresql', 'mysql'), PORT: 'x' }, /^DATABASE_URL: /m, /^PORT: /m],
-    ['migrate', { DATABASE_URL_FILE: `/no/${PASSWORD}` }, /^DATABASE_URL_FILE: cannot read/m],
+    [
+      'migrate',
+      { DATABASE_URL_FILE: `/no/${PASSWORD}` },
+      /^DATABASE_URL: the file of DATABASE_URL_FILE cannot be read/m,
+    ],
   ])('should exit with 78 from %s with %j, and name all that is wrong', (command, variables, ...reasons) =>
     expectBadConfiguration(command, variables, ...reasons),
   );
