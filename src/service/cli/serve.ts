@@ -52,6 +52,10 @@ async function run(
   const options = Object.assign(environment, { DATABASE_URL: postgres?.url ?? String(environment.DATABASE_URL) });
   const service = await startService(options);
   const logger = new Logger('PlantStore');
+  process.on('uncaughtExceptionMonitor', (error: unknown) => {
+    const stack = error instanceof Error ? error.stack : String(error);
+    logger.fatal('The process ends because of a failure that nothing handled', { stack });
+  });
   const url = listenUrls(service).public;
   logger.log(`Listening on ${url}${environment.BASE_PATH}/plants`);
   logger.log(`Started plant-store ${packageVersion()}`, describeStart(service, options));

@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import {
-  type ApiError,
+  ApiError,
   headersTooLarge,
   malformedRequest,
   methodNotAllowed,
@@ -165,6 +165,7 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
 }
 
 function failureOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
+  if (cause instanceof ApiError) return cause;
   if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
   const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
