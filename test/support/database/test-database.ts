@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
@@ -142,14 +141,3 @@ export class TableLock implements AsyncDisposable {
 
 /** The migrations of this build, oldest first. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
-
-/** Runs `work`, and returns what this process sent to databases meanwhile, by any connection. */
-export async function sentDuring(work: () => Promise<unknown>): Promise<unknown[]> {
-  const query = jest.spyOn(pg.Client.prototype, 'query');
-  try {
-    await work();
-    return [...query.mock.calls];
-  } finally {
-    query.mockRestore();
-  }
-}
