@@ -87,6 +87,10 @@ describe(JwtVerifier.name, () => {
     expect(issuer.requests).toEqual([]);
   });
 
+  it('should accept one that names no key, if the issuer has one', async () => {
+    expect(await verifier.verify(issuer.token({}, { kid: undefined }))).toMatchObject({ name: NAME });
+  });
+
   it.each<{ what: string; claims?: object | string; header?: object; isForged?: true }>([
     { what: 'with a name of no key', header: { kid: 'b' } },
     { what: 'with a known name, signed by a stranger', header: { kid: 'a' }, isForged: true },

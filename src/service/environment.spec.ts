@@ -137,7 +137,7 @@ describe(readEnvironment.name, () => {
   it.each(['', '\n', '\r\n'])('should read a secret from a file without the line end %j', (end) => {
     const path = join(folder, 'secret');
     writeFileSync(path, ` pass word ${end}`);
-    const variables = { DATABASE_PASSWORD: '', DATABASE_PASSWORD_FILE: path };
+    const variables = { DATABASE_PASSWORD: 'other', DATABASE_PASSWORD_FILE: path };
     expect(readEnvironment(variables).environment.DATABASE_PASSWORD).toBe(' pass word ');
   });
 });

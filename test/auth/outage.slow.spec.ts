@@ -139,6 +139,15 @@ describe(IssuedTokenVerifier.name, () => {
     await until(() => proxy.connections === 0);
   });
 
+  it('should not keep a process from ending that does not close its application', async () => {
+    const file = new URL('../../dist/auth/issued-token.verifier.js', import.meta.url);
+    const code = `const { IssuedTokenVerifier } = require(${JSON.stringify(file.pathname)});
+      new IssuedTokenVerifier({ url: process.argv[1] }).verify(process.argv[2]).then(({ name }) => console.log(name));`;
+    const run = new PlantStoreProcess([code, proxy.url, token], { script: '-e' });
+    expect(await run.ended).toBe(0);
+    expect(run.output).toBe('gardener\n');
+  });
+
   it('should report once that the database is away, and once that it is back', async () => {
     await using service = await PlantStoreProcess.serve(proxy.url, { STORAGE_TIMEOUT: '1000' });
     const lines = (): unknown[] => service.log.filter(({ message }) => String(message).startsWith('Access tokens can'));

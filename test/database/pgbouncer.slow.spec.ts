@@ -13,6 +13,8 @@ import { accepts, freePort } from '../support/http/free-port.js';
 import { describeWith } from '../support/jest/describe-with.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
+import { expectWithin } from '../support/stopwatch.js';
+import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
@@ -23,6 +25,7 @@ const NOBODY = 65534;
 /** Ends PgBouncer when its standard input closes, as it does too when this process is killed. */
 const SCRIPT = '"$0" -q "$1" & cat >/dev/null; kill $!; wait $!';
 const CLIENTS = 16;
+const PROMISED_MS = 2000;
 const ENOUGH = 1000;
 
 /** The settings that the documentation has, word for word, but for addresses and users. */
@@ -92,6 +95,19 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
       return { ...store, database, stop: () => store.stop().then(() => database.drop()) };
     }),
   );
+
+  it('should accept a token as soon as it is made, and refuse it within 2 s after it was revoked', async () => {
+    const database = await createTestDatabase();
+    const url = urlOf(database);
+    const store = await startStoreOn({ ...database, url });
+    const { stdout } = await outcomeOfCommandLine('token create gardener', { DATABASE_URL: url });
+    const answer = async (): Promise<string> => (await store.post('{"id":1}', bearer(stdout.trim()))).body;
+    expect(await answer()).toMatch('40003');
+    expect(await outcomeOfCommandLine('token revoke gardener', { DATABASE_URL: url })).toMatchObject({ code: 0 });
+    await expectWithin(PROMISED_MS, async () => (await answer()).includes('40101'));
+    await store.stop();
+    await database.drop();
+  });
 
   it('should create plants that are on the disk, in sessions that keep no statement', async () => {
     const database = await createTestDatabase();

@@ -115,5 +115,8 @@ describe('What pages and clients say of a store', () => {
     const own = [...scraped.matchAll(/^# TYPE (plant_store_\w+)/gm)].map(([, name]) => name);
     const listed = [...read('docs/observability.md').matchAll(/^- `(plant_store_\w+)`/gm)].map(([, name]) => name);
     expect(listed.sort()).toEqual(own.sort());
+    const asked = read('deploy/prometheus/alerts.yml').match(/plant_store_[a-z_]+/g) ?? [];
+    const names = asked.map((name) => name.replace(/_bucket$/, '')).filter((name) => name !== 'plant_store_docs');
+    expect(own).toEqual(expect.arrayContaining(names));
   });
 });

@@ -20,7 +20,6 @@ async function selfSigned(): Promise<string> {
   return (await promisify(execFile)('openssl', options.split(' '))).stdout;
 }
 
-// Over h2c the whole contract runs, in guest-contract.slow.spec.ts.
 describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
   let database: TestDatabase;
   let host: Host;

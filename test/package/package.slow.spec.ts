@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +47,31 @@ const OPTIONS: ts.CompilerOptions = {
   experimentalDecorators: true,
 };
 
+/** What the service is known for. */
+const LIBRARIES = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/passport',
+  '@nestjs/platform-express',
+  '@nestjs/swagger',
+  '@prisma/client',
+  'class-transformer',
+  'class-validator',
+  'passport-http-bearer',
+];
+
+function importedPackages(): string[] {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /(?<!\.spec)\.[cm]?ts$/.test(file),
+  );
+  const specifiers = sources
+    // Types alone are not there when it runs.
+    .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8').replace(/^import type [^;]*;/gm, ''))
+    .flatMap((text) => ts.preProcessFile(text).importedFiles)
+    .map(({ fileName }) => /^(?:@[^/]+\/)?[^/]+/.exec(fileName)?.[0] ?? '');
+  return [...new Set(specifiers)].filter((name) => !name.startsWith('.') && !name.startsWith('node:'));
+}
+
 describe('The package', () => {
   let folder: string;
   let tarball: string;
@@ -87,6 +113,17 @@ describe('The package', () => {
   it('should have types that are right in every resolution', async () => {
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
     await run(process.execPath, [attw, tarball, '--profile', 'strict']);
+  });
+
+  it('should declare every package that the code imports, and use the libraries that it is known for', async () => {
+    const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>;
+    const imported = importedPackages();
+    expect(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })).toEqual(
+      expect.arrayContaining(imported),
+    );
+    expect(imported).toEqual(expect.arrayContaining(LIBRARIES));
+    const commands = Object.values(manifest.scripts ?? {}).join('\n');
+    for (const tool of ['prisma', 'jest', 'tsc']) expect(commands).toMatch(new RegExp(`\\b${tool}\\b`));
   });
 
   it('should export the names of the design and nothing else, with examples that compile', async () => {

@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 import { expectWithin } from '../support/stopwatch.js';
+import { until } from '../support/until.js';
 
 /** From a cause, or its end, to the answer that says so. */
 const MAX_DELAY_MS = 15_000;
+const run = promisify(execFile);
 const OTHERS = 'pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
 
 describe('Readiness', () => {
@@ -75,4 +82,47 @@ describe('Readiness', () => {
     await expectReadiness(200);
     expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '2' }]);
   });
+
+  // Only root can mount one.
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'should see that the disk is full, until a row finds room again',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'plant-store-disk-'));
+      const fault = await mountSmallDisk(folder, database).catch((error: unknown) => String(error));
+      if (fault !== undefined) {
+        await rm(folder, { recursive: true });
+        throw new Error(`No small disk can be mounted here: ${fault}`);
+      }
+      const space = `space_${randomBytes(4).toString('hex')}`;
+      try {
+        await database.query(`CREATE TABLESPACE ${space} LOCATION '${folder}'`);
+        await database.query(`ALTER TABLE plants SET TABLESPACE ${space}`);
+        let id = 100;
+        const post = async (): Promise<number> => {
+          const name = randomBytes(20_000).toString('hex');
+          return (await store.post(`{"id":${++id},"name":"${name}"}`)).status;
+        };
+        await until(async () => (await post()) !== 200);
+        // Small ones may still find room.
+        for (let time = 1; time <= 2; time++) await expectReadiness(503, 'the disk of the database is full');
+        await run('mount', ['-o', 'remount,size=16m', folder]);
+        await expectReadiness(200);
+        expect(await post()).toBe(200);
+        await database.query('ALTER TABLE plants SET TABLESPACE pg_default');
+        await database.query(`DROP TABLESPACE ${space}`);
+      } finally {
+        await run('umount', ['--lazy', folder]);
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 });
+
+/** For the server of the tests, which may run as another user. */
+async function mountSmallDisk(folder: string, database: TestDatabase): Promise<undefined> {
+  const [row] = await database.query<{ data: string }>(`SELECT current_setting('data_directory') AS data`);
+  const { uid, gid } = await stat(row?.data ?? '');
+  await run('mount', ['-t', 'tmpfs', '-o', `size=2m,uid=${uid},gid=${gid},mode=700`, 'tmpfs', folder]);
+  await chown(folder, uid, gid);
+  await chmod(folder, 0o700);
+}

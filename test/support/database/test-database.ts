@@ -125,11 +125,6 @@ export class TableLock implements AsyncDisposable {
     await until(async () => (await this.client.query(`SELECT ${WAITING}`, [this.table])).rowCount === statements);
   }
 
-  /** Ends the sessions that wait for the lock, as an administrator would. */
-  async terminateWaiting(): Promise<void> {
-    await this.client.query(`SELECT pg_terminate_backend(pid) ${WAITING}`, [this.table]);
-  }
-
   async release(): Promise<void> {
     await this.client.end();
   }

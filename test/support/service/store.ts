@@ -12,7 +12,6 @@ import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { expectRefusal } from '../http/refusal.js';
 import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 import { TcpProxy } from '../http/tcp-proxy.js';
-import { until } from '../until.js';
 import { serviceVariables } from './process.js';
 
 export { postHead, TOKEN };
@@ -145,14 +144,6 @@ export class ProxiedStore {
   async storedIds(): Promise<number[]> {
     const rows = await this.database.query<{ id: string }>('SELECT id FROM plants ORDER BY id');
     return rows.map(({ id }) => Number(id));
-  }
-
-  /** Ends every session of the service, as a server does that restarts; resolves when the service knows it. */
-  async endSessions(): Promise<void> {
-    await this.database.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    );
-    await until(() => this.proxy.connections === 0);
   }
 
   async expectCreated(id: number, headers?: Record<string, string>): Promise<void> {

@@ -1,0 +1,94 @@
+import { Controller, type INestApplication, type MiddlewareConsumer, Module, Param, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readEnvironment } from '../environment.js';
+import { PlantStoreAdapter } from './express-adapter.js';
+
+@Controller()
+class AnyController {
+  @Post('any')
+  answer(): string {
+    return 'made';
+  }
+
+  @Post('other/:id')
+  answerOf(@Param('id') id: string): string {
+    return `of ${id}`;
+  }
+}
+
+@Module({ controllers: [AnyController] })
+class AnyModule {}
+
+const seen = jest.fn();
+
+function see(request: IncomingMessage, _response: unknown, next: () => void): void {
+  seen(request.method);
+  next();
+}
+
+@Module({ imports: [AnyModule] })
+class MiddlewareModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(see).forRoutes('any');
+  }
+}
+
+describe(PlantStoreAdapter.name, () => {
+  let app: INestApplication | undefined;
+  const answered = jest.fn<(response: ServerResponse) => void>();
+  /** How many requests Express has routed. */
+  let routed: () => number;
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    seen.mockReset();
+    answered.mockReset();
+    await app?.close();
+  });
+
+  /** Starts an application, and returns what posts to it. */
+  async function start(
+    prepare: (app: INestApplication) => unknown = () => undefined,
+    module: new () => object = AnyModule,
+  ): Promise<(path: string, method?: string) => Promise<string>> {
+    const adapter = new PlantStoreAdapter(readEnvironment({}).environment, [{ answered }]);
+    const { mock } = jest.spyOn(adapter.getInstance<{ handle: () => void }>(), 'handle');
+    routed = () => mock.calls.length;
+    app = await NestFactory.create(module, adapter, { logger: ['error'], bodyParser: false });
+    prepare(app);
+    await app.listen(0, '127.0.0.1');
+    const url = await app.getUrl();
+    return async (path, method = 'POST') => (await fetch(`${url}${path}`, { method })).text();
+  }
+
+  it('should call the handler of exactly its path, have Express route all else, and tell of each answer once', async () => {
+    const post = await start();
+    expect(await post('/any')).toBe('made');
+    expect(routed()).toBe(0);
+    expect(await post('/any?a=1')).toBe('made');
+    expect(await post('/other/7')).toBe('of 7');
+    expect(await post('/other/:id')).toBe('of :id');
+    expect(await post('/any', 'GET')).toContain('404');
+    expect(routed()).toBe(4);
+    expect(answered.mock.calls.map(([{ req }]) => req.method)).toEqual(['POST', 'POST', 'POST', 'POST', 'GET']);
+  });
+
+  it.each<[string, (app: INestApplication) => unknown, new () => object]>([
+    ['each request', (application) => application.use(see), AnyModule],
+    ['requests of this path', (application) => application.use('/any', see), AnyModule],
+    ['requests of several paths', (application) => application.use(['/elsewhere', '/any'], see), AnyModule],
+    ['requests of a pattern', (application) => application.use('/a*rest', see), AnyModule],
+    ['the path, for a module', () => undefined, MiddlewareModule],
+  ])('should have Express route if a middleware sees %s', async (_, prepare, module) => {
+    expect(await (await start(prepare, module))('/any')).toBe('made');
+    expect(seen).toHaveBeenCalledWith('POST');
+  });
+
+  it('should not have Express route if a middleware sees another path only', async () => {
+    const post = await start((application) => application.use('/anywhere', see));
+    expect(await post('/any')).toBe('made');
+    expect(routed()).toBe(0);
+  });
+});
