@@ -51,7 +51,10 @@ export class TokenError extends ExplainedError {
 
 type Transaction = Prisma.TransactionClient;
 
-/** Creates, lists, rotates and revokes access tokens. On a distributed engine the table is replicated: a statement that changes it has no volatile function. */
+/**
+ * Creates, lists, rotates and revokes access tokens. On a distributed engine the table is replicated: a statement that changes it has no
+ * volatile function, and it returns nothing, since Citus refuses a RETURNING that asks the clock.
+ */
 export class TokensService {
   private readonly prisma: PrismaService;
   private readonly table: Prisma.Sql;
@@ -130,20 +133,23 @@ export class TokensService {
   ): Promise<NewToken> {
     const token = makeToken();
     const end = expiry === 'never' ? null : later(expiry.seconds);
-    const [record] = await transaction.$queryRaw<[TokenRecord]>`
-      INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-      VALUES (${name}::text, ${tokenDigest(token)}::bytea, ${scopes}::text[], statement_timestamp(), ${end}) RETURNING ${RECORD}`;
+    const digest = tokenDigest(token);
+    await transaction.$executeRaw`INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
+      VALUES (${name}::text, ${digest}::bytea, ${scopes}::text[], statement_timestamp(), ${end})`;
+    const [record] = (await this.find(transaction, Prisma.sql`digest = ${digest}::bytea`)) as [TokenRecord];
     return { token, record };
   }
 
   /** Returns what became of these tokens. */
-  private update(
+  private async update(
     transaction: Transaction,
     records: readonly TokenRecord[],
     change: Prisma.Sql,
   ): Promise<TokenRecord[]> {
     const ids = records.map(({ id }) => id);
-    return transaction.$queryRaw`UPDATE ${this.table} SET ${change} WHERE id = ANY(${ids}::bigint[]) RETURNING ${RECORD}`;
+    const those = Prisma.sql`id = ANY(${ids}::bigint[])`;
+    await transaction.$executeRaw`UPDATE ${this.table} SET ${change} WHERE ${those}`;
+    return this.find(transaction, those);
   }
 
   private async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
