@@ -72,7 +72,14 @@ export class JwtVerifier extends TokenVerifier {
     });
     const { issuer, audience } = this.options;
     const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
-    return (await jose.jwtVerify(token, keys, rules)).payload;
+    const verify = async (): Promise<JWTPayload> => (await jose.jwtVerify(token, keys, rules)).payload;
+    return verify().catch(async (error: unknown) => {
+      // jose itself fetches keys for a name that it does not know. A new key without a name looks like a forged signature.
+      const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
+      if (!isForged || jose.decodeProtectedHeader(token).kid !== undefined || keys.coolingDown) throw error;
+      await keys.reload();
+      return verify();
+    });
   }
 
   private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
@@ -154,9 +161,11 @@ function evidentFault(token: string, options: JwtOptions, jose: Jose): string | 
 
 /** What is wrong with the signature. Messages of jose may repeat some of the token; other errors are of keys that cannot be used. */
 function signatureFault(error: unknown, token: string, { decodeProtectedHeader, errors }: Jose): string {
-  const kid = (): string => quote(decodeProtectedHeader(token).kid);
+  const kid = (): string => quote(decodeProtectedHeader(token).kid ?? 'without a name');
   if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${kid()}, should be that of a key of the issuer`;
   if (error instanceof errors.JWSSignatureVerificationFailed) return `it was not signed with the key ${kid()}`;
+  if (error instanceof errors.JWKSMultipleMatchingKeys)
+    return 'kid is missing, should name one of the keys of the issuer';
   return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }
 

@@ -31,7 +31,13 @@ export function queryIn(transaction: unknown): Query {
   const { $queryRawUnsafe, query } = given;
   const isPool = 'totalCount' in given && $queryRawUnsafe === undefined;
   if (isPool || typeof ($queryRawUnsafe ?? query) !== 'function') {
-    const found = isPool ? 'is a pool' : transaction === undefined ? 'is undefined' : describeFound(transaction);
+    const found = isPool
+      ? 'is a pool'
+      : transaction === undefined
+        ? 'is undefined'
+        : 'then' in given
+          ? 'is a promise'
+          : describeFound(transaction);
     const wanted =
       'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);

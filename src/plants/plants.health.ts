@@ -19,7 +19,7 @@ const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
   '53100': 'the disk of the database is full',
-  [RIGHT_MISSING]: 'the role lacks a right on the table plants: the owner gives it by `plant-store migrate`',
+  [RIGHT_MISSING]: 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables',
 };
 
 /**

@@ -115,7 +115,9 @@ export class PlantsModule implements NestModule {
 
   /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
-    const { path, version, guards, imports, errorStatus, securityScheme, ...others } = options;
+    const { path, version, guards, imports, errorStatus, securityScheme, ...others } = Object(
+      options,
+    ) as PlantsModuleOptions;
     const route = { path, version, guards, imports, errorStatus, securityScheme };
     return storeAt(route, { provide: GIVEN_OPTIONS, useValue: others });
   }

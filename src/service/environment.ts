@@ -164,7 +164,15 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
     note('MIGRATION_DATABASE_URL', () => parseDatabaseUrl(ownerUrl, environment.MIGRATION_DATABASE_PASSWORD));
   if (isGiven('JWT_ISSUER') !== isGiven('JWT_AUDIENCE'))
     faults.push('JWT_AUDIENCE: should be set if JWT_ISSUER is, and left out if it is not');
-  const { DRAIN_DELAY, SHUTDOWN_TIMEOUT } = environment;
+  const owners = {
+    JWT_JWKS_URL: 'JWT_ISSUER',
+    JWT_TYP: 'JWT_ISSUER',
+    MIGRATION_DATABASE_PASSWORD: 'MIGRATION_DATABASE_URL',
+  } as const;
+  for (const [name, owner] of Object.entries(owners))
+    if (isGiven(name as Name) && !isGiven(owner)) faults.push(`${name}: should be left out, or ${owner} be set too`);
+  const { DRAIN_DELAY, MANAGEMENT_PORT, PORT, SHUTDOWN_TIMEOUT } = environment;
+  if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
     faults.push(`DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);
   return { environment, faults };

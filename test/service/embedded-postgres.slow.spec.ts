@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { chmod, chown, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
 import { findPostgresPackage, preparePrograms } from '../../src/service/embedded-postgres/binaries.js';
 import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
@@ -60,19 +60,13 @@ describe(EmbeddedPostgres.name, () => {
     await server.stop();
   });
 
-  it('should run once of several first starts, after one that was killed, and end with its owner, also killed', async () => {
-    const killed = owners.begin(directory);
-    await until(async () => (await readdir(directory)).some((name) => name.startsWith('postgres-draft-')));
-    await owners.end(killed, 'kill');
-    const started = await Promise.all([1, 2, 3].map(() => owners.start(directory)));
-    const [first, ...others] = started.filter(({ error }) => error === undefined);
-    if (!first) throw new Error(JSON.stringify(started.map(({ error }) => error)));
-    expect(others).toEqual([]);
-    for (const { error = '' } of started.filter((one) => one !== first))
-      expect(error).toMatch(/If another plant store is running|initdb failed|did not start/);
-    expect(await readdir(directory)).toEqual(['postgres', 'postgres.log']);
+  it('should run once in a folder, by any of its names, and end with its owner, also killed', async () => {
+    const first = await owners.start(directory);
     await query(first.url, remember);
-
+    const otherName = `${tmpdir()}/./${basename(directory)}`;
+    await expect(EmbeddedPostgres.start(otherName)).rejects.toThrow(
+      `Another plant store (process ${first.owner.pid ?? 0}) is running with the data in ${otherName}.`,
+    );
     const pid = await pidIn(first.location);
     await owners.end(first.owner, 'kill');
     // At once, while the server of the first one ends.
@@ -85,15 +79,25 @@ describe(EmbeddedPostgres.name, () => {
     expect(await queryAtStart(recall)).toEqual([42]);
   });
 
-  it('should start with a stale postmaster.pid, though another program of the user has its number', async () => {
+  it('should start after its owner was killed in the first start, and then run once of several that start at once', async () => {
+    const owner = owners.begin(directory);
+    await until(async () => (await readdir(directory)).includes('postgres-draft'));
+    await owners.end(owner, 'kill');
+    const started = await Promise.all([1, 2, 3].map(() => owners.start(directory)));
+    expect(started.filter(({ error }) => error === undefined)).toHaveLength(1);
+    expect(await readdir(directory)).toEqual(['postgres', 'postgres.lock', 'postgres.log']);
+  });
+
+  it('should start with any stale postmaster.pid', async () => {
     const { location } = await EmbeddedPostgres.start(directory).then(async (server) => {
       await server.stop();
       return server;
     });
     const { uid, gid } = await stat(location);
+    // PostgreSQL takes a process of its own user for a server that still runs.
     const stranger = owners.spawn('/bin/sh', ['-c', 'read line'], { uid, gid });
-    for (const number of [stranger.pid ?? 0, -(stranger.pid ?? 0)]) {
-      const text = `${number}\n${location}\n1\n5432\n\n127.0.0.1\n\nready   \n`;
+    const rest = `${location}\n1\n5432\n\n127.0.0.1\n\nready   \n`;
+    for (const text of [`${stranger.pid ?? 0}\n${rest}`, `-${stranger.pid ?? 0}\n${rest}`, '12', '']) {
       await writeFile(join(location, 'postmaster.pid'), text, { mode: 0o600 });
       await chown(join(location, 'postmaster.pid'), uid, gid);
       expect(await queryAtStart('SELECT 1')).toEqual([1]);
@@ -101,7 +105,7 @@ describe(EmbeddedPostgres.name, () => {
     expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
   });
 
-  it('should quote the log of a server that does not start, and say what is no data directory', async () => {
+  it('should quote the log of a server that does not start, and free the folder', async () => {
     await queryAtStart(remember);
     const file = join(directory, 'postgres/postgresql.auto.conf');
     await writeFile(file, 'nonsense = 1\n');
@@ -112,6 +116,8 @@ describe(EmbeddedPostgres.name, () => {
     expect(await queryAtStart(recall)).toEqual([42]);
     await rm(join(directory, 'postgres/plant-store.password'));
     await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(/postgres is no data directory of the plant store/);
+    await chmod(directory, 0o777);
+    await expect(EmbeddedPostgres.start(directory)).rejects.toThrow('others may write it');
   });
 
   itAsRoot('should keep data and programs elsewhere if only root can enter the folder', async () => {
@@ -157,7 +163,7 @@ describe(EmbeddedPostgres.name, () => {
 
     it('should end the service with a message if it dies, and have every acknowledged plant at the next start', async () => {
       const created: number[] = [];
-      for (const first of [1, 1_000_000]) {
+      for (const first of [1, 1_000_000, 2_000_000]) {
         await using service = await serve();
         await using clients = new CreatingClients(service.port, 16, first);
         await until(() => clients.created.length >= 300);
@@ -174,12 +180,33 @@ describe(EmbeddedPostgres.name, () => {
       expect(created.filter((id) => !stored.has(id))).toEqual([]);
       // It prints no token that it did not make.
       expect(service.output).not.toContain(TOKEN);
-      // As a terminal does that is closed: the whole group gets it.
-      const pid = await postmaster();
-      process.kill(-service.pid, 'SIGHUP');
-      expect(await service.ended).toBe(0);
-      expect(isAlive(pid)).toBe(false);
     }, 120_000);
+
+    it.each(['SIGHUP', 'SIGKILL'] as const)('should end with the service at %s', async (signal) => {
+      await using service = await serve();
+      const pid = await postmaster();
+      // As a terminal does that is closed: the whole group gets it.
+      process.kill(-service.pid, signal);
+      expect(await service.ended).toBe(signal === 'SIGHUP' ? 0 : 'SIGKILL');
+      await until(() => !isAlive(pid));
+    });
+
+    it('should end with the service at a second signal, which ends it at once', async () => {
+      await using service = await serve();
+      const pid = await postmaster();
+      // It holds the stop back.
+      const request = { method: 'POST', body: new ReadableStream({}), duplex: 'half' } as const;
+      fetch(`http://127.0.0.1:${service.port}/plants`, request).catch(() => undefined);
+      service.signal('SIGINT');
+      await service.printed(/Stopping;/);
+      const again = setInterval(() => {
+        service.signal('SIGINT');
+      }, 50);
+      await service.ended.finally(() => {
+        clearInterval(again);
+      });
+      await until(() => !isAlive(pid));
+    });
 
     it('should not be left behind if the port of the service is taken', async () => {
       using taken = await TakenPort.take();

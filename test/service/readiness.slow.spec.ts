@@ -64,7 +64,7 @@ describe('Readiness', () => {
 
   it('should say that the role lacks a right', async () => {
     await database.query(`REVOKE INSERT ON plants FROM ${quoted}`);
-    await expectReadiness(503, 'the role lacks a right on the table plants');
+    await expectReadiness(503, 'the role lacks a right that a create needs');
     await database.query(`GRANT INSERT ON plants TO ${quoted}`);
     await expectReadiness(200);
   });

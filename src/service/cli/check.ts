@@ -9,7 +9,7 @@ import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../../util/package-files.cjs';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
-import { LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
+import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
 import { adviceOn } from './output.js';
 
@@ -63,7 +63,10 @@ export async function check(): Promise<void> {
   const isEmbedded = environment.DATABASE_URL === undefined;
   try {
     assertInstalled();
-    if (isEmbedded) findPostgresPackage();
+    if (isEmbedded) {
+      findPostgresPackage();
+      await assertOwnFolder(LOCAL_DIRECTORY);
+    }
   } catch (fault) {
     collect(fault);
   }

@@ -29,10 +29,10 @@ export function adviceOn(error: unknown): string {
 /**
  * Writes to standard output. What can be asked for again may lose its reader, as with head.
  *
- * @param isSecret it is shown this once, so that somebody has to read it
+ * @param ifLost what to do if nobody reads what is shown this once
  * @throws OutputError, where console.log says nothing
  */
-export async function print(text: string, isSecret = false): Promise<void> {
+export async function print(text: string, ifLost?: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
@@ -42,8 +42,9 @@ export async function print(text: string, isSecret = false): Promise<void> {
       resolve();
     });
   }).catch((cause: unknown) => {
-    if (!isSecret && (cause as NodeJS.ErrnoException).code === 'EPIPE') return;
-    throw new OutputError(`standard output cannot be written to (${reasonOf(cause)})`, { cause });
+    if (ifLost === undefined && (cause as NodeJS.ErrnoException).code === 'EPIPE') return;
+    const lost = ifLost === undefined ? '' : `. ${ifLost}`;
+    throw new OutputError(`standard output cannot be written to (${reasonOf(cause)})${lost}`, { cause });
   });
 }
 

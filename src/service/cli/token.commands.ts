@@ -138,7 +138,8 @@ async function printToken({ token, record }: NewToken, replaced: readonly TokenR
   if (!record.scopes.includes(CREATE_PLANTS))
     printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
   printError('The token is shown this once: only a digest of it is stored.');
-  await print(token, true);
+  const advice = `Nobody has the new access token ${record.name}: plant-store token revoke ${record.id}`;
+  await print(token, advice);
 }
 
 function tokenTable(records: readonly TokenRecord[]): string {

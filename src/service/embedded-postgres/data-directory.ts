@@ -1,20 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import {
-  chmod,
-  chown,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Account, EmbeddedPostgresError, failureAs } from './binaries.js';
 import { dataIn, endOf, type Place, spawnProgram } from './server.js';
@@ -23,7 +10,6 @@ import { dataIn, endOf, type Place, spawnProgram } from './server.js';
 const SHARED_FOLDER = '/var/lib/plant-store';
 /** In the data directory, so that they are made together. */
 const PASSWORD_FILE = 'plant-store.password';
-const DRAFT = 'postgres-draft-';
 // The encoding and the order of texts are PostgreSQL's own: the system needs no locale.
 const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
@@ -67,13 +53,12 @@ export async function prepareData(place: Place): Promise<string> {
   });
 }
 
-/** Elsewhere first and then renamed: an interrupted start leaves nothing that looks like a data directory, and of two at once one is first. */
+/** Elsewhere first and then renamed, so that an interrupted start leaves nothing that looks like a data directory. */
 async function makeData(place: Place): Promise<void> {
-  const { folder } = place;
-  const drafts = (await readdir(folder)).filter((name) => name.startsWith(DRAFT));
-  for (const name of drafts) await rm(join(folder, name), { recursive: true, force: true });
-  const draft = await mkdtemp(join(folder, DRAFT));
+  const draft = join(place.folder, 'postgres-draft');
   const [made, password, output] = [join(draft, 'data'), join(draft, 'password'), join(draft, 'output')];
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
   await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
   for (const path of [draft, password]) await giveTo(place.account, path);
   const access = ['--username=postgres', `--pwfile=${password}`, '--auth=scram-sha-256'];
@@ -82,11 +67,9 @@ async function makeData(place: Place): Promise<void> {
   if (code !== 0) throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${await endOf(output)}`);
   await rename(password, join(made, PASSWORD_FILE));
   await flush(made);
-  await rename(made, dataIn(folder)).catch((error: unknown) => {
-    if (!existsSync(dataIn(folder))) throw error;
-  });
-  await flush(folder);
-  await rm(draft, { recursive: true, force: true });
+  await rename(made, dataIn(place.folder));
+  await flush(place.folder);
+  await rm(draft, { recursive: true });
 }
 
 export async function giveTo({ uid, gid }: Account, path: string): Promise<void> {

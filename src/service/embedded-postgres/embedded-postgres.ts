@@ -1,11 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { ExplainedError, reasonOf } from '../../util/text.js';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { basename, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ExplainedError, failureOf, reasonOf } from '../../util/text.js';
+import { ConfigurationError } from '../environment.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
 import { findHome, prepareData } from './data-directory.js';
-import { dataIn, type ServerSettings, startServer } from './server.js';
+import { dataIn, type Place, type ServerSettings, startServer } from './server.js';
 
 /** The folder of what the service makes for itself: the data of the embedded PostgreSQL, its URL, and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
@@ -13,8 +17,17 @@ export const LOCAL_DIRECTORY = resolve('.data');
 export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
 /** The token that the service has made for itself. */
 export const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
+/** Time for the server of a service that was killed to end. */
+const LOCK_TIMEOUT_MS = 30_000;
 /** Time for the server to write everything and end; then it is made to end, and repairs its data at the next start. */
 const STOP_TIMEOUT_MS = 30_000;
+// open(2) of macOS takes the lock in the same call; Node has no name for that flag, the last one.
+const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
+/** Mode bits: group and others may write. */
+const OTHERS_WRITE = 0o022;
+const TAKEN = ['EADDRINUSE', 'EAGAIN'];
+
+type FolderLock = Place['lock'] & AsyncDisposable;
 
 /** A PostgreSQL server of this process's own, its data kept in a folder. It ends at the latest with this process, also by a kill. */
 export class EmbeddedPostgres {
@@ -26,6 +39,7 @@ export class EmbeddedPostgres {
     /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
     readonly location: string,
     private readonly server: ChildProcess,
+    private readonly lock: FolderLock,
   ) {
     this.exit = once(server, 'exit');
   }
@@ -36,16 +50,20 @@ export class EmbeddedPostgres {
    * @throws EmbeddedPostgresError that says what is in the way and what to do
    */
   static async start(directory: string, settings: ServerSettings = {}): Promise<EmbeddedPostgres> {
+    let lock: FolderLock | undefined;
     try {
       const source = findPostgresPackage();
+      await assertOwnFolder(directory);
       await mkdir(directory, { recursive: true, mode: 0o755 });
+      lock = await lockFolder(directory);
       const { folder, account } = await findHome(directory);
-      const place = { folder, account, programs: await preparePrograms(source, account, folder) };
+      const place = { folder, account, lock, programs: await preparePrograms(source, account, folder) };
       const password = await prepareData(place);
       const { child, port } = await startServer(place, settings);
       const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
-      return new EmbeddedPostgres(url, dataIn(folder), child);
+      return new EmbeddedPostgres(url, dataIn(folder), child, lock);
     } catch (cause) {
+      await lock?.[Symbol.asyncDispose]();
       if (cause instanceof ExplainedError) throw cause;
       const found = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}.`;
       throw new EmbeddedPostgresError(`${found} Start in another folder, or set DATABASE_URL.`, { cause });
@@ -61,11 +79,68 @@ export class EmbeddedPostgres {
     );
   }
 
-  /** Ends the server. Clients are sent away, transactions rolled back, and everything is written. */
+  /** Ends the server, and frees the folder. Clients are sent away, transactions rolled back, and everything is written. */
   async stop(): Promise<void> {
     this.server.stdio[3]?.destroy();
     const forced = setTimeout(() => this.server.kill('SIGQUIT'), STOP_TIMEOUT_MS);
     await this.exit;
     clearTimeout(forced);
+    await this.lock[Symbol.asyncDispose]();
   }
+}
+
+/** @throws ConfigurationError if what is in the folder may be of others: they could choose the access token */
+export async function assertOwnFolder(directory: string): Promise<void> {
+  const folder = await stat(directory).catch(() => undefined);
+  if (folder === undefined) return;
+  if (!folder.isDirectory() || (folder.mode & OTHERS_WRITE) !== 0) {
+    const advice = 'should be a folder that only its owner may write: chmod go-w, or remove it';
+    throw new ConfigurationError([`${directory}: others may write it, or it is no folder, ${advice}`]);
+  }
+  const token = join(directory, basename(LOCAL_TOKEN));
+  const file = await lstat(token).catch(() => undefined);
+  if (file === undefined) return;
+  const isOwn = [0, process.getuid?.(), folder.uid].includes(file.uid);
+  // A link could lead to a file that others know.
+  if (isOwn && file.isFile() && file.nlink === 1 && (file.mode & OTHERS_WRITE) === 0) return;
+  const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
+  throw new ConfigurationError([`${token}: others may have written it, or it is no file, ${advice}`]);
+}
+
+/**
+ * Keeps other services out of a folder. The operating system frees it when the last process that holds the lock has ended, so that
+ * none is stale. Containers that share the folder and not the network do not see each other's.
+ */
+async function lockFolder(directory: string): Promise<FolderLock> {
+  const lockFile = join(directory, 'postgres.lock');
+  const deadline = performance.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const lock = await (process.platform === 'linux' ? listenFor(directory) : open(lockFile, OPEN_LOCKED, 0o644));
+      await writeFile(lockFile, String(process.pid));
+      return lock;
+    } catch (error) {
+      if (!TAKEN.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+    const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
+    const isAlive = failureOf(() => process.kill(owner, 0)) === undefined;
+    // The server of one that was killed is about to end.
+    if (isAlive || performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `Another plant store (process ${owner}) is running with the data in ${directory}. ` +
+          'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',
+      );
+    }
+    await sleep(20);
+  }
+}
+
+/** A socket without a file, in Linux' abstract namespace. By device and inode, so that a folder is one under all its names. */
+async function listenFor(directory: string): Promise<FolderLock> {
+  const { dev, ino } = await stat(directory, { bigint: true });
+  const server = createServer((client) => client.destroy()).listen(`\0plant-store-${dev}-${ino}`);
+  await once(server, 'listening');
+  // Node has no other way to the descriptor, which a child needs to inherit the socket.
+  const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+  return Object.assign(server.unref(), { fd });
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,14 +8,11 @@ import { type Account, EmbeddedPostgresError } from './binaries.js';
 
 /** The port may be taken between our look and PostgreSQL's. */
 const MAX_STARTS = 5;
-/** There may be another server on the data: that of a service that was killed is about to end. */
-const MAX_STARTS_BESIDE_ANOTHER = 20;
-const RETRY_MS = 500;
 /**
  * The program gets a SIGINT when its descriptor 3 is closed, which the end of this process does, a kill too. The shell that waits for
  * it is no child of the program: PostgreSQL would take it for one of its own processes.
  */
-const RUN_UNTIL_CLOSED = '((read -r end <&3; kill -INT $$) 2>/dev/null &) && exec "$@" 3<&-';
+const RUN_UNTIL_CLOSED = '((read -r end <&3; kill -INT $$) 2>/dev/null 4<&- &) && exec "$@" 3<&-';
 
 /** Where a server runs, and how. */
 export interface Place {
@@ -25,6 +21,8 @@ export interface Place {
   /** The folder of PostgreSQL's programs. */
   readonly programs: string;
   readonly account: Account;
+  /** Held until this process and all those that have inherited its descriptor have ended. */
+  readonly lock: { readonly fd: number };
 }
 
 export type ServerSettings = Readonly<Record<string, string | number>>;
@@ -35,18 +33,17 @@ export function dataIn(folder: string): string {
 
 /** Starts a program of PostgreSQL that ends at the latest with this process. @param output the file that gets what it prints */
 export async function spawnProgram(
-  { programs, account }: Place,
+  { programs, account, lock }: Place,
   program: 'initdb' | 'postgres',
   args: readonly string[],
   output: string,
-  variables: NodeJS.ProcessEnv = {},
 ): Promise<ChildProcess> {
   await using file = await open(output, 'a', 0o600);
   const child = spawn('/bin/sh', ['-c', RUN_UNTIL_CLOSED, 'sh', join(programs, program), ...args], {
     ...account,
     cwd: '/',
-    env: { ...serverEnvironment(), ...variables },
-    stdio: ['ignore', file.fd, file.fd, 'pipe'],
+    env: serverEnvironment(),
+    stdio: ['ignore', file.fd, file.fd, 'pipe', lock.fd],
     // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
     detached: true,
   });
@@ -69,7 +66,7 @@ export async function endOf(output: string): Promise<string> {
   return (await readFile(output, 'utf8')).trim().split('\n').slice(-10).join('\n');
 }
 
-/** Starts the server of a folder, and waits until it takes connections. PostgreSQL's pid file keeps a second server out of the data. */
+/** Starts the server of a folder whose lock we hold, and waits until it takes connections. */
 export async function startServer(
   place: Place,
   settings: ServerSettings,
@@ -77,20 +74,17 @@ export async function startServer(
   const data = dataIn(place.folder);
   const pidFile = join(data, 'postmaster.pid');
   const log = `${data}.log`;
-  // Else it may be that of a server that runs.
-  if (!existsSync(pidFile)) await rename(log, `${log}.1`).catch(() => undefined);
-  for (let starts = 0; starts < (existsSync(pidFile) ? MAX_STARTS_BESIDE_ANOTHER : MAX_STARTS); starts++) {
-    if (starts > 0) await sleep(RETRY_MS);
+  await rename(log, `${log}.1`).catch(() => undefined);
+  for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
+    await disown(pidFile);
     const port = await freePort();
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings };
     const args = Object.entries(own).map(([name, value]) => `--${name}=${value}`);
-    const variables = { PG_GRANDPARENT_PID: await strangerIn(pidFile) };
-    const child = await spawnProgram(place, 'postgres', ['-D', data, ...args], log, variables);
+    const child = await spawnProgram(place, 'postgres', ['-D', data, ...args], log);
     if (await becomesReady(child, pidFile)) return { child, port };
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL did not start on the data in ${data}. If another plant store is running with them, stop it, start this one in another ` +
-      `folder, or set DATABASE_URL to a PostgreSQL that both may use. The end of the log, ${log}:\n${await endOf(log)}`,
+    `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:\n${await endOf(log)}`,
   );
 }
 
@@ -105,14 +99,14 @@ async function becomesReady(child: ChildProcess, pidFile: string): Promise<boole
 }
 
 /**
- * The process of the pid file, if that is another program: after a crash one may have the number of the server. PostgreSQL takes a file
- * with the number of this variable for stale, and still looks whether processes of a killed server use the data.
+ * We hold the lock, so that the server of this file is gone, though another program may have its number now. PostgreSQL takes a file
+ * with its parent's number for stale. Without the file it would not look whether processes of a killed server still use the data.
  */
-async function strangerIn(pidFile: string): Promise<string | undefined> {
+async function disown(pidFile: string): Promise<void> {
+  const text = await readFile(pidFile, 'utf8').catch(() => '');
   // The number of a single-user server is negative.
-  const pid = /^-?(\d+)/.exec(await readFile(pidFile, 'utf8').catch(() => ''))?.[1];
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined);
-  return name === undefined || name === 'postgres\n' ? undefined : pid;
+  if (/^-?[1-9]/.test(text)) await writeFile(pidFile, text.replace(/^.*/, String(process.pid)));
+  else await rm(pidFile, { force: true });
 }
 
 async function freePort(): Promise<number> {

@@ -14,10 +14,14 @@ interface Readiness {
   readonly reason?: string;
 }
 
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Beyond as many, the newest is closed at once: probes need few, and the others leave descriptors to clients. */
+const MAX_CONNECTIONS = 64;
+
 /** The management listener: a plain server, so that it answers even if the public one does not. */
 export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
-  private readonly server = createServer((request, response) => {
+  private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     void this.answer(request, response);
   });
   private isStopping = false;
@@ -39,6 +43,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
 
   async onApplicationBootstrap(): Promise<void> {
     const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } = this.environment;
+    this.server.maxConnections = MAX_CONNECTIONS;
     await once(this.server.listen({ host, port }), 'listening');
     // It must not keep a process alive whose start fails elsewhere.
     this.server.unref();

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../../auth/issued-token.verifier.js';
 import { Database } from '../../database/database.js';
@@ -7,6 +8,8 @@ import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.
 import { requestContext, type RequestObserver } from '../../http/request-context.js';
 import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';
 import { WriteBudget } from '../../plants/write-queue.js';
+
+const EVENT_LOOP_PRECISION_MS = 10;
 
 /** What the clients of the public listener got, since the process started. */
 export class RequestMetrics implements RequestObserver {
@@ -95,6 +98,9 @@ function bucketsOf({ bounds, counts, sum }: Histogram, label = ''): Sample[] {
 async function metricsOfProcess(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client');
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+  // Before its second tick the monitor of the event loop has no values but NaN. Its timer comes before a longer one that begins now.
+  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+  await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   return registry;
 }
