@@ -204,7 +204,7 @@ describe('a plant in a transaction of the host', () => {
 
   it.each<[string, unknown, string]>([
     ['undefined', undefined, 'is undefined, should be a client of pg after BEGIN'],
-    ['a promise', Promise.resolve(), 'is an object, should be a client of pg after BEGIN'],
+    ['a promise', Promise.resolve(), 'is a promise, should be a client of pg after BEGIN'],
     ['a pool', new pg.Pool(), 'is a pool, should be a client of pg after BEGIN'],
     ['a function', () => [], '{ query(sql, values) } that runs in your transaction, or be left out'],
   ])('should be refused with what is no transaction: %s', async (_, transaction, message) => {
