@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { randomOf } from '../../test/support/random.js';
-import { SimulatedTime } from '../../test/support/simulated-time.js';
+import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { makeToken, tokenKey } from './token-format.js';
 import type { TokenRow, TokenStore } from './token-store.js';

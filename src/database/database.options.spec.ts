@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
+import { faultsOf as faultsOfError } from '../../test/support/rejection.js';
 import { checkOptions } from '../util/options.js';
 import { DatabaseOption } from './database.options.js';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { randomOf } from '../../test/support/random.js';
-import { SimulatedTime } from '../../test/support/simulated-time.js';
+import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import {
   ConnectionPoolExhaustedError,
   DatabaseTimeoutError,

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import pg from 'pg';
-import { SimulatedTime } from '../../test/support/simulated-time.js';
+import { SimulatedTime } from '../../test/support/simulation.js';
 import { BatchWriter } from './batch-writer.js';
 import type { InsertTarget } from './plant-statements.js';
 import { PlantsMetrics } from './plants.metrics.js';

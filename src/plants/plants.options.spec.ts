@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { VERSION_NEUTRAL } from '@nestjs/common';
-import { faultsOf as faultsOfError } from '../../test/support/service/configuration-refusal.js';
+import { faultsOf as faultsOfError } from '../../test/support/rejection.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModule } from './plants.module.js';

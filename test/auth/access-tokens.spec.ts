@@ -5,10 +5,9 @@ import { PlantsAuthModule } from '../../src/index.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { TOKEN } from '../support/http/request.js';
 import { NO_PLANT, StoreInstances } from '../support/service/store-instances.js';
-import { expectWithin } from '../support/stopwatch.js';
 import { bearer, outcomeOf, type StoredToken } from '../support/tokens/issued-token.js';
 import { AUDIENCE, json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
-import { until } from '../support/until.js';
+import { expectWithin, until } from '../support/until.js';
 
 /** What is promised for a change to take effect on every instance. */
 const PROMISED_MS = 2000;

@@ -8,9 +8,8 @@ import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/store.js';
 import { errorOf, NO_PLANT } from '../support/service/store-instances.js';
-import { expectWithin, Stopwatch } from '../support/stopwatch.js';
 import { bearer, issueToken, type StoredToken } from '../support/tokens/issued-token.js';
-import { until } from '../support/until.js';
+import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const STORAGE_TIMEOUT = 3000;
 const PROMISED_MS = 2000;

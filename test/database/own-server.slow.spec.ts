@@ -8,8 +8,7 @@ import { PostgresServer } from '../support/database/postgres-server.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { startStoreOn } from '../support/service/store.js';
-import { Stopwatch } from '../support/stopwatch.js';
-import { until } from '../support/until.js';
+import { Stopwatch, until } from '../support/until.js';
 
 const POOL_SIZE = 6;
 const STORAGE_TIMEOUT = 1500;

@@ -10,12 +10,11 @@ import { describeContract } from '../contract/describe-contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { accepts, freePort } from '../support/http/free-port.js';
-import { describeWith } from '../support/jest/describe-with.js';
+import { describeWith } from '../support/jest/suite.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
-import { expectWithin } from '../support/stopwatch.js';
 import { bearer } from '../support/tokens/issued-token.js';
-import { until } from '../support/until.js';
+import { expectWithin, until } from '../support/until.js';
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
 const EXECUTABLE = PLACES.find((path) => existsSync(path));

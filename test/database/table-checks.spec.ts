@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
-import { Guest } from '../support/host/guest.js';
+import { Guest } from '../support/host/host.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 
 const STRANGER = `stranger_${randomBytes(4).toString('hex')}`;

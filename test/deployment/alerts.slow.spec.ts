@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { describeWith } from '../support/jest/describe-with.js';
+import { describeWith } from '../support/jest/suite.js';
 
 const ALERTS_FILE = resolve('deploy/prometheus/alerts.yml');
 const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool', '/opt/homebrew/bin/promtool'].find(existsSync);

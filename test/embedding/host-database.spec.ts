@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import pg from 'pg';
 import { type DatabaseOptions, MigrationError, Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
-import { Guest } from '../support/host/guest.js';
+import { Guest } from '../support/host/host.js';
 import { rejectionOf } from '../support/rejection.js';
 
 const SCHEMA = `Green "house's`;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, endPool, TableLock, type TestDatabase } from '../support/database/test-database.js';
-import { expectTrouble, Guest } from '../support/host/guest.js';
+import { expectTrouble, Guest } from '../support/host/host.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { until } from '../support/until.js';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeMachine } from '../../bench/report.js';
-import { figure } from '../support/jest/figure.js';
+import { figure } from '../support/jest/suite.js';
 import { until } from '../support/until.js';
 import { Cluster } from './cluster.js';
 import { DATABASE_FAULTS } from './database-faults.js';

@@ -3,8 +3,7 @@ import pg from 'pg';
 import { TableLock } from '../support/database/test-database.js';
 import { createTogether } from '../support/http/request.js';
 import { ProxiedStore } from '../support/service/store.js';
-import { Stopwatch } from '../support/stopwatch.js';
-import { until } from '../support/until.js';
+import { Stopwatch, until } from '../support/until.js';
 
 /** Long enough for a busy machine to create a plant. */
 const STORAGE_TIMEOUT = 1500;

@@ -8,8 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
-import { expectWithin } from '../support/stopwatch.js';
-import { until } from '../support/until.js';
+import { expectWithin, until } from '../support/until.js';
 
 /** From a cause, or its end, to the answer that says so. */
 const MAX_DELAY_MS = 15_000;

@@ -7,8 +7,7 @@ import { accepts } from '../support/http/free-port.js';
 import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
-import { Stopwatch } from '../support/stopwatch.js';
-import { until } from '../support/until.js';
+import { Stopwatch, until } from '../support/until.js';
 
 const CREATED = { status: 200, body: '{"name":"Rose"}' };
 const CLOSE = { connection: 'close' };

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Account } from '../../../src/service/embedded-postgres/binaries.js';
 import { serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
 import { freePort } from '../http/free-port.js';
-import { describeWith } from '../jest/describe-with.js';
+import { describeWith } from '../jest/suite.js';
 import type { CommandOutcome } from '../service/run-command-line.js';
 import { makeFolder, PostgresServer } from './postgres-server.js';
 import type { TestDatabase } from './test-database.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describeWith } from '../jest/describe-with.js';
+import { describeWith } from '../jest/suite.js';
 import { until } from '../until.js';
 import { accepts } from './free-port.js';
 

@@ -1,4 +1,3 @@
-import { stall } from '../stall.js';
 import { RawConnection, type RawResponse } from './raw-connection.js';
 
 /** A token that every application under test accepts. */
@@ -57,6 +56,12 @@ export async function createTogether(
   } finally {
     for (const connection of connections) connection.close();
   }
+}
+
+/** Gives nothing else in this process a turn for a time. */
+function stall(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
 }
 
 /** The answers to creates that are sent one after the other on one connection. */

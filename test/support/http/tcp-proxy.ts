@@ -23,8 +23,6 @@ function delayedTo(socket: Socket): Write {
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
 export class TcpProxy {
-  /** Milliseconds that everything takes from now on, each way. */
-  delay = 0;
   /** Answers arrive in pieces of so many bytes from now on, one in a millisecond; 0: as they are. */
   trickle = 0;
   private readonly links = new Set<Link>();
@@ -98,7 +96,6 @@ export class TcpProxy {
     this.resetting = false;
     this.frozen = false;
     this.freezing = 0;
-    this.delay = 0;
     this.trickle = 0;
     for (const { client, server } of this.links) {
       client.resume();
@@ -139,21 +136,21 @@ export class TcpProxy {
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
     const link: Link = { client, server };
     this.links.add(link);
-    const [writeThere, writeBack] = [delayedTo(server), delayedTo(client)];
+    const writeBack = delayedTo(client);
     client.on('data', (bytes) => {
       if (this.mark !== undefined && bytes.includes(this.mark)) {
         this.mark = undefined;
         link.marked = true;
       }
       for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
-      writeThere(bytes, this.delay);
+      if (server.writable) server.write(bytes);
     });
     server.on('data', (bytes) => {
       if (link.marked) this.break(link);
-      else if (this.trickle === 0) writeBack(bytes, this.delay);
+      else if (this.trickle === 0) writeBack(bytes, 0);
       else {
         for (let at = 0; at < bytes.length; at += this.trickle) {
-          writeBack(bytes.subarray(at, at + this.trickle), this.delay + 1 + at / this.trickle);
+          writeBack(bytes.subarray(at, at + this.trickle), 1 + at / this.trickle);
         }
       }
     });
