@@ -1,14 +1,12 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Logger, RequestMethod } from '@nestjs/common';
-import express, { type Express } from 'express';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express from 'express';
 import { once } from 'node:events';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endServer, portOf } from '../../../test/support/http/free-port.js';
 import type { RequestObserver } from '../../http/request-context.js';
-import { readEnvironment } from '../environment.js';
-import { expressClasses, PlantStoreAdapter } from './express-adapter.js';
+import { expressClasses } from './express-adapter.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer } from './http-server.js';
 
@@ -16,82 +14,6 @@ import { createHttpServer } from './http-server.js';
 const REQUEST_TIMEOUT = 1000;
 const LONGER_THAN_THE_GRACE_MS = 2300;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-
-describe(PlantStoreAdapter.name, () => {
-  let server: Server;
-  let adapter: PlantStoreAdapter;
-  const seen = jest.fn();
-  const answered = jest.fn<(response: ServerResponse) => void>();
-  /** How many requests Express has routed. */
-  let routed: () => number;
-
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    seen.mockReset();
-    answered.mockReset();
-    await endServer(server);
-  });
-
-  const see = (request: IncomingMessage, _response: unknown, next: () => void): void => {
-    seen(request.method);
-    next();
-  };
-
-  /** Listens with some routes, and returns what posts to it. */
-  async function start(prepare: () => unknown = () => undefined): Promise<(path: string) => Promise<string>> {
-    adapter = new PlantStoreAdapter(readEnvironment({}).environment, [{ answered }]);
-    const { mock } = jest.spyOn(adapter.getInstance<{ handle: () => void }>(), 'handle');
-    routed = () => mock.calls.length;
-    prepare();
-    const answer = (_request: unknown, response: ServerResponse): Promise<unknown> =>
-      Promise.resolve(response.end('made'));
-    for (const path of ['/any', '/other/:id']) adapter.post(path, answer);
-    adapter.post('/fails', () => Promise.reject(new Error('of the filter')));
-    adapter.initHttpServer();
-    server = adapter.getHttpServer();
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    return async (path) => (await fetch(`http://127.0.0.1:${portOf(server)}${path}`, { method: 'POST' })).text();
-  }
-
-  it('should call the handler of exactly its path, have Express route all else, and tell of each answer once', async () => {
-    const post = await start(() => adapter.use('/anywhere', see));
-    expect(await post('/any')).toBe('made');
-    expect(routed()).toBe(0);
-    for (const path of ['/any?a=1', '/other/7', '/other/:id']) expect(await post(path)).toBe('made');
-    expect(await post('/ANY')).toContain('Cannot POST');
-    expect(routed()).toBe(4);
-    expect(answered).toHaveBeenCalledTimes(5);
-  });
-
-  it.each<[string, () => unknown]>([
-    ['each request', () => adapter.use(see)],
-    ['requests of several paths', () => adapter.use(['/elsewhere', '/any'], see)],
-    ['requests of a pattern', () => adapter.use('/a*rest', see)],
-    ['the path, for a module', (): unknown => adapter.createMiddlewareFactory(RequestMethod.ALL)('/any', see)],
-  ])('should have Express route if a middleware sees %s', async (_, prepare) => {
-    expect(await (await start(prepare))('/any')).toBe('made');
-    expect(seen).toHaveBeenCalledWith('POST');
-  });
-
-  // An exchange of prototypes for each request is what makes Express slow.
-  it('should leave Express no prototype to exchange', async () => {
-    const post = await start();
-    const { request, response } = adapter.getInstance<Express>();
-    const prototypes: unknown[] = [];
-    server.once('request', (...both) => prototypes.push(...both.map((each) => Object.getPrototypeOf(each) as unknown)));
-    await post('/other/7');
-    expect(prototypes).toEqual([request, response]);
-    expect(prototypes[0]).toBe(request);
-  });
-
-  it('should log an answer to a failure that fails, and end its connection', async () => {
-    const post = await start();
-    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-    await expect(post('/fails')).rejects.toThrow('fetch failed');
-    expect(error).toHaveBeenCalledWith('The answer to a failure failed', expect.stringContaining('of the filter'));
-    expect(await post('/any')).toBe('made');
-  });
-});
 
 // They fail too if Node's parser is no longer the one listener that takes the bytes of a connection, or reads in another way.
 describe(createHttpServer.name, () => {
