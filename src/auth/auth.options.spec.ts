@@ -49,7 +49,7 @@ describe(authOptionsOf.name, () => {
       'jwt.issuer: is a string, should be a URL such as https://id.example.com, without user, query or fragment',
       'jwt.audience: is an array, should be what',
       'jwt.jwksUrl: is a string, should be a URL',
-      'jwt.typ: is a string, should be at+jwt',
+      'jwt.typ: is a string, should be one of at+jwt',
     ],
   ])('should refuse %j, name each fault, and repeat no secret', (options, ...faults) => {
     let message = '';

@@ -1,13 +1,23 @@
 import { isString } from 'class-validator';
-import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, Milliseconds } from '../database/database.options.js';
-import { checkOptions, describeFound, type Given, Nested, Rule, Should } from '../util/options.js';
+import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../database/database.options.js';
+import { checkOptions, describeFound, type Given, Nested, oneOf, Rule, Should } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
+export const ISSUER = [
+  'a URL such as https://id.example.com, without user, query or fragment',
+  (url: unknown) => isHttpUrl(url),
+] as const;
+export const JWKS_URL = [
+  'a URL such as https://id.example.com/keys, without user or fragment',
+  (url: unknown) => isHttpUrl(url, { query: true }),
+] as const;
+export const JWT_TYP = oneOf('at+jwt');
+
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Milliseconds()
+  @Should(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
@@ -16,7 +26,7 @@ export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The `iss` of the JWTs, exactly: the URL of an OpenID Connect issuer. */
-  @Should('a URL such as https://id.example.com, without user, query or fragment', (url) => isHttpUrl(url), true)
+  @Should(...ISSUER, true)
   issuer!: string;
   /** The `aud` of the JWTs; if you give several, a JWT must have one of them. */
   @Should(
@@ -26,12 +36,10 @@ class Jwt {
   )
   audience!: string | readonly string[];
   /** URL of the issuer's keys (JWKS). @defaultValue what the OpenID Connect discovery document of the issuer names */
-  @Should('a URL such as https://id.example.com/keys, without user or fragment', (url) =>
-    isHttpUrl(url, { query: true }),
-  )
+  @Should(...JWKS_URL)
   jwksUrl?: string | undefined;
   /** The `typ` that JWTs must have: that of RFC 9068. @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
-  @Should('at+jwt', (typ) => typ === 'at+jwt')
+  @Should(...JWT_TYP)
   typ?: 'at+jwt' | undefined;
 }
 

@@ -1,17 +1,14 @@
 import { isString } from 'class-validator';
-import { describeFound, type Given, Nested, Rule, Should, WholeNumber } from '../util/options.js';
+import { describeFound, type Given, Nested, Rule, Should, wholeNumber } from '../util/options.js';
 import { failureOf } from '../util/text.js';
 import { checkSchema, parseDatabaseUrl } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
-const DAY_MS = 86_400_000;
-
-/** A limit of time: a timer of Node.js that is much longer would fire at once. */
-export function Milliseconds(): PropertyDecorator {
-  return WholeNumber(1, DAY_MS, 'a whole number of milliseconds');
-}
+export const POOL_SIZE = wholeNumber(1, 1000);
+/** A limit of time, a day at most: a timer of Node.js that is much longer would fire at once. */
+export const MILLISECONDS = wholeNumber(1, 86_400_000, ' of milliseconds');
 
 /** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
@@ -75,10 +72,10 @@ export type MigratorOptions = Given<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
   /** Connections that may be open at a time, 1 to 1000. @defaultValue 10 */
-  @WholeNumber(1, 1000)
+  @Should(...POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Milliseconds()
+  @Should(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Rule((pool) => (pool === undefined ? undefined : 'is given in addition to url, should be left out, or the url'))
   pool?: undefined;
@@ -92,7 +89,7 @@ class PoolSettings {
   @Rule(schemaFault)
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Milliseconds()
+  @Should(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 

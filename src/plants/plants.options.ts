@@ -1,10 +1,10 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
-import { Allow, isIn } from 'class-validator';
+import { Allow } from 'class-validator';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
 import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { checkOptions, describeFound, type Given, Rule, Should, WholeNumber } from '../util/options.js';
+import { checkOptions, describeFound, type Given, oneOf, Rule, Should, wholeNumber } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -15,17 +15,21 @@ export interface Creator {
 /** The class that messages name. */
 export const PLANTS_MODULE = 'PlantsModule';
 
+// A longer body could not become a string.
+export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
+export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
+export const ERROR_STATUS = oneOf('contract', 'semantic');
+
 /** The options that `forRootAsync` takes from its factory. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Maximum size of a request body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
-  // A longer body could not become a string.
-  @WholeNumber(1, constants.MAX_STRING_LENGTH, 'a whole number of bytes')
+  @Should(...BODY_LIMIT)
   bodyLimit = 1_048_576;
   /** Maximum number of creates that wait for the database, 1 to 1000000; more are answered with 50301. @defaultValue 10000 */
-  @WholeNumber(1, 1_000_000)
+  @Should(...WRITE_QUEUE_LIMIT)
   writeQueueLimit = 10_000;
   /** Returns the creator of a plant, given the request of the platform; not a promise. @defaultValue the principal of `BearerAuthGuard`; with other guards nobody */
   @Should('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
@@ -79,7 +83,7 @@ export class PlantsRouteOptions {
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
-  @Should('one of contract, semantic', (value) => isIn(value, ['contract', 'semantic']))
+  @Should(...ERROR_STATUS)
   errorStatus: ErrorStatus = 'contract';
   /** The security scheme of the OpenAPI document that the operation requires, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // What OpenAPI allows in the keys of components.

@@ -1,46 +1,46 @@
-import { constants } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { ExplainedError, failureOf, isHttpUrl, quote } from '../util/text.js';
+import { MILLISECONDS, POOL_SIZE } from '../database/database.options.js';
+import { BODY_LIMIT, ERROR_STATUS, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
+import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
+import { ExplainedError, failureOf, quote } from '../util/text.js';
 
 /** Reads the value that a text means. The message of what it throws says what is wrong and what would be right. */
-type Rule<T> = (text: string) => T;
+type Reader<T> = (text: string) => T;
 
-function should<T>(what: string, find: (text: string) => T | undefined): Rule<T> {
+function reader<T>([what, holds]: Requirement<T>, parse: (text: string) => unknown = String): Reader<T> {
   return (text) => {
-    const value = find(text);
-    if (value !== undefined) return value;
+    const value = parse(text);
+    if (holds(value)) return value;
     // A URL with an @ may hold a password.
     throw new Error(`${text.includes('@') ? 'holds a user or password' : `is ${quote(text)}`}, should be ${what}`);
   };
 }
 
-function matching(what: string, test: (text: string) => boolean): Rule<string> {
-  return should(what, (text) => (test(text) ? text : undefined));
+function matching(what: string, test: (text: string) => boolean): Reader<string> {
+  return reader([what, (value): value is string => test(String(value))]);
 }
 
-function wholeNumber(from: number, to: number, unit = ''): Rule<number> {
-  return should(`a whole number${unit} from ${from} to ${to}`, (text) => {
-    // Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
-    const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    return number >= from && number <= to ? number : undefined;
-  });
+function number(requirement: Requirement<number>): Reader<number> {
+  // Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
+  return reader(requirement, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : NaN));
 }
 
-function oneOf<Word extends string>(...words: readonly Word[]): Rule<Word> {
-  return should(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text.toLowerCase()));
+function word<Word extends string>(requirement: Requirement<Word>): Reader<Word> {
+  return reader(requirement, (text) => text.toLowerCase());
 }
 
-function optional<T>(read: Rule<T>): Rule<T | undefined> {
+function optional<T>(read: Reader<T>): Reader<T | undefined> {
   return (text) => (text === '' ? undefined : read(text));
 }
 
-const port = wholeNumber(0, 65_535);
-const milliseconds = wholeNumber(1, 86_400_000, ' of milliseconds');
-const delay = wholeNumber(0, 86_400_000, ' of milliseconds');
-const bytes = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
+const port = number(wholeNumber(0, 65_535));
+const milliseconds = number(MILLISECONDS);
+const delay = number(wholeNumber(0, 86_400_000, ' of milliseconds'));
+const connections = number(wholeNumber(1, 1_000_000));
 const host = matching(
   'an IP address or a host name, without brackets or port',
   (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
@@ -48,32 +48,28 @@ const host = matching(
 const prefix = matching('a path such as /api/v1, made of letters, digits and -._~, with no slash at its end', (text) =>
   /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
 );
-const issuer = optional(
-  matching('a URL such as https://id.example.com, without user, query or fragment', (text) => isHttpUrl(text)),
-);
-const keys = matching('a URL such as https://id.example.com/keys, without user or fragment', (text) =>
-  isHttpUrl(text, { query: true }),
-);
 const mode = matching('"production" if that is meant', (text) => text === 'production' || !/^prod/i.test(text));
-const level = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace');
-const statuses = oneOf('contract', 'semantic');
+const issuer = optional(reader(ISSUER));
+const keys = optional(reader(JWKS_URL));
+const statuses = word(ERROR_STATUS);
+const level = word(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'));
 const url = optional((text) => text.trim());
 /** White space around it may belong to it. */
-const secret = optional((text) => text);
-const tokens: Rule<string[]> = (text) => {
+const secret = optional(String);
+const tokens: Reader<string[]> = (text) => {
   const found = text.split(/[\s,]+/).filter(Boolean);
   const fault = accessTokensFault(found);
   if (fault !== undefined) throw new Error(fault);
   return found;
 };
-const audiences: Rule<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
-const onOff: Rule<boolean> = (text) => oneOf('on', 'off')(text) === 'on';
+const audiences: Reader<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
+const onOff: Reader<boolean> = (text) => word(oneOf('on', 'off'))(text) === 'on';
 
 /** A secret also reads from the file that `<NAME>_FILE` names, and no message shows it. */
 export const SECRETS =
   'DATABASE_URL DATABASE_PASSWORD MIGRATION_DATABASE_URL MIGRATION_DATABASE_PASSWORD ACCESS_TOKENS'.split(' ');
 
-/** Each variable with its rule, its default as text, and its explanation. .env.example and the table of docs/configuration.md are made from it. */
+/** Each variable with what reads it, its default as text, and its explanation. .env.example and the table of docs/configuration.md are made from it. */
 export const VARIABLES = {
   NODE_ENV: [mode, 'development', 'With production the service needs a database, and makes no access token'],
   PORT: [port, '3000', 'Port of the public listener; 0 takes any free one'],
@@ -83,28 +79,37 @@ export const VARIABLES = {
   DATABASE_PASSWORD: [secret, '', 'Password of the database, if DATABASE_URL does not hold it'],
   MIGRATION_DATABASE_URL: [url, '', 'The same database as the owner of its tables, for plant-store migrate'],
   MIGRATION_DATABASE_PASSWORD: [secret, '', 'Password of the owner, if MIGRATION_DATABASE_URL does not hold it'],
-  DATABASE_POOL_SIZE: [wholeNumber(1, 1000), '10', 'Maximum number of connections to the database'],
+  DATABASE_POOL_SIZE: [number(POOL_SIZE), '10', 'Maximum number of connections to the database'],
   STORAGE_TIMEOUT: [milliseconds, '5000', 'Milliseconds that a request waits for the database'],
   ACCESS_TOKENS: [tokens, '', 'Static bearer tokens of 20 characters or more, separated by commas or white space'],
   JWT_ISSUER: [issuer, '', 'URL of the OpenID Connect issuer whose JWTs are access tokens, as in their "iss"'],
   JWT_AUDIENCE: [audiences, '', 'Accepted "aud" of JWTs, separated by commas; required with JWT_ISSUER'],
-  JWT_JWKS_URL: [optional(keys), '', "URL of the issuer's keys, if its discovery document does not name it"],
-  JWT_TYP: [optional(oneOf('at+jwt')), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
-  BODY_LIMIT: [bytes, '1048576', 'Maximum size of a request body in bytes'],
-  WRITE_QUEUE_LIMIT: [wholeNumber(1, 1_000_000), '10000', 'Creates that may wait; more are answered with 50301'],
+  JWT_JWKS_URL: [keys, '', "URL of the issuer's keys, if its discovery document does not name it"],
+  JWT_TYP: [optional(word(JWT_TYP)), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
+  BODY_LIMIT: [number(BODY_LIMIT), '1048576', 'Maximum size of a request body in bytes'],
+  WRITE_QUEUE_LIMIT: [number(WRITE_QUEUE_LIMIT), '10000', 'Creates that may wait; more are answered with 50301'],
   ERROR_STATUS: [statuses, 'contract', 'Status of failures: contract is always 400, semantic that of plain HTTP'],
   MANAGEMENT_PORT: [port, '9464', 'Port of /livez, /readyz and /metrics; 0 takes any free one'],
   MANAGEMENT_HOST: [host, '127.0.0.1', 'Address of the management listener'],
   SHUTDOWN_TIMEOUT: [milliseconds, '10000', 'Milliseconds that a stop may take, DRAIN_DELAY included'],
   DRAIN_DELAY: [delay, '0', 'Milliseconds in which a stop still accepts connections, for load balancers to notice'],
-  MAX_CONNECTIONS: [wholeNumber(1, 1_000_000), '10000', 'Open client connections; beyond it the newest is closed'],
+  MAX_CONNECTIONS: [connections, '10000', 'Open client connections; beyond it the newest is closed'],
   LOG_LEVEL: [level, 'info', 'Minimum log level: fatal, error, warn, info, debug or trace'],
-  LOG_REQUESTS: [oneOf('off', 'failures', 'all'), 'failures', 'Requests that are logged: off, failures or all'],
+  LOG_REQUESTS: [word(oneOf('off', 'failures', 'all')), 'failures', 'Requests that are logged: off, failures or all'],
   DOCS: [onOff, 'on', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off'],
   REQUEST_TIMEOUT: [milliseconds, '10000', 'Milliseconds for the headers and body of a request to arrive'],
-} as const satisfies Record<string, readonly [Rule<unknown>, string, string]>;
+} as const satisfies Record<string, readonly [Reader<unknown>, string, string]>;
 
 type Name = keyof typeof VARIABLES;
+
+/** What means nothing without another variable. */
+const NEEDS: [Name, Name][] = [
+  ['JWT_ISSUER', 'JWT_AUDIENCE'],
+  ['JWT_AUDIENCE', 'JWT_ISSUER'],
+  ['JWT_JWKS_URL', 'JWT_ISSUER'],
+  ['JWT_TYP', 'JWT_ISSUER'],
+  ['MIGRATION_DATABASE_PASSWORD', 'MIGRATION_DATABASE_URL'],
+];
 
 /** The configuration of the process. */
 export type Environment = { -readonly [One in Name]: ReturnType<(typeof VARIABLES)[One][0]> };
@@ -155,22 +160,14 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
   const isProduction = environment.NODE_ENV === 'production';
   // The embedded database is for one developer.
   if (!isProduction && !isGiven('DATABASE_URL') && !isGiven('HOST')) environment.HOST = '127.0.0.1';
-
   if (isProduction && !isGiven('DATABASE_URL'))
     faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
-  const { DATABASE_URL: url, MIGRATION_DATABASE_URL: ownerUrl } = environment;
-  if (url !== undefined) note('DATABASE_URL', () => parseDatabaseUrl(url, environment.DATABASE_PASSWORD));
-  if (ownerUrl !== undefined)
-    note('MIGRATION_DATABASE_URL', () => parseDatabaseUrl(ownerUrl, environment.MIGRATION_DATABASE_PASSWORD));
-  if (isGiven('JWT_ISSUER') !== isGiven('JWT_AUDIENCE'))
-    faults.push('JWT_AUDIENCE: should be set if JWT_ISSUER is, and left out if it is not');
-  const owners = {
-    JWT_JWKS_URL: 'JWT_ISSUER',
-    JWT_TYP: 'JWT_ISSUER',
-    MIGRATION_DATABASE_PASSWORD: 'MIGRATION_DATABASE_URL',
-  } as const;
-  for (const [name, owner] of Object.entries(owners))
-    if (isGiven(name as Name) && !isGiven(owner)) faults.push(`${name}: should be left out, or ${owner} be set too`);
+  for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
+    const [url, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
+    if (url !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(url, password));
+  }
+  for (const [name, other] of NEEDS)
+    if (isGiven(name) && !isGiven(other)) faults.push(`${name}: should be left out, or ${other} be set too`);
   const { DRAIN_DELAY, MANAGEMENT_PORT, PORT, SHUTDOWN_TIMEOUT } = environment;
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)

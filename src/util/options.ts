@@ -37,17 +37,22 @@ export function Rule(findFault: (value: unknown, options: never) => string | und
   });
 }
 
-/** What a field should be, if it is given or required. @param what follows "should be" */
+/** What a value should be: words that follow "should be", and whether it is that. */
+export type Requirement<T = unknown> = readonly [what: string, holds: (value: unknown) => value is T];
+
+export function wholeNumber(from: number, to: number, unit = ''): Requirement<number> {
+  const holds = (value: unknown): value is number => isInt(value) && Number(value) >= from && Number(value) <= to;
+  return [`a whole number${unit} from ${from} to ${to}`, holds];
+}
+
+export function oneOf<Word extends string>(...words: readonly Word[]): Requirement<Word> {
+  return [`one of ${words.join(', ')}`, (value): value is Word => words.includes(value as Word)];
+}
+
+/** What a field should be, if it is given or required. */
 export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value) =>
     (value === undefined && !required) || holds(value) ? undefined : `${describeFound(value)}, should be ${what}`,
-  );
-}
-
-export function WholeNumber(from: number, to: number, what = 'a whole number'): PropertyDecorator {
-  return Should(
-    `${what} from ${from} to ${to}`,
-    (value) => isInt(value) && Number(value) >= from && Number(value) <= to,
   );
 }
 

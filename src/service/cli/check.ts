@@ -6,7 +6,7 @@ import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
 import { assertMigrated, assertSearchPath } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
-import { findPackage } from '../../util/package-files.cjs';
+import { findPackage } from '../package-files.cjs';
 import { escapeControlsInLines, reasonOf } from '../../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../../database/database-url.js';
-import { buildCommit, packageVersion } from '../../util/package-files.cjs';
+import { buildCommit, packageVersion } from '../package-files.cjs';
 import { ConfigurationError, loadEnvironment, SECRETS, VARIABLES } from '../environment.js';
 import { describeFailure, print, printError, table } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';

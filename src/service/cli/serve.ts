@@ -4,7 +4,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { Database } from '../../database/database.js';
 import { Migrator } from '../../database/migrator.js';
-import { packageVersion } from '../../util/package-files.cjs';
+import { packageVersion } from '../package-files.cjs';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { type Environment, loadEnvironment } from '../environment.js';
 import { assertInstalled, hintAtFirstToken, isTokenless } from './check.js';
