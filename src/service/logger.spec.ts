@@ -51,32 +51,19 @@ describe(ServiceLogger.name, () => {
   it('should print ten lines of a kind in a second, and tell the number of the others with the next line', () => {
     times(30, (index) => {
       garden.warn(`The plant "${'x'.repeat(index)}" has ${index} leaves`);
-      garden.log('Refused', { error: 40101 });
-    });
-    expect(lines()).toHaveLength(20);
-    jest.advanceTimersByTime(1000);
-    garden.warn('The plant "y" has 1 leaves');
-    garden.warn('Rain');
-    expect(lines().map(({ suppressed }) => suppressed)).toEqual([
-      ...Array<undefined>(20).fill(undefined),
-      40,
-      undefined,
-    ]);
-  });
-
-  it('should tell kinds apart by level, context, message and error number, and have no limit for the log of all requests', () => {
-    times(10, () => {
       garden.log('Rain');
       garden.warn('Rain');
-      garden.log('Snow');
       new Logger('Field').log('Rain');
       garden.log('Refused', { error: 40101 });
       garden.log('Refused', { error: 40102 });
-      times(3, () => {
-        new Logger('Request').log('Answered', { error: 0 });
-      });
+      // The log of all requests has no limit.
+      new Logger('Request').log('Answered', { error: 0 });
     });
-    expect(lines()).toHaveLength(90);
+    expect(lines()).toHaveLength(6 * 10 + 30);
+    expect(lines().reduce((sum, { suppressed = 0 }) => sum + Number(suppressed), 0)).toBe(6 * 20);
+    jest.advanceTimersByTime(1000);
+    garden.warn('Rain');
+    expect(lines()).toHaveLength(6 * 10 + 30 + 1);
   });
 
   it('should keep no more than 4 MiB waiting for its reader', () => {

@@ -202,9 +202,11 @@ describe(EmbeddedPostgres.name, () => {
       const again = setInterval(() => {
         service.signal('SIGINT');
       }, 50);
-      await service.ended.finally(() => {
-        clearInterval(again);
-      });
+      expect(
+        await service.ended.finally(() => {
+          clearInterval(again);
+        }),
+      ).toBe(130);
       await until(() => !isAlive(pid));
     });
 

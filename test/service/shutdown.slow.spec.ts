@@ -88,20 +88,6 @@ describe('Shutdown', () => {
     },
   );
 
-  it('should end at once at a second signal', async () => {
-    await start({ STORAGE_TIMEOUT: '20000' });
-    await using lock = await TableLock.take(running.database);
-    await openWaiting(1, lock);
-    running.process.signal('SIGTERM');
-    await refusing();
-    // Until it counts as another one than the first.
-    const again = setInterval(() => {
-      running.process.signal('SIGINT');
-    }, 50);
-    expect(await running.process.ended).toBe(130);
-    clearInterval(again);
-  });
-
   it('should go on for DRAIN_DELAY while it is not ready, and end each connection with its next answer', async () => {
     await start({ DRAIN_DELAY: '3000' });
     const idle = await openUsed(1);
