@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { escapeControls, escapeControlsInLines, plainName, quote, reasonOf } from './text.js';
+import { escapeControls, plainName, quote, reasonOf } from './text.js';
 
 describe(reasonOf.name, () => {
   const refused = new Error('connect ECONNREFUSED ::1:5432');
@@ -24,10 +24,6 @@ describe(escapeControls.name, () => {
   ])('should make %j %s', (text, escaped) => {
     expect(escapeControls(text)).toBe(escaped);
     expect(JSON.parse(quote(text))).toBe(text);
-  });
-
-  it('should leave lines that are to stay', () => {
-    expect(escapeControlsInLines('a\u001b\n  b\r\n\n')).toBe('a\\u001b\n  b\\u000d\n\n');
   });
 });
 

@@ -34,11 +34,6 @@ export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The same for each line of a text. */
-export function escapeControlsInLines(text: string): string {
-  return text.split('\n').map(escapeControls).join('\n');
-}
-
 /** A name that others gave, for a message that may be pasted into a shell: what could mean something there is escaped. */
 export function plainName(name: string): string {
   return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);

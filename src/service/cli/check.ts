@@ -7,14 +7,13 @@ import type { Query } from '../../database/database.js';
 import { assertMigrated, assertSearchPath } from '../../database/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../package-files.cjs';
-import { escapeControlsInLines, reasonOf } from '../../util/text.js';
+import { reasonOf } from '../../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
-import { adviceOn } from './output.js';
+import { adviceOn, escapeLines } from './output.js';
+import { STATEMENT_TIMEOUT_MS } from './token.commands.js';
 
-/** Limit of a statement: the tables may be locked, or the server may have stopped answering. */
-const STATEMENT_TIMEOUT_MS = 10_000;
 /** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
 const LASTING = /^(?:28|3D|42)/;
 
@@ -56,7 +55,7 @@ export async function check(): Promise<void> {
   const found: unknown[] = faults.length > 0 ? [new ConfigurationError(faults)] : [];
   const collect = (fault: unknown): number => found.push(fault);
   const warn = (text: string): void => {
-    console.log(`Warning: ${escapeControlsInLines(text)}`);
+    console.log(`Warning: ${escapeLines(text)}`);
   };
   // What is a line of the log at a start.
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });

@@ -1,15 +1,20 @@
 import { withoutTokens } from '../../auth/token-format.js';
 import { MigrationError } from '../../database/database.errors.js';
-import { escapeControls, escapeControlsInLines, ExplainedError, reasonOf } from '../../util/text.js';
+import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
 
 /** A command could not print its result. */
 class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }
 
+/** Text of several lines, each safe for a terminal. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
+
 /** Prints to standard error. It may repeat arguments, or what the database says: no control character may reach a terminal, no token a log. */
 export function printError(text: string): void {
-  console.error(escapeControlsInLines(withoutTokens(text.trimEnd())));
+  console.error(escapeLines(withoutTokens(text.trimEnd())));
 }
 
 /** What a command that failed prints: the message if it explains the failure, else the stack. */
@@ -36,7 +41,7 @@ export async function print(text: string, ifLost?: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     // Without a listener the event ends the process.
     process.stdout.once('error', reject);
-    process.stdout.write(`${escapeControlsInLines(text)}\n`, (error) => {
+    process.stdout.write(`${escapeLines(text)}\n`, (error) => {
       if (error) return;
       process.stdout.off('error', reject);
       resolve();

@@ -12,7 +12,7 @@ import { ConfigurationError, loadEnvironment } from '../environment.js';
 import { print, printError, table } from './output.js';
 
 /** Limit of a statement: the tables may be locked, or the server may have stopped answering. */
-const STATEMENT_TIMEOUT_MS = 10_000;
+export const STATEMENT_TIMEOUT_MS = 10_000;
 /** No months: they have no fixed length. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
