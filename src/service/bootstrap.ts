@@ -50,8 +50,7 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
       `A client connection was refused: ${environment.MAX_CONNECTIONS} are open, as many as MAX_CONNECTIONS allows`,
     );
   });
-  const document = { basePath: environment.BASE_PATH, errorStatus: environment.ERROR_STATUS };
-  if (environment.DOCS) serveSwaggerUi(service, createOpenApiDocument(service, document));
+  if (environment.DOCS) serveSwaggerUi(service, createOpenApiDocument(service, environment));
   return service;
 }
 

@@ -3,10 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 // CommonJS by its name too, though the tests run all other sources as ES modules: both kinds can ask such a file for its path.
-const filename = module.filename as string | undefined;
-
-// A bundler has made this a part of another file, and nothing of the store is on the disk: undefined.
-const ROOT = filename === undefined ? '' : join(filename, '../../..');
+const ROOT = join(__dirname, '../..');
 
 /** The package's own package.json, from which its dependencies are resolved. */
 export const PACKAGE_FILE = join(ROOT, 'package.json');

@@ -114,6 +114,5 @@ async function printOpenApi(): Promise<void> {
   assertInstalled();
   const { createService } = await import('../bootstrap.js');
   const { createOpenApiDocument } = await import('../http/swagger-ui.js');
-  const { BASE_PATH: basePath, ERROR_STATUS: errorStatus } = options;
-  await print(JSON.stringify(createOpenApiDocument(await createService(options), { basePath, errorStatus }), null, 2));
+  await print(JSON.stringify(createOpenApiDocument(await createService(options), options), null, 2));
 }

@@ -6,24 +6,22 @@ import { randomInt } from 'node:crypto';
 import { ERROR_CATALOGUE, type ErrorStatus } from '../../errors/error-catalogue.js';
 import { discardBody } from '../../http/body-bytes.js';
 import { REQUEST_ID_HEADER, requestIdOf } from '../../http/request-context.js';
-
-interface OpenApiOptions {
-  /** Path before `/plants`; it is in the document's server, not in its paths. */
-  basePath: string;
-  errorStatus: ErrorStatus;
-}
+import type { Environment } from '../environment.js';
 
 /** The name of the credential in the document. */
 export const SECURITY_SCHEME = 'bearerAuth';
 
-/** The OpenAPI document, generated from the decorators of the code. */
-export function createOpenApiDocument(app: INestApplication, { basePath, errorStatus }: OpenApiOptions): OpenAPIObject {
+/** The OpenAPI document, generated from the decorators of the code. The path before `/plants` is in its server, not in its paths. */
+export function createOpenApiDocument(
+  app: INestApplication,
+  { BASE_PATH, ERROR_STATUS }: Pick<Environment, 'BASE_PATH' | 'ERROR_STATUS'>,
+): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Plant Store')
-    .setDescription(description(errorStatus))
+    .setDescription(description(ERROR_STATUS))
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addServer(basePath || '/', 'This store')
+    .addServer(BASE_PATH || '/', 'This store')
     .addTag('Plants', 'What the store holds. Creation is the only operation.')
     .addSecurity(SECURITY_SCHEME, {
       type: 'http',
@@ -36,7 +34,7 @@ export function createOpenApiDocument(app: INestApplication, { basePath, errorSt
   // There is no contact, and Nest would leave an empty one.
   delete config.info.contact;
   const document = SwaggerModule.createDocument(app, config);
-  const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(basePath.length), item]);
+  const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(BASE_PATH.length), item]);
   return { ...document, paths: Object.fromEntries(paths) as OpenAPIObject['paths'] };
 }
 

@@ -13,7 +13,9 @@ export async function generateOpenApi(variables: Record<string, string> = {}): P
   });
   const { BASE_PATH: basePath, ERROR_STATUS: errorStatus } = environment;
   const app = await createService(Object.assign(environment, { DOCS: false }) as ServiceEnvironment);
-  return JSON.parse(JSON.stringify(createOpenApiDocument(app, { basePath, errorStatus }))) as OpenAPIObject;
+  return JSON.parse(
+    JSON.stringify(createOpenApiDocument(app, { BASE_PATH: basePath, ERROR_STATUS: errorStatus })),
+  ) as OpenAPIObject;
 }
 
 /** The operation of a store that the document describes. */
