@@ -38,9 +38,9 @@ export class DatabaseUnreachableError extends Error {
   override readonly name = 'DatabaseUnreachableError';
 }
 
-/** Every connection stayed busy for as long as a statement may wait for one; no statement was sent. */
-export class ConnectionPoolExhaustedError extends Error {
-  override readonly name = 'ConnectionPoolExhaustedError';
+/** Every connection stayed busy, or too many creates wait for one; no statement was sent. */
+export class DatabaseOverloadedError extends Error {
+  override readonly name = 'DatabaseOverloadedError';
 }
 
 /** The time was up before the answer came; the result of a statement that was sent is unknown. */

@@ -32,7 +32,7 @@ export type Done<Answer> = (error: Error | null | undefined, answer: Answer) => 
 
 /**
  * The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. The class of an
- * error says whether the statement was sent: with a `DatabaseUnreachableError` or a `ConnectionPoolExhaustedError` it was not. A statement
+ * error says whether the statement was sent: with a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was not. A statement
  * that PostgreSQL rejected fails with a `DatabaseError` of pg. After any other error the outcome is unknown.
  */
 export abstract class Database {

@@ -1,7 +1,7 @@
 import { withinTime } from '../util/timing.js';
 import type { QueryValue } from './column-query.js';
 import { DEFAULT_SCHEMA } from './database-url.js';
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
 import {
   DEFAULT_STORAGE_TIMEOUT,
   type PgClientLike,
@@ -84,7 +84,7 @@ export class PoolDatabase extends Database {
       connecting.then(abandon, () => undefined);
       // An error with a code is the server's or the network's: the wait for others was over by then.
       throw waits && (cause as { code?: string }).code === undefined
-        ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
+        ? new DatabaseOverloadedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no transaction could be begun', { cause });
     }
   }

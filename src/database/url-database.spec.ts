@@ -63,7 +63,7 @@ describe(UrlDatabase.name, () => {
   it('should say that nothing was sent if there was no connection in time, and send nothing later', async () => {
     open();
     const late = expect(ours.queryColumn(SLEEP, [])).rejects.toThrow('did not answer');
-    await expect(ours.query('CREATE TABLE late ()')).rejects.toMatchObject({ name: 'ConnectionPoolExhaustedError' });
+    await expect(ours.query('CREATE TABLE late ()')).rejects.toMatchObject({ name: 'DatabaseOverloadedError' });
     await late;
     await until(() => ours.connectionsInUse === 0);
     proxy.freeze();

@@ -2,7 +2,7 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from './database.errors.js';
+import { DatabaseOverloadedError, DatabaseUnreachableError } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
 import { BorrowedConnection, Database, type Done, type Rows, type Statement, unsynced } from './database.js';
 
@@ -75,7 +75,7 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
         client?.release();
         reject(
           waits || this.isBusy()
-            ? new ConnectionPoolExhaustedError('every database connection stayed busy', { cause })
+            ? new DatabaseOverloadedError('every database connection stayed busy', { cause })
             : new DatabaseUnreachableError('no database connection could be made', { cause }),
         );
       });

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import {
-  ConnectionPoolExhaustedError,
+  DatabaseOverloadedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
@@ -116,7 +116,7 @@ class World implements InsertTarget {
     if (trouble === 0) return { wait, error: lost(), ...later };
     if (trouble === 1) return { wait, error: lost(), commitAfter: wait };
     if (trouble === 2) return { wait: 1.25 * TIMEOUT, error: new DatabaseTimeoutError('no answer'), ...later };
-    if (trouble === 3) return { wait: TIMEOUT / 2, error: new ConnectionPoolExhaustedError('busy') };
+    if (trouble === 3) return { wait: TIMEOUT / 2, error: new DatabaseOverloadedError('busy') };
     if (trouble === 4) return { wait, error: rejected(random() < 0.5 ? '53100' : '42P01') };
     const until = time.now + random() * 1500;
     if (trouble === 7) this.awayUntil = until;

@@ -1,4 +1,4 @@
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
@@ -44,7 +44,7 @@ export class BatchWriter implements PlantWriter {
     private readonly metrics: PlantsMetrics,
   ) {}
 
-  /** @throws ConnectionPoolExhaustedError if too many creates wait */
+  /** @throws DatabaseOverloadedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     const now = performance.now();
     const create = new PendingCreate(record, now + this.timeout);
@@ -195,7 +195,7 @@ export class BatchWriter implements PlantWriter {
   /** Whether a create that is to be sent has its result; it gets one if its time is up. */
   private endIfLate(create: PendingCreate, now: number): boolean {
     if (!create.isSettled && create.deadline <= now)
-      create.fail(new ConnectionPoolExhaustedError(`no statement could take the plant within ${this.timeout} ms`));
+      create.fail(new DatabaseOverloadedError(`no statement could take the plant within ${this.timeout} ms`));
     return create.isSettled;
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ConnectionPoolExhaustedError, DatabaseUnreachableError } from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseUnreachableError } from '../database/database.errors.js';
 import type { Database } from '../database/database.js';
 import { PlantsHealth } from './plants.health.js';
 
@@ -75,7 +75,7 @@ describe(PlantsHealth.name, () => {
   it('should keep the last result if the probe gets no connection', async () => {
     database.answer = () => Promise.reject(refusal('25006'));
     const standby = await outcome();
-    database.answer = () => Promise.reject(new ConnectionPoolExhaustedError('busy'));
+    database.answer = () => Promise.reject(new DatabaseOverloadedError('busy'));
     await jest.advanceTimersByTimeAsync(2000);
     expect(await outcome()).toBe(standby);
     expect(database.statements).toHaveLength(2);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
-import { ConnectionPoolExhaustedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
+import { DatabaseOverloadedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
 import { Database } from '../database/database.js';
 import { withinTime } from '../util/timing.js';
 import { COLUMNS } from './plant-statements.js';
@@ -76,7 +76,7 @@ export class PlantsHealth {
       await database.query(probeStatement(database.schema, performance.now() < this.largeUntil));
       this.failure = this.degradation = undefined;
     } catch (cause) {
-      if (cause instanceof ConnectionPoolExhaustedError) return;
+      if (cause instanceof DatabaseOverloadedError) return;
       this.noteFailure(cause);
       const state = sqlStateOf(cause) ?? '';
       const { routine } = cause as { routine?: string };

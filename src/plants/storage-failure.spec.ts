@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
 import {
-  ConnectionPoolExhaustedError,
+  DatabaseOverloadedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
 } from '../database/database.errors.js';
@@ -14,7 +14,7 @@ const ofClient = (driverAdapterError: Error): Error => Object.assign(new Error()
 describe(storageError.name, () => {
   it.each([
     ['no connection could be made', 50300, new DatabaseUnreachableError()],
-    ['every connection stayed busy', 50301, new ConnectionPoolExhaustedError()],
+    ['every connection stayed busy', 50301, new DatabaseOverloadedError()],
     ['the server is read-only for now', 50300, rejected('25006', 'ERROR')],
     ['resources ran out', 50300, rejected('53100', 'ERROR')],
     ['an operator intervened', 50300, rejected('57P03', 'ERROR')],

@@ -1,6 +1,6 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils';
 import {
-  ConnectionPoolExhaustedError,
+  DatabaseOverloadedError,
   DatabaseUnreachableError,
   isRejection,
   isServerError,
@@ -36,7 +36,7 @@ const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 /** What a failed create means to the client: above all, whether something may have been written. */
 export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
-  if (error instanceof ConnectionPoolExhaustedError) return overloaded(error);
+  if (error instanceof DatabaseOverloadedError) return overloaded(error);
   if (isUndecided(error)) return storageTimeout(error);
   if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
   return unforeseenFailure(error);
@@ -50,7 +50,7 @@ export function isPlantRejected(error: unknown): boolean {
 
 /** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
-  const unsent = [DatabaseUnreachableError, ConnectionPoolExhaustedError, PlantLeftOutError];
+  const unsent = [DatabaseUnreachableError, DatabaseOverloadedError, PlantLeftOutError];
   if (unsent.some((type) => error instanceof type)) return false;
   const state = rejectionOf(error);
   return state === undefined || UNDECIDED.test(state);

@@ -1,4 +1,4 @@
-import { ConnectionPoolExhaustedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
@@ -97,12 +97,12 @@ export class WriteBudget {
    * Counts a create that begins to wait.
    *
    * @param next statements that its writer may send now: what they can take does not wait
-   * @throws ConnectionPoolExhaustedError if too many wait
+   * @throws DatabaseOverloadedError if too many wait
    */
   admit(create: PendingCreate, next: number): void {
     const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
     if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
-      throw new ConnectionPoolExhaustedError(`${this.waiting} creates wait for the database`);
+      throw new DatabaseOverloadedError(`${this.waiting} creates wait for the database`);
     this.add(create);
   }
 
