@@ -10,7 +10,7 @@ import {
 import type { Query } from '../database/database.js';
 import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';
-import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
+import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import { PlantsRepository } from './plants.repository.js';
 import { ShardedWriter, ShardStatements } from './sharded-writer.js';
@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 /** A database in which everything goes wrong that can. It writes down each promise that the writer does not keep. */
-class World implements InsertTarget {
+class World implements WriterStatements {
   readonly isSharded: boolean;
   readonly pace: number;
   readonly time = new SimulatedTime();
@@ -163,7 +163,7 @@ async function simulate(seed: number): Promise<string[]> {
   const { time, rows, faults } = world;
   const metrics = new PlantsMetrics();
   const budget = new WriteBudget(connections, 5 + Math.floor(random() * 40));
-  const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, TIMEOUT, metrics);
+  const writerOf = (sent: WriterStatements): PlantWriter => new BatchWriter(sent, budget, TIMEOUT, metrics);
   let shards = SHARDS.slice(0, 2);
   const catalogue = { schema: 'public', query: (() => Promise.resolve(shards)) as Query };
   const sharded = new ShardedWriter(catalogue, writerOf(world), () => writerOf(world));

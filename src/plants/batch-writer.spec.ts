@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import pg from 'pg';
 import { SimulatedTime } from '../../test/support/simulation.js';
 import { BatchWriter } from './batch-writer.js';
-import type { InsertTarget } from './plant-statements.js';
+import type { WriterStatements } from './plant-statements.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import { isUndecided } from './storage-failure.js';
 import { WriteBudget } from './write-queue.js';
@@ -14,7 +14,7 @@ const REJECTED = Object.assign(new pg.DatabaseError('', 0, 'error'), { code: '23
 it('Repeats are sent before singles, and singles before new creates', async () => {
   const time = new SimulatedTime();
   const sent: string[] = [];
-  const target: InsertTarget = {
+  const statements: WriterStatements = {
     pace: 2,
     mayBeStored: isUndecided,
     findExisting: () => Promise.resolve(new Map()),
@@ -31,7 +31,7 @@ it('Repeats are sent before singles, and singles before new creates', async () =
     },
   };
   // Of two connections one is for statements.
-  const writer = new BatchWriter(target, new WriteBudget(2, 10), 5000, new PlantsMetrics());
+  const writer = new BatchWriter(statements, new WriteBudget(2, 10), 5000, new PlantsMetrics());
   const creates: Promise<unknown>[] = [];
   const createAt = (moment: number, name: string): void => {
     time.after(moment, () => {

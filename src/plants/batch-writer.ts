@@ -1,5 +1,5 @@
 import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
-import type { InsertTarget, PlantRecord, StoredPlant } from './plant-statements.js';
+import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
 import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue.js';
@@ -8,7 +8,7 @@ import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue
 const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
 const SLOW_STATEMENT_MS = 100;
-/** A create in flight waits for so long behind its deadline: the answer of the server's own time limit comes before. */
+/** So long after its deadline a create in flight gets an answer in any case. That of the server's own time limit comes before. */
 const LATE_ANSWER_MS = 400;
 
 /** Writes the plants of requests. */
@@ -17,28 +17,29 @@ export interface PlantWriter {
   create(record: PlantRecord): Promise<StoredPlant | undefined>;
 }
 
-interface Statement {
+/** The creates of one statement in flight. */
+interface Batch {
   readonly creates: readonly PendingCreate[];
   readonly sentAt: number;
-  /** It has one plant of a statement that was rejected. */
+  /** One plant of a batch that was rejected, alone in its statement. */
   readonly isSingle: boolean;
 }
 
 /**
  * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once; those that
- * arrive while statements are in flight form the next one. Each create gets its own result.
+ * arrive while statements are in flight form the next batch. Each create gets its own result.
  */
 export class BatchWriter implements PlantWriter {
   /** In the order of their arrival; those that are sent again come first. */
   private waiting: PendingCreate[] = [];
-  /** Plants of rejected statements: the one that was at fault is to fail alone. */
+  /** Plants of rejected batches: each is sent alone, so that only the one at fault fails. */
   private readonly singles: PendingCreate[] = [];
   /** Wait again from the next sweep on. */
   private readonly paused: PendingCreate[] = [];
-  private readonly inFlight = new Set<Statement>();
+  private readonly inFlight = new Set<Batch>();
 
   constructor(
-    private readonly target: InsertTarget,
+    private readonly statements: WriterStatements,
     private readonly budget: WriteBudget,
     private readonly timeout: number,
     private readonly metrics: PlantsMetrics,
@@ -48,7 +49,7 @@ export class BatchWriter implements PlantWriter {
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     const now = performance.now();
     const create = new PendingCreate(record, now + this.timeout);
-    this.budget.admit(create, this.free(now));
+    this.budget.admit(create, this.freeSlots(now));
     this.waiting.push(create);
     this.budget.schedule(this);
     return create.result;
@@ -61,46 +62,43 @@ export class BatchWriter implements PlantWriter {
   /** Repeats go before singles, and singles before new creates: what was sent already is the nearest to its deadline. */
   sendNext(now: number): boolean {
     const { singles, waiting } = this;
-    const maySend = waiting.length > 0 && this.free(now) > 0;
-    const isRepeat = maySend && waiting[0]?.unconfirmed !== undefined;
-    if (singles.length > 0 && this.budget.hasFreeSingle && !isRepeat) this.send(singles.splice(0, 1), now, true);
-    else if (maySend) this.send(this.takeWaiting(), now);
+    const hasBatch = waiting.length > 0 && this.freeSlots(now) > 0;
+    const isRepeat = hasBatch && waiting[0]?.unconfirmed !== undefined;
+    if (singles.length > 0 && this.budget.maySendSingle && !isRepeat) this.send(singles.splice(0, 1), now, true);
+    else if (hasBatch) this.send(this.dequeueBatch(), now, false);
     else return false;
     return true;
   }
 
   sweep(now: number): void {
     const { singles, paused, inFlight, budget } = this;
-    for (const create of paused) budget.add(create);
-    this.waiting = [...paused.splice(0), ...this.waiting].filter((create) => {
-      const isLate = this.endIfLate(create, now);
-      if (isLate) budget.remove(create);
-      return !isLate;
-    });
-    for (const create of singles) this.endIfLate(create, now);
+    for (const create of paused) budget.addWaiting(create);
+    const waiting = [...paused.splice(0), ...this.waiting];
+    this.waiting = this.endLate(waiting, now);
+    for (const create of waiting) if (create.isSettled) budget.removeWaiting(create);
+    this.endLate(singles, now);
     for (const create of [...inFlight].flatMap(({ creates }) => creates))
       if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
         create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
   }
 
-  /** Statements that may be sent now, besides those of singles. */
-  private free(now: number): number {
-    const { inFlight, budget } = this;
-    const { pace } = this.target;
+  /** Batches that may be sent now, besides singles. */
+  private freeSlots(now: number): number {
+    const { pace } = this.statements;
     let [all, fast] = [0, 0];
-    for (const { isSingle, sentAt } of inFlight) {
+    for (const { isSingle, sentAt } of this.inFlight) {
       if (isSingle) continue;
       all += 1;
       if (now - sentAt <= SLOW_STATEMENT_MS) fast += 1;
     }
-    return Math.max(0, Math.min(pace - fast, 2 * pace - all, budget.free));
+    return Math.max(0, Math.min(pace - fast, 2 * pace - all, this.budget.freeSlots));
   }
 
-  private takeWaiting(): readonly PendingCreate[] {
+  private dequeueBatch(): readonly PendingCreate[] {
     const { waiting } = this;
     let count = 0;
     let characters = 0;
-    // One plant may fail in this way again and again: it takes only those along with which it was sent first.
+    // One plant may fail in this way again and again: it takes along only those with which it was sent first.
     const areUnconfirmed = waiting[0]?.unconfirmed !== undefined;
     for (const { size, unconfirmed } of waiting) {
       if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== areUnconfirmed) break;
@@ -108,40 +106,39 @@ export class BatchWriter implements PlantWriter {
       count += 1;
       characters += size;
     }
-    const taken = waiting.splice(0, count);
-    for (const create of taken) this.budget.remove(create);
-    return taken;
+    const creates = waiting.splice(0, count);
+    for (const create of creates) this.budget.removeWaiting(create);
+    return creates;
   }
 
-  /** After its deadline nothing is sent for a create. */
-  private send(creates: readonly PendingCreate[], now: number, isSingle = false): void {
-    const inTime = creates.filter((create) => !this.endIfLate(create, now));
-    if (inTime.length > 0) void this.write({ creates: inTime, sentAt: now, isSingle });
+  private send(creates: readonly PendingCreate[], now: number, isSingle: boolean): void {
+    const open = this.endLate(creates, now);
+    if (open.length > 0) void this.write({ creates: open, sentAt: now, isSingle });
   }
 
-  private async write(statement: Statement): Promise<void> {
-    const { creates, isSingle } = statement;
-    this.inFlight.add(statement);
-    this.budget.begin(isSingle);
+  private async write(batch: Batch): Promise<void> {
+    const { creates, isSingle } = batch;
+    this.inFlight.add(batch);
+    this.budget.acquireSlot(isSingle);
     this.metrics.inFlight += creates.length;
     try {
-      const taken = await this.insert(statement);
-      if (taken.length > 0) await this.settleTaken(taken);
+      const conflicts = await this.insert(batch);
+      if (conflicts.length > 0) await this.settleConflicts(conflicts);
     } catch (error) {
-      this.takeBack(creates, error as Error);
+      this.settleFailure(creates, error as Error);
     }
     this.metrics.inFlight -= creates.length;
-    this.budget.end(isSingle);
-    this.inFlight.delete(statement);
+    this.budget.releaseSlot(isSingle);
+    this.inFlight.delete(batch);
     if (!this.isIdle) this.budget.schedule(this);
   }
 
-  /** Returns the creates whose ids are taken; the others are stored. */
-  private async insert({ creates, sentAt }: Statement): Promise<PendingCreate[]> {
-    const { metrics, target } = this;
+  /** Settles the creates whose plants it has stored, and returns the others. */
+  private async insert({ creates, sentAt }: Batch): Promise<PendingCreate[]> {
+    const { metrics, statements } = this;
     metrics.statementPlants.observe(creates.length);
     try {
-      const stored = new Set(await target.insert(creates.map(({ record }) => record)));
+      const stored = new Set(await statements.insert(creates.map(({ record }) => record)));
       metrics.created += stored.size;
       return creates.filter((create) => {
         const isStored = stored.has(String(create.record.writeId));
@@ -153,12 +150,11 @@ export class BatchWriter implements PlantWriter {
     }
   }
 
-  /** An id was taken by another create, or by this one in an earlier statement; or the plant was left out, by a trigger for example. */
-  private async settleTaken(taken: readonly PendingCreate[]): Promise<void> {
-    const now = performance.now();
-    const open = taken.filter((create) => !this.endIfLate(create, now));
+  /** Another create has the id, or this one stored it in an earlier statement, or the plant was left out, by a trigger for example. */
+  private async settleConflicts(creates: readonly PendingCreate[]): Promise<void> {
+    const open = this.endLate(creates, performance.now());
     if (open.length === 0) return;
-    const plants = await this.target.findExisting(open.map(({ record }) => record));
+    const plants = await this.statements.findExisting(open.map(({ record }) => record));
     for (const create of open) {
       const { id, writeId } = create.record;
       const existing = plants.get(id);
@@ -176,10 +172,11 @@ export class BatchWriter implements PlantWriter {
     }
   }
 
-  private takeBack(creates: readonly PendingCreate[], error: Error): void {
+  /** Decides which creates of a failed statement are sent again, and how. */
+  private settleFailure(creates: readonly PendingCreate[], error: Error): void {
     const open = creates.filter(({ isSettled }) => !isSettled);
     const isRejected = isPlantRejected(error);
-    if (this.target.mayBeStored(error)) {
+    if (this.statements.mayBeStored(error)) {
       for (const create of open) create.unconfirmed ??= error;
       this.paused.push(...open);
     } else if (isRejected && creates.length > 1) {
@@ -192,10 +189,11 @@ export class BatchWriter implements PlantWriter {
     }
   }
 
-  /** Whether a create that is to be sent has its result; it gets one if its time is up. */
-  private endIfLate(create: PendingCreate, now: number): boolean {
-    if (!create.isSettled && create.deadline <= now)
-      create.fail(new DatabaseOverloadedError(`no statement could take the plant within ${this.timeout} ms`));
-    return create.isSettled;
+  /** Fails the creates whose time is up: they are sent no more. Returns those that still have no result. */
+  private endLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
+    for (const create of creates)
+      if (!create.isSettled && create.deadline <= now)
+        create.fail(new DatabaseOverloadedError(`no statement could store the plant within ${this.timeout} ms`));
+    return creates.filter(({ isSettled }) => !isSettled);
   }
 }

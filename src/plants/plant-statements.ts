@@ -20,11 +20,11 @@ export interface PlantRecord {
 /** What is read of a plant. Its write id is null if a transaction of the host's wrote it. */
 export type StoredPlant = Omit<PlantRecord, 'createdBy' | 'writeId'> & { readonly writeId: bigint | null };
 
-/** The statements of a writer: of the whole table, or of one shard. */
-export interface InsertTarget {
+/** The statements that a writer sends: for the whole table, or for one shard. */
+export interface WriterStatements {
   /** Statements in flight that are not slow. As many more are sent while those are slow. */
   readonly pace: number;
-  /** Inserts plants in one statement, all or, if it fails, none. Returns the write ids of those whose ids were not taken. */
+  /** Inserts plants in one statement, all or, if it fails, none. Returns the write ids of those that it has stored: their ids were free. */
   insert(plants: readonly PlantRecord[]): Promise<string[]>;
   /** The plants that have these ids, durable by the time they are returned. */
   findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>>;
@@ -58,7 +58,7 @@ const STORED = `id::bigint::text, write_id::bigint::text AS "writeId", name::tex
  * the catalogue's functions, so that no function of others takes their place.
  */
 @Injectable()
-export class PlantStatements implements InsertTarget {
+export class PlantStatements implements WriterStatements {
   readonly pace: number = MAX_STATEMENTS;
   /** Read beside the table by a look-up. */
   protected readonly fence: string = FENCE;

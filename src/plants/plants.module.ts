@@ -9,7 +9,7 @@ import { UrlDatabase } from '../database/url-database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';
-import { type InsertTarget, PlantStatements } from './plant-statements.js';
+import { type WriterStatements, PlantStatements } from './plant-statements.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
@@ -44,7 +44,7 @@ async function openWriter(
   metrics: PlantsMetrics,
 ): Promise<PlantWriter> {
   await assertReadyForCreates(database, options.database);
-  const writerOf = (target: InsertTarget): PlantWriter => new BatchWriter(target, budget, database.timeout, metrics);
+  const writerOf = (sent: WriterStatements): PlantWriter => new BatchWriter(sent, budget, database.timeout, metrics);
   const writer = writerOf(statements);
   if (!(await assertDurableShards(database.query, database.schema))) return writer;
   const ofShard = new ShardStatements(database, prisma);

@@ -30,7 +30,7 @@ export class ShardedWriter implements PlantWriter {
 
   constructor(
     private readonly database: Pick<Database, 'query' | 'schema'>,
-    /** Of a table in one place. */
+    /** Of a table that is not distributed. */
     private readonly writer: PlantWriter,
     private readonly writerOfShard: () => PlantWriter,
   ) {}
@@ -139,12 +139,12 @@ export function hashInt8(id: bigint): number {
   const word = Number(BigInt.asIntN(32, id)) ^ (id >= 0n ? high : ~high);
   const start = (0x9e3779b9 + 4 + 3923095) | 0;
   // The final mix of Bob Jenkins' hash: three words change in turn.
-  let [target, source, other] = [start, start, (start + word) | 0];
+  let [changing, mixer, next] = [start, start, (start + word) | 0];
   for (const bits of [14, 11, 25, 16, 4, 14, 24]) {
-    const changed = ((target ^ source) - rotate(source, bits)) | 0;
-    target = other;
-    other = source;
-    source = changed;
+    const mixed = ((changing ^ mixer) - rotate(mixer, bits)) | 0;
+    changing = next;
+    next = mixer;
+    mixer = mixed;
   }
-  return source;
+  return mixer;
 }

@@ -2,9 +2,12 @@ import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/datab
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
+// Each writer has a queue of creates that wait for a statement; all queues share one `WriteBudget`. A single is one plant of a rejected
+// batch, which is sent alone.
+
 /** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-/** Statements in flight with one plant of a rejected statement, at most half of all: each may wait for a lock. */
+/** Singles in flight, at most half of all statements: each may wait for a lock. */
 const MAX_SINGLES = 4;
 /** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
 export const MAX_BATCH_PLANTS = 500;
@@ -12,11 +15,11 @@ export const MAX_BATCH_PLANTS = 500;
 const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
 
-/** A create that waits for its result. */
+/** A create that has no result yet. */
 export class PendingCreate {
   /** Resolves with the plant that has the id already, or with undefined: this create has stored its own. */
   readonly result: Promise<StoredPlant | undefined>;
-  /** Characters of the plant. */
+  /** In characters. */
   readonly size: number;
   isSettled = false;
   /** The first failure of a statement that may have stored it all the same. */
@@ -28,7 +31,7 @@ export class PendingCreate {
 
   constructor(
     readonly record: PlantRecord,
-    /** From then on it is sent no more. */
+    /** From then on it is not sent again. */
     readonly deadline: number,
   ) {
     this.size = sizeOf(record);
@@ -60,15 +63,15 @@ interface Writer {
   sweep(now: number): void;
 }
 
-/** What all writers of a store share: the limits of what waits and of what is in flight, turns, and the sweep. */
+/** What all writers of a store share: the limits, their turns to send, and the sweep that keeps deadlines. */
 export class WriteBudget {
   /** Creates that wait for a statement. */
   waiting = 0;
   private characters = 0;
-  private statements = 0;
-  private singles = 0;
+  private inFlight = 0;
+  private singlesInFlight = 0;
   private isScheduled = false;
-  private sweeps: NodeJS.Timeout | undefined;
+  private sweepTimer: NodeJS.Timeout | undefined;
   /** Those that have creates; the one that sent last comes last. */
   private readonly writers = new Set<Writer>();
   private readonly maxStatements: number;
@@ -85,53 +88,51 @@ export class WriteBudget {
   }
 
   /** Statements that may be sent now. */
-  get free(): number {
-    return this.maxStatements - this.statements;
+  get freeSlots(): number {
+    return this.maxStatements - this.inFlight;
   }
 
-  get hasFreeSingle(): boolean {
-    return this.singles < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
+  get maySendSingle(): boolean {
+    return this.singlesInFlight < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
   }
 
   /**
-   * Counts a create that begins to wait.
+   * Counts a new create.
    *
-   * @param next statements that its writer may send now: what they can take does not wait
+   * @param freeSlots of its writer: what fits into the statements that may be sent now does not wait
    * @throws DatabaseOverloadedError if too many wait
    */
-  admit(create: PendingCreate, next: number): void {
+  admit(create: PendingCreate, freeSlots: number): void {
     const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
-    if (isLong || this.waiting >= this.limit + next * MAX_BATCH_PLANTS)
+    if (isLong || this.waiting >= this.limit + freeSlots * MAX_BATCH_PLANTS)
       throw new DatabaseOverloadedError(`${this.waiting} creates wait for the database`);
-    this.add(create);
+    this.addWaiting(create);
   }
 
-  /** It waits. */
-  add({ size }: PendingCreate): void {
+  addWaiting({ size }: PendingCreate): void {
     this.waiting += 1;
     this.characters += size;
   }
 
-  /** It waits no more. */
-  remove({ size }: PendingCreate): void {
+  removeWaiting({ size }: PendingCreate): void {
     this.waiting -= 1;
     this.characters -= size;
   }
 
-  begin(isSingle: boolean): void {
-    this.statements += 1;
-    if (isSingle) this.singles += 1;
+  acquireSlot(isSingle: boolean): void {
+    this.inFlight += 1;
+    if (isSingle) this.singlesInFlight += 1;
   }
 
-  end(isSingle: boolean): void {
-    this.statements -= 1;
-    if (isSingle) this.singles -= 1;
+  releaseSlot(isSingle: boolean): void {
+    this.inFlight -= 1;
+    if (isSingle) this.singlesInFlight -= 1;
   }
 
   /** Gives a writer its turn, behind all requests that have arrived with this one: they share a statement. */
   schedule(writer: Writer): void {
     this.writers.add(writer);
-    this.sweeps ??= setInterval(this.sweep, SWEEP_EVERY_MS);
+    this.sweepTimer ??= setInterval(this.sweep, SWEEP_EVERY_MS);
     if (this.isScheduled) return;
     this.isScheduled = true;
     setImmediate(this.send);
@@ -142,7 +143,7 @@ export class WriteBudget {
     const now = performance.now();
     // One that is added again is visited again, behind the others.
     for (const writer of this.writers) {
-      if (this.free === 0) break;
+      if (this.freeSlots === 0) break;
       if (!writer.sendNext(now)) continue;
       this.writers.delete(writer);
       this.writers.add(writer);
@@ -157,7 +158,7 @@ export class WriteBudget {
       else this.schedule(writer);
     }
     if (this.writers.size > 0) return;
-    clearInterval(this.sweeps);
-    this.sweeps = undefined;
+    clearInterval(this.sweepTimer);
+    this.sweepTimer = undefined;
   };
 }
