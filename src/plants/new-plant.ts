@@ -7,11 +7,11 @@ import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.j
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 
-/** What PostgreSQL can store: no U+0000, no lone surrogate. Means the same with and without a regex engine's Unicode flag. */
+/** What PostgreSQL can store: no U+0000, no lone surrogate. It means the same with and without a regex engine's Unicode flag. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
-/** The rule of a field for class-validator and class-transformer, with which an application may check a `NewPlant` of its own. */
-function Follows(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
+/** The check of a field for class-validator and class-transformer, with which an application may check a `NewPlant` of its own. */
+function CheckedBy(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
   const defaultMessage = (args?: ValidationArguments): string => `${args?.property ?? ''} ${faultOf(args?.value)}`;
   return applyDecorators(
     Expose(),
@@ -29,12 +29,12 @@ export class NewPlant {
     description: 'Identification number of the plant. Every int64 is taken as it is, never rounded.',
     example: 1,
   })
-  @Follows(isInt64, idFault)
+  @CheckedBy(isInt64, idFault)
   id!: bigint;
 
   /** Any text without U+0000 and lone surrogates. */
   @ApiProperty({ type: String, description: 'The name of the plant', example: 'Rose', pattern: STORABLE_TEXT })
-  @Follows(isStorableText, textFault)
+  @CheckedBy(isStorableText, textFault)
   name!: string;
 
   /** Text as `name`, for the type of the plant. @defaultValue none */
@@ -44,7 +44,7 @@ export class NewPlant {
     example: 'flower',
     pattern: STORABLE_TEXT,
   })
-  @Follows((value) => value === undefined || isStorableText(value), textFault)
+  @CheckedBy(isTag, textFault)
   tag?: string;
 }
 
@@ -57,23 +57,50 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 /** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
-/** The plant of a request's body. Fields that no plant has are ignored. @throws ApiError 40003 that names every wrong field */
-export function parseNewPlant(body: JsonObject): NewPlant {
-  const { id: sent, name, tag } = body as Fields;
-  const id = (sent instanceof JsonNumber ? parseInt64(sent.source) : undefined) ?? sent;
-  const plant: Fields = tag === undefined ? { id, name } : { id, name, tag };
-  assertPlant(plant);
-  return plant;
+/** A plant whose fields were checked: those of a request when they are parsed, those of code when it gives them to the service. */
+export class CheckedPlant implements NewPlant {
+  readonly id: bigint;
+  readonly name: string;
+  declare readonly tag?: string;
+
+  /** @throws ApiError 40003 that names every wrong field */
+  constructor(id: unknown, name: unknown, tag: unknown) {
+    if (!isInt64(id) || !isStorableText(name) || !isTag(tag)) throw invalidPlant(faultsOf({ id, name, tag }));
+    this.id = id;
+    this.name = name;
+    if (tag !== undefined) this.tag = tag;
+  }
+
+  /** JavaScript has no types, so code of the application may give anything. @throws ApiError 40003 if this is no plant */
+  static of(given: unknown): CheckedPlant {
+    if (given instanceof CheckedPlant) return given;
+    const { id, name, tag } = Object(given) as Fields;
+    return new CheckedPlant(id, name, tag);
+  }
 }
 
-/** @throws ApiError 40003 if this is no plant: JavaScript has no types, so code of the application may give anything */
-export function assertPlant(given: unknown): asserts given is NewPlant {
-  const { id, name, tag } = Object(given) as Fields;
-  const faults: string[] = [];
-  if (!isInt64(id)) faults.push(`id ${idFault(id)}`);
-  if (!isStorableText(name)) faults.push(`name ${textFault(name)}`);
-  if (tag !== undefined && !isStorableText(tag)) faults.push(`tag ${textFault(tag)}`);
-  if (faults.length > 0) throw invalidPlant(faults);
+/** The plant of a request's body. Fields that no plant has are ignored. @throws ApiError 40003 that names every wrong field */
+export function parseNewPlant({ id, name, tag }: JsonObject): CheckedPlant {
+  const exact = id instanceof JsonNumber ? parseInt64(id.source) : undefined;
+  return new CheckedPlant(exact ?? id, name, tag);
+}
+
+const MAX_KEY_LENGTH = 255;
+
+/** The `Idempotency-Key` of a request, or undefined if it has none. @throws ApiError 40004 */
+export function idempotencyKey(request: PlatformRequest): string | undefined {
+  const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
+  if (others.length > 0) throw invalidIdempotencyKey('is repeated');
+  if (key !== undefined) assertIdempotencyKey(key);
+  return key;
+}
+
+/** @throws ApiError 40004 if this cannot be stored with a plant */
+export function assertIdempotencyKey(key: string): void {
+  if (key === '') throw invalidIdempotencyKey('is empty');
+  if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
+  if (!isStorableText(key))
+    throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
 }
 
 export const INT64_MIN = -(2n ** 63n);
@@ -114,22 +141,16 @@ export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
 
-const MAX_KEY_LENGTH = 255;
-
-/** The `Idempotency-Key` of a request, or undefined if it has none. @throws ApiError 40004 */
-export function idempotencyKey(request: PlatformRequest): string | undefined {
-  const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
-  if (others.length > 0) throw invalidIdempotencyKey('is repeated');
-  if (key !== undefined) assertIdempotencyKey(key);
-  return key;
+function isTag(value: unknown): value is string | undefined {
+  return value === undefined || isStorableText(value);
 }
 
-/** @throws ApiError 40004 if this cannot be stored with a plant */
-export function assertIdempotencyKey(key: string): void {
-  if (key === '') throw invalidIdempotencyKey('is empty');
-  if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
-  if (!isStorableText(key))
-    throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
+function faultsOf({ id, name, tag }: Fields): string[] {
+  const faults: string[] = [];
+  if (!isInt64(id)) faults.push(`id ${idFault(id)}`);
+  if (!isStorableText(name)) faults.push(`name ${textFault(name)}`);
+  if (!isTag(tag)) faults.push(`tag ${textFault(tag)}`);
+  return faults;
 }
 
 function idFault(value: unknown): string {

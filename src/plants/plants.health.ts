@@ -82,8 +82,8 @@ export class PlantsHealth {
       const { routine } = cause as { routine?: string };
       const reason = REASONS[routine === RIGHT_MISSING ? routine : state];
       const isDegraded = reason === undefined && PLANT_REFUSED.test(state);
-      const rule = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
-      this.degradation = isDegraded ? `${rule} (SQLSTATE ${state})` : undefined;
+      const degraded = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
+      this.degradation = isDegraded ? `${degraded} (SQLSTATE ${state})` : undefined;
       const refusal = `the database refuses creates (SQLSTATE ${state})`;
       this.failure = isDegraded ? undefined : new Error(reason ?? refusal, { cause });
     }

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { assertIdempotencyKey, assertPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
+import { assertIdempotencyKey, CheckedPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -71,11 +71,10 @@ export class PlantsService implements OnModuleInit {
    * console.log(created?.name);
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
-    assertPlant(plant);
+    const { id, name, tag } = CheckedPlant.of(plant);
     const { idempotencyKey, creator } = options;
     if (creator !== undefined) assertCreator(creator);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
-    const { id, name, tag } = plant;
     const record = {
       id,
       name,
