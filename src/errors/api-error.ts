@@ -55,132 +55,108 @@ export class ErrorBody {
 }
 
 /** The request breaks HTTP itself or never ends, so where the next one begins is unknown. */
-const CLOSE = { Connection: 'close' };
+const CLOSE = { headers: { Connection: 'close' } };
+const CREDENTIAL = '"Authorization: Bearer <ACCESS_TOKEN>"';
 const SEND_LATER = 'Nothing was written; send the request again later.';
 
-// One for each failure, in the order of the catalogue.
+// A factory for each failure, in the order of the catalogue.
 
-export function missingBody(found: string): ApiError {
-  return new ApiError(40001, `${found}. The body must be a JSON object such as {"id": 1, "name": "Rose"}.`);
-}
+export const missingBody = (found: string): ApiError =>
+  new ApiError(40001, `${found}. The body must be a JSON object such as {"id": 1, "name": "Rose"}.`);
 
-export function unreadableBody(message: string, cause?: Error): ApiError {
-  return new ApiError(40002, message, { cause });
-}
+export const unreadableBody = (message: string, cause?: Error): ApiError => new ApiError(40002, message, { cause });
 
 /** @param faults one sentence part for each field that is missing or wrong */
-export function invalidPlant(faults: readonly string[]): ApiError {
-  return new ApiError(40003, `This is not a plant: ${faults.join('. ')}.`);
-}
+export const invalidPlant = (faults: readonly string[]): ApiError =>
+  new ApiError(40003, `This is not a plant: ${faults.join('. ')}.`);
 
-export function invalidIdempotencyKey(found: string): ApiError {
-  return new ApiError(40004, `The Idempotency-Key ${found}. It must be sent once and have 1 to 255 characters.`);
-}
+export const invalidIdempotencyKey = (found: string): ApiError =>
+  new ApiError(40004, `The Idempotency-Key ${found}. It must be sent once and have 1 to 255 characters.`);
 
-export function malformedRequest(message: string, cause?: Error): ApiError {
-  return new ApiError(40010, message, { cause, headers: CLOSE });
-}
+export const malformedRequest = (message: string, cause?: Error): ApiError =>
+  new ApiError(40010, message, { cause, ...CLOSE });
 
-export function missingCredential(): ApiError {
-  return new ApiError(
-    40100,
-    'The request carries no bearer credential. Send the header "Authorization: Bearer <ACCESS_TOKEN>".',
-  );
-}
+export const missingCredential = (): ApiError =>
+  new ApiError(40100, `The request carries no bearer credential. Send the header ${CREDENTIAL}.`);
 
-export function invalidToken(): ApiError {
-  return new ApiError(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.');
-}
+export const invalidToken = (): ApiError =>
+  new ApiError(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.');
 
-export function mistypedToken(): ApiError {
-  return new ApiError(40101, 'The access token is not valid: it has a typing error. Send it as it was issued.');
-}
+export const mistypedToken = (): ApiError =>
+  new ApiError(40101, 'The access token is not valid: it has a typing error. Send it as it was issued.');
 
-export function malformedAuthorization(found: string): ApiError {
-  return new ApiError(40102, `${found}. It must be sent once, as "Authorization: Bearer <ACCESS_TOKEN>".`);
-}
+export const malformedAuthorization = (found: string): ApiError =>
+  new ApiError(40102, `${found}. It must be sent once, as ${CREDENTIAL}.`);
 
 /** @param required all scopes that the route requires; `lacking` are those of them that the token lacks */
-export function insufficientScope(required: readonly string[], lacking = required): ApiError {
-  const message = `The access token lacks the scope ${lacking.join(' ')}. Send one that has it.`;
-  const headers = challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`);
-  return new ApiError(40300, message, { headers });
-}
+export const insufficientScope = (required: readonly string[], lacking = required): ApiError =>
+  new ApiError(40300, `The access token lacks the scope ${lacking.join(' ')}. Send one that has it.`, {
+    headers: challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`),
+  });
 
-export function unknownPath(): ApiError {
-  return new ApiError(
-    40400,
-    'There is nothing at this path. Send POST /plants below the base URL, exactly so written.',
-  );
-}
+export const unknownPath = (): ApiError =>
+  new ApiError(40400, 'There is nothing at this path. Send POST /plants below the base URL, exactly so written.');
 
-export function methodNotAllowed(headers: OutgoingHttpHeaders = {}): ApiError {
-  return new ApiError(40500, 'This method is not offered here. The only one that is: POST.', {
+export const methodNotAllowed = (headers: OutgoingHttpHeaders = {}): ApiError =>
+  new ApiError(40500, 'This method is not offered here. The only one that is: POST.', {
     headers: { Allow: 'POST', ...headers },
   });
-}
 
-/** @param milliseconds the time limit; without one, the service stops */
-export function requestTimeout(milliseconds?: number): ApiError {
-  const limit = milliseconds === undefined ? 'before the service stopped' : `within ${milliseconds} ms`;
-  return new ApiError(40800, `The request did not arrive ${limit}. Send it again, without pauses.`, { headers: CLOSE });
-}
+/** @param limit `within` a time, or `before` an event */
+export const requestTimeout = (limit: string): ApiError =>
+  new ApiError(40800, `The request did not arrive ${limit}. Send it again, without pauses.`, CLOSE);
 
-export function plantExists(id: bigint): ApiError {
-  return new ApiError(40901, `The id ${id} is taken: a plant with this id exists already. Send another id.`);
-}
+export const plantExists = (id: bigint): ApiError =>
+  new ApiError(40901, `The id ${id} is taken: a plant with this id exists already. Send another id.`);
 
-export function idempotencyKeyReused(id: bigint): ApiError {
-  const found = `The plant ${id} was created with this Idempotency-Key, but with another name or tag`;
-  return new ApiError(40902, `${found}. Repeat a request unchanged, or send another id.`);
-}
+export const idempotencyKeyReused = (id: bigint): ApiError =>
+  new ApiError(
+    40902,
+    `The plant ${id} was created with this Idempotency-Key, but with another name or tag. ` +
+      'Repeat a request unchanged, or send another id.',
+  );
 
-export function bodyTooLarge(limit: number): ApiError {
-  return new ApiError(41300, `The body is larger than ${limit} bytes, the most that this service reads.`);
-}
+export const bodyTooLarge = (limit: number): ApiError =>
+  new ApiError(41300, `The body is larger than ${limit} bytes, the most that this service reads.`);
 
 /** A body in tiny chunks takes far longer to read than to send. */
-export function tooManyChunks(limit: number): ApiError {
-  const message = `The body comes in more than ${limit} chunks. Send it in fewer, larger ones.`;
-  return new ApiError(41300, message, { headers: CLOSE });
-}
+export const tooManyChunks = (limit: number): ApiError =>
+  new ApiError(41300, `The body comes in more than ${limit} chunks. Send it in fewer, larger ones.`, CLOSE);
 
-export function unsupportedMedia(found: string): ApiError {
-  return new ApiError(41500, `${found}. The body must be application/json in utf-8; send it uncompressed.`);
-}
+export const unsupportedMedia = (found: string): ApiError =>
+  new ApiError(41500, `${found}. The body must be application/json in utf-8; send it uncompressed.`);
 
-export function headersTooLarge(limit: number): ApiError {
-  const message = `The request line and header fields have more than ${limit} bytes together. Send fewer or shorter ones.`;
-  return new ApiError(43100, message, { headers: CLOSE });
-}
+export const headersTooLarge = (limit: number): ApiError =>
+  new ApiError(
+    43100,
+    `The request line and header fields have more than ${limit} bytes together. Send fewer or shorter ones.`,
+    CLOSE,
+  );
 
 /** What it was stands in the log alone. */
-export function unforeseenFailure(cause: unknown): ApiError {
-  const message =
-    'The service failed in a way it did not foresee. Its log says more under the X-Request-Id of this answer.';
-  return new ApiError(50000, message, { cause });
-}
+export const unforeseenFailure = (cause: unknown): ApiError =>
+  new ApiError(
+    50000,
+    'The service failed in a way it did not foresee. Its log says more under the X-Request-Id of this answer.',
+    { cause },
+  );
 
-export function storageUnavailable(cause: unknown): ApiError {
-  return new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
-}
+export const storageUnavailable = (cause: unknown): ApiError =>
+  new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
 
 /** The verifier of tokens cannot decide now: its database is away, for example. */
-export function credentialUndecided(cause: unknown): ApiError {
-  return new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, {
-    cause,
-  });
-}
+export const credentialUndecided = (cause: unknown): ApiError =>
+  new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, { cause });
 
 /** @param cause too many creates wait, or the bodies in flight take too much memory */
-export function overloaded(cause?: unknown): ApiError {
-  return new ApiError(50301, `The service has more to do than it can. ${SEND_LATER}`, { cause });
-}
+export const overloaded = (cause?: unknown): ApiError =>
+  new ApiError(50301, `The service has more to do than it can. ${SEND_LATER}`, { cause });
 
 /** The database has not answered, or the application has given up waiting: the plant may be created all the same. */
-export function storageTimeout(cause: unknown): ApiError {
-  const message =
+export const storageTimeout = (cause: unknown): ApiError =>
+  new ApiError(
+    50400,
     'The storage did not answer in time, and whether the plant was created is unknown. ' +
-    'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.';
-  return new ApiError(50400, message, { cause });
-}
+      'A request that carried an Idempotency-Key can be repeated unchanged, and is then created exactly once.',
+    { cause },
+  );

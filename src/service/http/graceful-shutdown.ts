@@ -94,7 +94,7 @@ export class GracefulShutdown implements RequestObserver {
       if (left <= 0 || isIdle) socket.destroy();
       // It could not be stored any more.
       else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
-        this.server.emit('clientError', requestTimeout(), socket);
+        this.server.emit('clientError', requestTimeout('before the service stopped'), socket);
     }
   }
 }

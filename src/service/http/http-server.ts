@@ -166,7 +166,7 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
 
 function failureOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
   if (cause instanceof ApiError) return cause;
-  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(`within ${limit} ms`);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
   const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
   return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
