@@ -28,23 +28,13 @@ const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
   readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['id', 'name']);
 
 describe(readJsonBody.name, () => {
-  it('should not keep an object for every byte of a body that comes byte by byte', async () => {
-    const request = requestOf(MEBIBYTE);
-    const bytes = Buffer.from(PLANT.padEnd(MEBIBYTE));
-    const object = read(request);
-    const before = heapInUse();
-    for (let at = 0; at < MEBIBYTE; at++) request.emit('data', bytes.subarray(at, at + 1));
-    // A million objects of the smallest kind would be several times as much.
-    expect(heapInUse() - before).toBeLessThan(8 * MEBIBYTE);
-    request.push(null);
-    expect(Object.keys(await object)).toEqual(['id', 'name']);
-  });
-
   it('should not keep a large body for a short name in it', async () => {
     const body = '{"id":1,"name":"🌹\\ud800"}'.padEnd(MEBIBYTE - 2);
-    const before = heapInUse();
     const kept: unknown[] = [];
-    for (let count = 0; count < 20; count++) {
+    let before = 0;
+    for (let count = 0; count <= 20; count++) {
+      // The first one also loads code.
+      if (count === 1) before = heapInUse();
       const request = requestOf(MEBIBYTE);
       request.push(body);
       request.push(null);
@@ -55,19 +45,12 @@ describe(readJsonBody.name, () => {
     expect(new Set(kept)).toEqual(new Set(['🌹\ud800']));
   });
 
-  it.each(['nothing is left', 'some was read'])(
-    'should say what to do if another one has read the body: %s',
-    async (what) => {
-      const request = requestOf(PLANT.length);
-      if (what === 'some was read') {
-        request.push(PLANT);
-        request.read();
-      }
-      const object = read(request);
-      request.push(null);
-      await expect(object).rejects.toThrow(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
-    },
-  );
+  it('should say what to do if another one has read the body and left an empty one', async () => {
+    const request = requestOf(PLANT.length);
+    const object = read(request);
+    request.push(null);
+    await expect(object).rejects.toThrow(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
+  });
 
   it('should take no more bytes that the parser of the application has kept than of any other body', async () => {
     const request = Object.assign(requestOf(MEBIBYTE + 1), { rawBody: Buffer.alloc(MEBIBYTE + 1) });

@@ -55,8 +55,8 @@ describe('What is answered with 200', () => {
     await holder.connect();
     await holder.query('SELECT pg_advisory_lock(1)');
     const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    // No time limit may end the wait.
-    const store = await startStoreOn(database, { STORAGE_TIMEOUT: '600000' });
+    // The longest time limit, of which no timer may make a short one.
+    const store = await startStoreOn(database, { STORAGE_TIMEOUT: '86400000' });
     const creates = Array.from({ length: count }, (_, id) => {
       const body = `{"id":${id},"name":"Rose"}`;
       return postHead('', body, { 'Idempotency-Key': 'key' }) + body;
