@@ -8,7 +8,7 @@ import {
   expectCreated,
   expectNothingWritten,
   itShouldRefuse,
-  itShouldTake,
+  itShouldAccept,
   type Refused,
   storedPlants,
 } from './contract-target.js';
@@ -74,7 +74,7 @@ export function describeBodyJson(target: () => ContractTarget): void {
   describeRepeatedKeys(target);
 
   describe('a JSON body', () => {
-    itShouldTake(target, [
+    itShouldAccept(target, [
       ['white space around everything', '\r\n\t {\r\n\t "id" : 1 , "name"\n:\t"Rose"\r}\n\n', { name: 'Rose' }],
       ['keys as escapes', '{"\\u0069\\u0064": 1, "n\\u0061me": "Rose"}', { name: 'Rose' }],
     ]);
@@ -127,7 +127,7 @@ export function describeMediaTypes(target: () => ContractTarget): void {
   it.each([
     ...TYPES.map((type) => ['Content-Type', type]),
     ...['identity', 'Identity'].map((coding) => ['Content-Encoding', coding]),
-  ])('should take a body of the %s: %s', async (field, value) => {
+  ])('should accept a body of the %s: %s', async (field, value) => {
     expectCreated(await target().post(PLANT, { [field]: value }), { name: 'Rose' });
   });
 

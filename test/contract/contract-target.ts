@@ -94,11 +94,11 @@ export function itShouldRefuse(target: () => ContractTarget, error: number, case
   });
 }
 
-/** A body that is taken: how it is special, the texts that it holds, the id if that is not 1. */
-export type Taken = readonly [what: string, body: string, texts: Texts, id?: string];
+/** A body that is accepted: how it is special, the texts that it holds, the id if that is not 1. */
+export type Accepted = readonly [what: string, body: string, texts: Texts, id?: string];
 
-export function itShouldTake(target: () => ContractTarget, cases: readonly Taken[]): void {
-  it.each([...cases])('should be taken as it was sent: %s', async (_, body, texts, id = '1') => {
+export function itShouldAccept(target: () => ContractTarget, cases: readonly Accepted[]): void {
+  it.each([...cases])('should be accepted as it was sent: %s', async (_, body, texts, id = '1') => {
     expectCreated(await target().post(body), texts);
     expect(await storedPlants(target())).toEqual([{ id, tag: null, ...texts, idempotency_key: null }]);
   });

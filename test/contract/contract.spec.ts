@@ -28,7 +28,7 @@ describe('POST /plants with everything configured', () => {
   describeBodySize(target, 100);
   describeTimeouts(target, 600);
 
-  it('should take each of its tokens', async () => {
+  it('should accept each of its tokens', async () => {
     const headers = { Authorization: `Bearer ${OTHER_TOKEN}` };
     expectCreated(await target().post('{"id": 1, "name": "Rose"}', headers), { name: 'Rose' });
   });

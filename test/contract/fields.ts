@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import {
   type ContractTarget,
   itShouldRefuse,
-  itShouldTake,
+  itShouldAccept,
   type Refused,
   removePlants,
   storedPlants,
-  type Taken,
+  type Accepted,
 } from './contract-target.js';
 
 const MAX = '9223372036854775807';
@@ -55,8 +55,8 @@ const SUFFIXES = ['', '.0', 'e0', '.000e+0'];
 
 export function describeIdentifiers(target: () => ContractTarget): void {
   describe('the id', () => {
-    const integers = INTEGERS.map(([id, exact]): Taken => [id.slice(0, 40), withId(id), { name: 'Rose' }, exact]);
-    itShouldTake(target, integers);
+    const integers = INTEGERS.map(([id, exact]): Accepted => [id.slice(0, 40), withId(id), { name: 'Rose' }, exact]);
+    itShouldAccept(target, integers);
 
     it('should reach the disk exactly as it was sent, over all of int64', async () => {
       const property = fc.asyncProperty(fc.uniqueArray(ids, { minLength: 100, maxLength: 150 }), async (sent) => {
@@ -117,9 +117,9 @@ export function describeNamesAndTags(target: () => ContractTarget): void {
     const plant = (written: string): string =>
       `{"id": 1, ${field === 'tag' ? '"name": "Rose", ' : ''}"${field}": ${written}}`;
 
-    itShouldTake(
+    itShouldAccept(
       target,
-      TEXTS.map(([what, written, text]): Taken => [what, plant(written), { name: 'Rose', [field]: text }]),
+      TEXTS.map(([what, written, text]): Accepted => [what, plant(written), { name: 'Rose', [field]: text }]),
     );
     // This field and no other.
     const faultOf = (fault: RegExp): RegExp => new RegExp(`: ${field} (?:(?!\\b(?:id|name|tag)\\b).)*${fault.source}`);
@@ -176,13 +176,13 @@ export function describeFields(target: () => ContractTarget, readsPrototypes = t
   describe('a plant with fields that none has', () => {
     const ignored = [...IGNORED, ...(readsPrototypes ? OF_PROTOTYPES : [])];
     const texts = { name: 'Rose', tag: 'flower' };
-    itShouldTake(target, [
-      ...ignored.map(([what, more]): Taken => [
+    itShouldAccept(target, [
+      ...ignored.map(([what, more]): Accepted => [
         `${what}, first`,
         `{${more}, "id": 1, "name": "Rose"}`,
         { name: 'Rose' },
       ]),
-      ...ignored.map(([what, more]): Taken => [what, `{"id": 1, "name": "Rose", "tag": "flower", ${more}}`, texts]),
+      ...ignored.map(([what, more]): Accepted => [what, `{"id": 1, "name": "Rose", "tag": "flower", ${more}}`, texts]),
     ]);
   });
 }
