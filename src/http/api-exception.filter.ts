@@ -20,7 +20,7 @@ import { nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } 
 import { requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
-/** Nest 11 would make an entry of its own of the fields. */
+/** The logger of Nest 11 prints fields as an entry of their own. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**

@@ -40,6 +40,52 @@ export async function readBytes(request: IncomingMessage, response: ServerRespon
   return receive(request, new BodyBuffer(request, response, limit), maxChunks(request, limit));
 }
 
+/**
+ * Discards what still arrives of a refused request, within bounds, so that its connection can carry the answer and the next
+ * request. Returns false if nothing does, or if its connection has to end at once.
+ */
+export function discardBody(request: IncomingMessage): boolean {
+  // What a test of a host makes in the place of a request has no `complete`.
+  if (request.complete || request.readableEnded || request.destroyed || overrun.has(request)) return false;
+  // Over HTTP/2 the connection belongs to other requests too.
+  const stream = http2Stream(request);
+  const cut = (): unknown => (stream ?? request).destroy();
+  const connection = stream ?? request.socket;
+  const timer = setTimeout(cut, MAX_DISCARD_MS);
+  const settle = (): void => {
+    clearTimeout(timer);
+    connection.off('close', settle);
+  };
+  // Node does not close a request itself that is answered when its connection goes.
+  connection.once('close', settle);
+  let [bytes, chunks] = [0, 0];
+  request.once('end', settle).on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    chunks += 1;
+    if (bytes > MAX_DISCARDED_BYTES || chunks > maxChunks(request, bytes)) cut();
+  });
+  return true;
+}
+
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Leaves a request's `Expect: 100-continue` to the reader of the body. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
+}
+
+const ABORTED = Symbol('request aborted');
+const failures = new WeakMap<IncomingMessage, ApiError>();
+
+/** Reports that the rest of a request will not arrive, to the reader of its body if there is one. */
+export function abortRequest(request: IncomingMessage, failure: ApiError): void {
+  failures.set(request, failure);
+  request.emit(ABORTED);
+}
+
+/** The requests whose body has come in too many chunks. */
+const overrun = new WeakSet<IncomingMessage>();
+
 function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The event that reports it does not come a second time.
@@ -117,7 +163,7 @@ class BodyBuffer {
     received.copy(this.buffer);
   }
 
-  /** Counts this body until its request is answered or its connection is gone. The only one is taken, however large. */
+  /** Counts this body until its request is answered or its connection is gone. The only one is accepted, however large. */
   private count(bytes: number): void {
     const others = allBytes - this.counted;
     if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw overloaded();
@@ -135,50 +181,4 @@ class BodyBuffer {
     this.counted = 0;
     this.request.socket.off('close', this.release);
   };
-}
-
-/** The requests whose body has come in too many chunks. */
-const overrun = new WeakSet<IncomingMessage>();
-
-/**
- * Discards what still arrives of a refused request, within bounds, so that its connection can carry the answer and the next
- * request. Returns false if nothing does, or if its connection has to end at once.
- */
-export function discardBody(request: IncomingMessage): boolean {
-  // What a test of a host makes in the place of a request has no `complete`.
-  if (request.complete || request.readableEnded || request.destroyed || overrun.has(request)) return false;
-  // Over HTTP/2 the connection belongs to other requests too.
-  const stream = http2Stream(request);
-  const cut = (): unknown => (stream ?? request).destroy();
-  const connection = stream ?? request.socket;
-  const timer = setTimeout(cut, MAX_DISCARD_MS);
-  const settle = (): void => {
-    clearTimeout(timer);
-    connection.off('close', settle);
-  };
-  // Node does not close a request itself that is answered when its connection goes.
-  connection.once('close', settle);
-  let [bytes, chunks] = [0, 0];
-  request.once('end', settle).on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    chunks += 1;
-    if (bytes > MAX_DISCARDED_BYTES || chunks > maxChunks(request, bytes)) cut();
-  });
-  return true;
-}
-
-const awaitingContinue = new WeakSet<IncomingMessage>();
-
-/** Leaves a request's `Expect: 100-continue` to the reader of the body. */
-export function deferContinue(request: IncomingMessage): void {
-  awaitingContinue.add(request);
-}
-
-const ABORTED = Symbol('request aborted');
-const failures = new WeakMap<IncomingMessage, ApiError>();
-
-/** Reports that the rest of a request will not arrive, to the reader of its body if there is one. */
-export function abortRequest(request: IncomingMessage, failure: ApiError): void {
-  failures.set(request, failure);
-  request.emit(ABORTED);
 }

@@ -26,7 +26,7 @@ export class NewPlant {
   @ApiProperty({
     type: 'integer',
     format: 'int64',
-    description: 'Identification number of the plant. Every int64 is taken as it is, never rounded.',
+    description: 'Identification number of the plant. Every int64 is accepted as it is, never rounded.',
     example: 1,
   })
   @CheckedBy(isInt64, idFault)
@@ -48,7 +48,7 @@ export class NewPlant {
   tag?: string;
 }
 
-/** All that is taken of a request's body. */
+/** All that is read of a request's body. */
 export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', 'name', 'tag'];
 
 /** A plant as the store answers with it: without the id. */

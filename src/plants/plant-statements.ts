@@ -22,7 +22,7 @@ export type StoredPlant = Omit<PlantRecord, 'createdBy' | 'writeId'> & { readonl
 
 /** The statements that a writer sends: for the whole table, or for one shard. */
 export interface WriterStatements {
-  /** Statements in flight that are not slow. As many more are sent while those are slow. */
+  /** Statements that may be in flight, and as many more while those are slow. */
   readonly pace: number;
   /** Inserts plants in one statement, all or, if it fails, none. Returns the write ids of those that it has stored: their ids were free. */
   insert(plants: readonly PlantRecord[]): Promise<string[]>;
@@ -32,7 +32,7 @@ export interface WriterStatements {
   mayBeStored(error: unknown): boolean;
 }
 
-/** The part of the time limit that a statement with several plants may wait for the lock of a row. */
+/** Share of the time limit that a statement with several plants may wait for the lock of a row. */
 const LOCK_SHARE = 0.2;
 /** Statements in flight: while one waits for the disk, another is sent. With more, fewer plants would share each commit. */
 const MAX_STATEMENTS = 2;
@@ -41,8 +41,8 @@ const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit'::text) NOT
   THEN set_config('synchronous_commit'::text, 'on'::text, true) END`;
 
 /**
- * A row can be seen before it is durable. The commit of the look-up itself comes after that of the row; the message is what it commits.
- * The prefix: what is left to a default could be matched better by a function of others.
+ * A row can be seen before it is durable. So a look-up writes a message: its own commit then waits for the disk, behind that of the row.
+ * With the prefix, as another function could match better where a parameter is left to its default.
  */
 const FENCE = `(SELECT ${WAIT_FOR_DISK},
   pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `;
@@ -77,8 +77,8 @@ export class PlantStatements implements WriterStatements {
     this.insertOneSql = `${this.insertInto} SELECT $1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::text
       FROM (SELECT ${WAIT_FOR_DISK}) AS setting ${RETURNING}`;
     const lockTimeout = Math.ceil(database.timeout * LOCK_SHARE);
-    // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is grammar, and
-    // always the catalogue's.
+    // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is syntax, for
+    // which no function of others can stand in.
     this.insertManySql = `${this.insertInto} SELECT ${COLUMNS}
       FROM (SELECT set_config('lock_timeout'::text, '${lockTimeout}'::text, true), ${WAIT_FOR_DISK}) AS setting,
         unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])

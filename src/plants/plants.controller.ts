@@ -22,7 +22,7 @@ import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-/** A controller at the path of one store: decorators keep what they say of a method at its function. */
+/** The controller of one store. Each has a class of its own, as decorators keep their metadata at the methods of a class. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
   const { version, guards, errorStatus, securityScheme } = options;
   // The check of the options refuses that; a route must never be open by default.

@@ -23,15 +23,6 @@ export interface CreatePlantOptions {
   readonly transaction?: HostTransaction;
 }
 
-/** @throws TypeError: a host or a verifier of tokens may name anything, and it is stored */
-function assertCreator(creator: unknown): void {
-  const { name } = Object(creator) as Record<string, unknown>;
-  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  const right = `{ name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`;
-  const origin = 'create(), createdBy of the options or a TokenVerifier gave it';
-  throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
-}
-
 /** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
@@ -88,4 +79,13 @@ export class PlantsService implements OnModuleInit {
     // A field that was not given is absent.
     return tag === undefined ? { name } : { name, tag };
   }
+}
+
+/** @throws TypeError: a host or a verifier of tokens may name anything, and it is stored */
+function assertCreator(creator: unknown): void {
+  const { name } = Object(creator) as Record<string, unknown>;
+  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
+  const right = `{ name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`;
+  const origin = 'create(), createdBy of the options or a TokenVerifier gave it';
+  throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
 }
