@@ -73,10 +73,8 @@ export function authOptionsOf(options: unknown): PlantsAuthOptions {
 /** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
   if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
-  if (!Array.isArray(tokens))
-    return `${describeFound(tokens)}, should be an array of tokens; or give issuedTokens, jwt, or a verifier`;
-  if (tokens.length === 0) return 'is empty, should have at least one token: nobody could ever get in';
-  return accessTokensFault(tokens);
+  if (Array.isArray(tokens) && tokens.length > 0) return accessTokensFault(tokens);
+  return `${describeFound(tokens)}, should be an array of at least one token; or give issuedTokens, jwt, or a verifier`;
 }
 
 function verifierFault(verifier: unknown, options: PlantsAuthOptions): string | undefined {

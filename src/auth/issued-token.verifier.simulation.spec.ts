@@ -36,7 +36,8 @@ class SimulatedToken {
 
   rowAt(now: number, id: number): TokenRow {
     const remaining = this.expiresAt === Infinity ? null : this.expiresAt - now;
-    return { id, key: this.key, name: this.key, scopes: [], remaining, ended: this.isValid(now) ? null : 'has ended' };
+    const state = this.isValid(now) ? 'valid' : 'revoked';
+    return { id, key: this.key, name: this.key, scopes: [], state, remaining, end: null };
   }
 }
 

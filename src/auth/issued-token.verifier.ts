@@ -13,11 +13,8 @@ import { type Principal, TokenVerifier } from './token-verifier.js';
 const FRESH_MS = 2000;
 /** From one confirmation of the tokens in use to the next. */
 const CONFIRM_EVERY_MS = 500;
-/** From a failure to the next attempt. */
-const RETRY_MS = 100;
 /** So often the last uses are recorded, and the tokens forgotten that nobody has used meanwhile. */
 const MINUTE_MS = 60_000;
-const SHUTDOWN_TIMEOUT_MS = 1500;
 
 /** A token in use. All moments are those of `performance.now()`. */
 interface KnownToken {
@@ -90,7 +87,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.isStopped = true;
     this.wake();
     const timeUp = (): Error => new Error('the database does not answer');
-    await withinTime(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
+    await withinTime(this.store.end(), 1500, timeUp).catch(() => undefined);
   }
 
   private lookUp(key: string): Promise<Principal | undefined> {
@@ -137,7 +134,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Keeps what the database said of a token; of one that is no longer valid its last use, until that is recorded. */
   private remember(key: string, row: TokenRow | undefined, askedAt: number): void {
     const known = this.known.get(key);
-    if (row && faultOf(row) === undefined) {
+    if (row?.state === 'valid') {
       const { id, name, scopes, remaining } = row;
       const principal = Object.freeze({ name, scopes: Object.freeze(scopes) });
       const expiresAt = askedAt + (remaining ?? Infinity);
@@ -146,11 +143,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   private answer({ key, resolve }: Waiting, row: TokenRow | undefined): void {
-    const fault = faultOf(row);
-    const known = this.known.get(key);
-    if (fault !== undefined) this.logger.log(`An access token was refused. ${fault}`);
-    else if (known) known.usedAt = performance.now();
-    resolve(fault === undefined ? known?.principal : undefined);
+    const known = row?.state === 'valid' ? this.known.get(key) : undefined;
+    if (known) known.usedAt = performance.now();
+    else {
+      const found = row && `${quote(row.name)} with the id ${row.id} is ${row.state} since ${String(row.end)}`;
+      this.logger.log(`An access token was refused. ${found ?? 'The database does not have it'}`);
+    }
+    resolve(known?.principal);
   }
 
   private async record(): Promise<void> {
@@ -169,14 +168,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const isAwaited = this.waiting.size > 0;
     if (isAwaited && this.failure === undefined) return;
     await new Promise<void>((resolve) => {
-      setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
+      setTimeout(resolve, isAwaited ? 100 : CONFIRM_EVERY_MS).unref();
       if (!isAwaited) this.wake = resolve;
     });
   }
-}
-
-/** Why a token is not valid, for the log; undefined if it is. */
-function faultOf(row: TokenRow | undefined): string | undefined {
-  if (!row) return 'The database does not have it';
-  return row.ended === null ? undefined : `${quote(row.name)} with the id ${row.id} ${row.ended}`;
 }

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { importJWK, SignJWT } from 'jose';
-import { createHmac, createPublicKey } from 'node:crypto';
 import {
   AUDIENCE,
-  base64url,
   json,
   JwtIssuer,
   publicJwk,
@@ -87,41 +85,25 @@ describe(JwtVerifier.name, () => {
     expect(issuer.requests).toEqual([]);
   });
 
-  it('should accept one that names no key, if the issuer has one', async () => {
-    expect(await verifier.verify(issuer.token({}, { kid: undefined }))).toMatchObject({ name: NAME });
-  });
-
-  it.each<{ what: string; claims?: object | string; header?: object; isForged?: true }>([
-    { what: 'with a name of no key', header: { kid: 'b' } },
-    { what: 'with a known name, signed by a stranger', header: { kid: 'a' }, isForged: true },
-    { what: 'without a name, signed by a stranger', header: { kid: undefined }, isForged: true },
-    { what: 'that says where its key is', header: { jku: 'http://127.0.0.1:9/keys' }, isForged: true },
-    { what: 'that must be understood, and is not', header: { crit: ['plants'], plants: true } },
-    { what: 'of null', claims: 'null' },
-    { what: 'of lists within lists', claims: `${'['.repeat(5000)}${']'.repeat(5000)}` },
-    { what: 'with claims from the prototype', claims: `{"__proto__":{"aud":"${AUDIENCE}"}}` },
-  ])('should refuse one $what, and log nothing of it', async ({ claims, header, isForged }) => {
-    const token = issuer.token(claims, header, isForged && b);
+  it.each<[string, () => string]>([
+    ['with a name of no key', () => issuer.token({}, { kid: 'b' })],
+    ['with a known name, signed by a stranger', () => issuer.token({}, { kid: 'a' }, b)],
+    ['without a name, signed by a stranger', () => issuer.token({}, { kid: undefined }, b)],
+    ['that says where its key is', () => issuer.token({}, { jku: 'http://127.0.0.1:9/keys' }, b)],
+    ['that brings its key', () => issuer.token({}, { jwk: publicJwk(b) }, b)],
+    ['that must be understood, and is not', () => issuer.token({}, { crit: ['plants'], plants: true })],
+    ['of null', () => issuer.token('null')],
+    ['of lists within lists', () => issuer.token(`${'['.repeat(5000)}${']'.repeat(5000)}`)],
+    ['with claims from the prototype', () => issuer.token(`{"__proto__":{"aud":"${AUDIENCE}"}}`)],
+    [
+      'with the signature of another',
+      () => issuer.token({ sub: 'admin' }).replace(/[^.]+$/, issuer.token().split('.')[2] ?? ''),
+    ],
+    ['whose signature was cut', () => issuer.token().slice(0, -20)],
+  ])('should refuse one %s, and log nothing of it', async (_, make) => {
+    const token = make();
     expect(await verifier.verify(token)).toBeUndefined();
     for (const part of token.split('.')) expect(logged.join()).not.toContain(part);
-  });
-
-  it('should refuse one that was changed, cut, or signed with what everybody knows', async () => {
-    const [header = '', payload = '', signature = ''] = issuer.token().split('.');
-    const [, other = ''] = issuer.token({ sub: 'admin' }).split('.');
-    const pem = createPublicKey({ key: a, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
-    const unsigned = `${base64url('{"alg":"HS256","kid":"a"}')}.${payload}`;
-    const forged = `${unsigned}.${base64url(createHmac('sha256', pem).update(unsigned).digest())}`;
-    const own = issuer.token({}, { jwk: publicJwk(b) }, b);
-    for (const token of [
-      `${header}.${other}.${signature}`,
-      `${header}.${payload}.`,
-      `${header}.${payload}`,
-      'a.b.c',
-      forged,
-      own,
-    ])
-      expect([token, await verifier.verify(token)]).toEqual([token, undefined]);
   });
 
   it('should accept no other type if at+jwt is required', async () => {
@@ -141,10 +123,9 @@ describe(JwtVerifier.name, () => {
     expect(await verifier.verify(issuer.token(claims))).toEqual({ name: NAME, scopes });
   });
 
-  it('should let clocks differ by 30 seconds', async () => {
-    expect(
-      await verifier.verify(issuer.token({ exp: Date.now() / 1000 - 20, nbf: Date.now() / 1000 + 20 })),
-    ).toBeDefined();
+  it('should accept one that names no key if the issuer has one, and let clocks differ by 30 seconds', async () => {
+    const now = Date.now() / 1000;
+    expect(await verifier.verify(issuer.token({ exp: now - 20, nbf: now + 20 }, { kid: undefined }))).toBeDefined();
   });
 
   it('should remember a JWT for five minutes, and not longer than it is valid', async () => {

@@ -7,7 +7,7 @@ const ACCESS_TOKEN = new RegExp(`^(?=.{20,8192}$)${BEARER_TOKEN}$`);
 const SHOULD = 'should have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end';
 
 /** Static tokens have no names of their own. */
-const PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze([CREATE_PLANTS]) });
+const STATIC_PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze([CREATE_PLANTS]) });
 
 /** Accepts the tokens that the configuration lists. */
 export class StaticTokenVerifier extends TokenVerifier {
@@ -22,7 +22,7 @@ export class StaticTokenVerifier extends TokenVerifier {
     const candidate = tokenDigest(token);
     // Digests are of one length, and every one is compared, so the time taken says nothing about any token.
     const found = this.digests.filter((digest) => timingSafeEqual(digest, candidate));
-    return found.length > 0 ? PRINCIPAL : undefined;
+    return found.length > 0 ? STATIC_PRINCIPAL : undefined;
   }
 }
 

@@ -54,18 +54,13 @@ export function tokenKey(token: string): string {
 
 /** Why this cannot be the name of an access token, without repeating it; undefined if it can. */
 export function tokenNameFault(name: string): string | undefined {
-  if (holdsToken(name)) return 'must not look like an access token: a name is not secret, and a token is';
+  if (withoutTokens(name) !== name) return 'must not look like an access token: a name is not secret, and a token is';
   return NAME_RULES.find(([rule]) => !rule.test(name))?.[1];
 }
 
 /** The text with a placeholder for each token. Console output may repeat arguments, and must not repeat a token. */
 export function withoutTokens(text: string): string {
   return text.replace(TOKEN_LIKE, '[access token]');
-}
-
-/** Whether the text holds a token, or most of one. */
-export function holdsToken(text: string): boolean {
-  return text.search(TOKEN_LIKE) >= 0;
 }
 
 /** CRC-32 of these characters, in base 62. */

@@ -8,8 +8,13 @@ import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Limit of a statement: all are short, and no other one is sent meanwhile. */
 const STATEMENT_TIMEOUT_MS = 1000;
-/** Limit of the wait for a lock when a use is recorded: the next attempt comes in a minute. */
-const LOCK_TIMEOUT_MS = 100;
+
+/**
+ * SQL of the state of a token. The clock decides, and not the beginning of a transaction, which may have waited for a lock.
+ */
+export const TOKEN_STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked'::text
+  WHEN expires_at <= clock_timestamp() THEN 'expired'::text ELSE 'valid'::text END`;
+export type TokenState = 'valid' | 'expired' | 'revoked';
 
 /** An issued token. */
 export interface TokenRow {
@@ -18,10 +23,11 @@ export interface TokenRow {
   readonly key: string;
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly state: TokenState;
   /** Milliseconds until it expires, by the database's clock; null if it never does. */
   readonly remaining: number | null;
-  /** How it has ended, for people; null if it is valid. */
-  readonly ended: string | null;
+  /** When it was revoked, or else expires, for people. */
+  readonly end: string | null;
 }
 
 /** The issued tokens in PostgreSQL, on one connection. It keeps no state in its session, and does not keep the process from ending. */
@@ -60,13 +66,11 @@ export class TokenStore {
 
   /** The tokens with these keys. Throws if the server is a standby, which may not hear of a revocation. */
   async find(keys: readonly string[]): Promise<TokenRow[]> {
-    // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. The clock, and not the beginning of a
-    // transaction, which may have waited for a lock. A row that was written by hand may have no scopes.
+    // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. A row that was written by hand may have no scopes.
     const sql = `SELECT pg_is_in_recovery() AS "isStandby", token.* FROM (VALUES (1)) AS always
       LEFT JOIN (SELECT id::float8 AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
           (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
-          CASE WHEN revoked_at IS NOT NULL THEN 'was revoked at '::text || revoked_at::text
-            WHEN expires_at <= clock_timestamp() THEN 'has expired at '::text || expires_at::text END AS ended
+          ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end"
         FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
     const client = await this.pool.connect();
     let failure: Error | undefined;
@@ -85,17 +89,15 @@ export class TokenStore {
   }
 
   /**
-   * Records the last use of tokens, by their ids: so many milliseconds ago. It does not wait for the disk, and not long for a lock. It has no
-   * SKIP LOCKED and no volatile function, as the replicated table of a distributed engine refuses them. The settings are local to the
-   * transaction.
+   * Records the last use of tokens, by their ids: so many milliseconds ago. It does not wait for the disk, and not long for a lock, as the next
+   * attempt comes in a minute. It has no SKIP LOCKED and no volatile function, which the replicated table of a distributed engine refuses.
    */
   async recordUses(uses: ReadonlyMap<number, number>): Promise<void> {
     // Sorted, so that two instances lock the rows in the same order.
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
-    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS};
-      SET LOCAL synchronous_commit = off;
+    await this.pool.query(`SET LOCAL lock_timeout = 100; SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
   }

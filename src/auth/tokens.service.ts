@@ -3,6 +3,7 @@ import { Prisma } from '../database/generated/client.js';
 import { escapeSchema, PrismaService } from '../database/prisma.js';
 import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
+import { TOKEN_STATE, type TokenState } from './token-store.js';
 
 /** Any number that no other program is likely to use; this one spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
@@ -17,8 +18,7 @@ const SETTINGS = Prisma.sql`SELECT set_config('TimeZone'::text, 'UTC'::text, tru
 /** What ends at infinity, or after the years that Date reads, never does. What ended before 1970 has ended then. */
 const RECORD = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
-  last_used_at AS "lastUsedAt",
-  CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= statement_timestamp() THEN 'expired' ELSE 'valid' END AS state`;
+  last_used_at AS "lastUsedAt", ${Prisma.raw(TOKEN_STATE)} AS state`;
 const REVOKED = Prisma.sql`revoked_at = statement_timestamp()`;
 
 /** An access token without its digest. */
@@ -31,8 +31,7 @@ export interface TokenRecord {
   readonly expiresAt: Date | null;
   /** To the minute. */
   readonly lastUsedAt: Date | null;
-  /** By the database's clock. */
-  readonly state: 'valid' | 'expired' | 'revoked';
+  readonly state: TokenState;
 }
 
 /** A token, which is shown only now, and what is stored of it. */
@@ -95,22 +94,22 @@ export class TokensService {
       const { scopes, createdAt, expiresAt } = newest;
       const life = expiresAt === null ? 'never' : { seconds: (expiresAt.getTime() - createdAt.getTime()) / 1000 };
       const made = await this.issue(transaction, name, scopes, life);
-      const end = Prisma.sql`expires_at = LEAST(expires_at, ${later(overlap)})`;
-      return { ...made, replaced: await this.update(transaction, old, overlap > 0 ? end : REVOKED) };
+      const end = overlap > 0 ? Prisma.sql`expires_at = LEAST(expires_at, ${later(overlap)})` : REVOKED;
+      return { ...made, replaced: await this.update(transaction, old, end) };
     });
   }
 
   /**
-   * Revokes one token by its id, or all valid ones of a name. Returns the revoked ones (there may be none), and those that had
-   * ended before. @throws TokenError if there is no such token at all
+   * Revokes one token by its id, or all valid ones of a name. Returns them; if all had ended before, these.
+   * @throws TokenError if there is no such token at all
    */
-  revoke(nameOrId: string): Promise<{ revoked: TokenRecord[]; ended: TokenRecord[] }> {
+  revoke(nameOrId: string): Promise<TokenRecord[]> {
     return this.transaction(async (transaction) => {
       // No name is an id. What has the id is one row, which its UPDATE locks.
       const meant = await this.lock(transaction, nameOrId, Prisma.sql`OR id::text = ${nameOrId}::text`);
       if (meant.length === 0) throw unknown(nameOrId);
-      const revoked = await this.update(transaction, meant.filter(isValid), REVOKED);
-      return { revoked, ended: meant.filter((record) => !isValid(record)) };
+      const valid = meant.filter(isValid);
+      return valid.length > 0 ? this.update(transaction, valid, REVOKED) : meant;
     });
   }
 

@@ -2,13 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
+import { makeToken, tokenKey } from '../../src/auth/token-format.js';
 import { UrlDatabase } from '../../src/database/url-database.js';
 import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import type { TestDatabase } from '../support/database/test-database.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
+import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { startStoreOn } from '../support/service/store.js';
-import { Stopwatch, until } from '../support/until.js';
+import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const POOL_SIZE = 6;
 const STORAGE_TIMEOUT = 1500;
@@ -49,6 +52,28 @@ describe('A PostgreSQL server', () => {
     expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);
     await server.set('synchronous_standby_names', '');
     await until(async () => (await sessions()).length === 0);
+  });
+
+  it('should confirm a token after a restart, and none as a standby: it may not hear of a revocation', async () => {
+    const token = makeToken();
+    await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenKey(token)}')`);
+    const way = await TcpProxy.start(server.url());
+    const verifier = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
+    const isAccepted = (): Promise<boolean> => Promise.resolve(verifier.verify(token)).then(Boolean, () => false);
+    await until(isAccepted);
+    const standby = await server.startStandby();
+    await until(isAccepted);
+    way.leadTo(standby.url());
+    way.reset();
+    way.restore();
+    await expectWithin(2000, async () => !(await isAccepted()));
+    await expect(verifier.verify(token)).rejects.toThrow('the server is a standby');
+    // Without an end of the open connections.
+    way.leadTo(server.url());
+    await until(isAccepted);
+    await verifier.onApplicationShutdown();
+    await way.close();
+    await standby.remove();
   });
 
   describe('with TLS', () => {

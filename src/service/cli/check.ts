@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { inspectTokenTable } from '../../auth/token-store.js';
+import { inspectTokenTable, TOKEN_STATE } from '../../auth/token-store.js';
 import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
@@ -24,8 +24,8 @@ export function isTokenless({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean
 
 /** Says how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
 export async function hintAtFirstToken(query: Query, schema: string): Promise<void> {
-  const valid = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())';
-  const found = query(`SELECT FROM ${pg.escapeIdentifier(schema)}.access_tokens WHERE ${valid} LIMIT 1`);
+  const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+  const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
   // If the tokens cannot be read, another warning says so.
   if ((await found.catch(() => undefined))?.length !== 0) return;
   new Logger('PlantStore').warn(

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { SCOPE, tokenNameFault } from '../../auth/token-format.js';
 import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../../auth/tokens.service.js';
-import { parseDatabaseUrl, withConnection } from '../../database/database-url.js';
-import { schemaFault } from '../../database/database.options.js';
+import { parseDatabaseUrl, schemaFault, withConnection } from '../../database/database-url.js';
 import { assertMigrated } from '../../database/table-checks.js';
 import { UrlDatabase } from '../../database/url-database.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
@@ -68,8 +67,7 @@ export function addTokenCommands(program: Command): void {
     .argument('<name|id>', 'the name or the id of the token')
     .addOption(schemaOption())
     .action(async (nameOrId: string, { schema }: Options) => {
-      const { revoked, ended } = await withTokens(schema, (tokens) => tokens.revoke(nameOrId));
-      await print(tokenTable(revoked.length > 0 ? revoked : ended));
+      await print(tokenTable(await withTokens(schema, (tokens) => tokens.revoke(nameOrId))));
     });
 }
 

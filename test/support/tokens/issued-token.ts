@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { makeToken, tokenDigest } from '../../../src/auth/token-format.js';
 import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
 import type { TestDatabase } from '../database/test-database.js';
-import type { Store } from '../service/store.js';
+import type { RawResponse } from '../http/raw-connection.js';
 
-export interface TokenFields {
+interface TokenFields {
   name?: string;
   scopes?: string[];
   /** An interval from now, such as `1 hour` or `-1 second`, or `infinity`; never, unless given. */
   expires?: string;
-  /** The token itself; a new one unless given. */
-  token?: string;
 }
 
 /** A token as it is stored, written into the database directly. */
@@ -23,8 +21,9 @@ export interface StoredToken {
 
 export async function issueToken(
   database: Pick<TestDatabase, 'query'>,
-  { name = 'gardener', scopes = [CREATE_PLANTS], expires, token = makeToken() }: TokenFields = {},
+  { name = 'gardener', scopes = [CREATE_PLANTS], expires }: TokenFields = {},
 ): Promise<StoredToken> {
+  const token = makeToken();
   const [row] = await database.query<{ id: number }>(
     `INSERT INTO access_tokens (name, digest, scopes, expires_at)
      VALUES ($1, $2, $3, CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END) RETURNING id::float8 AS id`,
@@ -38,12 +37,12 @@ export function bearer(token: string): { Authorization: string } {
   return { Authorization: `Bearer ${token}` };
 }
 
-let nextId = 1;
+/** No plant: with a valid token it is refused with 40003, and nothing is written. */
+export const NO_PLANT = '{}';
 
-/** What creating another plant with this token ends with: 200, or the number of a refusal. */
-export async function outcomeOf(store: Pick<Store, 'post'>, token: string): Promise<number> {
-  const { status, body } = await store.post(JSON.stringify({ id: nextId++, name: 'Rose' }), bearer(token));
-  return status === 200 ? status : (JSON.parse(body) as { error: number }).error;
+/** The number that a request was refused with; undefined if it was not. */
+export function errorOf(response: RawResponse | undefined): number | undefined {
+  return (JSON.parse(response?.body ?? '{}') as { error?: number }).error;
 }
 
 /** The SHA-256 digest of a token, in all forms that it may be written in. */

@@ -1,14 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
-import { makeToken, tokenKey } from '../../src/auth/token-format.js';
-import { PostgresServer } from '../support/database/postgres-server.js';
-import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
+import { makeToken } from '../../src/auth/token-format.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { ManagedService, PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/store.js';
-import { errorOf, NO_PLANT } from '../support/service/store-instances.js';
-import { bearer, issueToken, type StoredToken } from '../support/tokens/issued-token.js';
+import {
+  bearer,
+  digestForms,
+  errorOf,
+  issueToken,
+  NO_PLANT,
+  type StoredToken,
+} from '../support/tokens/issued-token.js';
+import { json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const STORAGE_TIMEOUT = 3000;
@@ -30,7 +38,7 @@ describe('Issued access tokens and their database', () => {
     store.proxy.restore();
   });
 
-  const verdict = async (token: string): Promise<number> => errorOf(await store.sendBody(NO_PLANT, bearer(token)));
+  const verdict = async (token: string): Promise<unknown> => errorOf(await store.sendBody(NO_PLANT, bearer(token)));
 
   it.each(['reset', 'freeze'] as const)(
     'should wait as long as a create after a %s, and be right again when it is over',
@@ -64,20 +72,6 @@ describe('Issued access tokens and their database', () => {
     await expectWithin(PROMISED_MS, async () => (await verdict(known.token)) !== 40003);
     await until(async () => (await verdict(known.token)) === 40101);
   });
-
-  it('should not wait, if they are confirmed, for look-ups that wait for a lock', async () => {
-    await using lock = await TableLock.take(store.database, 'access_tokens');
-    const confirmed = performance.now();
-    const unknown = verdict(makeToken());
-    await lock.awaited();
-    while (performance.now() < confirmed + 1000) {
-      using stopwatch = new Stopwatch();
-      expect(await verdict(known.token)).toBe(40003);
-      expect(stopwatch.elapsed).toBeLessThan(500);
-    }
-    await lock.release();
-    expect(await unknown).toBe(40101);
-  });
 });
 
 describe(IssuedTokenVerifier.name, () => {
@@ -99,7 +93,7 @@ describe(IssuedTokenVerifier.name, () => {
     await database.drop();
   });
 
-  it('should send one statement a round for ten thousand tokens', async () => {
+  it('should send one statement a round for ten thousand tokens, and wait for none of those that are confirmed', async () => {
     const ROUNDS = 5;
     const tokens = Array.from({ length: 10_000 }, makeToken);
     await database.query(
@@ -146,39 +140,78 @@ describe(IssuedTokenVerifier.name, () => {
     expect(await run.ended).toBe(0);
     expect(run.output).toBe('gardener\n');
   });
+});
 
-  it('should report once that the database is away, and once that it is back', async () => {
-    await using service = await PlantStoreProcess.serve(proxy.url, { STORAGE_TIMEOUT: '1000' });
-    const lines = (): unknown[] => service.log.filter(({ message }) => String(message).startsWith('Access tokens can'));
-    expect(errorOf(await service.post(NO_PLANT, bearer(token)))).toBe(40003);
-    proxy.reset();
-    for (let i = 0; i < 3; i++) expect(errorOf(await service.post(NO_PLANT, bearer(makeToken())))).toBe(50300);
-    expect(lines()).toHaveLength(1);
-    proxy.restore();
-    await service.printed(/can be looked up again/);
-    expect(lines()).toHaveLength(2);
-  });
+describe('Access tokens, JWTs and their digests', () => {
+  it('should be in no log, answer, metric or list of processes, and why they were refused in the log', async () => {
+    const [key, stranger] = [await signingKey('a'), await signingKey('a-key-of-a-stranger')];
+    await using issuer = await JwtIssuer.start([key]);
+    await using running = await ManagedService.start({ ...issuer.variables, LOG_LEVEL: 'trace' });
+    const { database, process: service } = running;
+    const shown: string[] = [];
+    const tokens: string[] = [];
+    const verdict = async (token: string): Promise<unknown> => {
+      tokens.push(token);
+      const response = await service.post(NO_PLANT, bearer(token));
+      shown.push(JSON.stringify(response));
+      return errorOf(response);
+    };
+    const show = async (): Promise<void> => {
+      shown.push(await (await running.managed('/metrics')).text());
+      shown.push((await promisify(execFile)('ps', ['-A', 'eww', '-o', 'args='])).stdout);
+      shown.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
+    };
 
-  it('should accept a token after a restart of PostgreSQL, and none on a standby: it may not hear of a revocation', async () => {
-    const primary = await PostgresServer.createMigrated();
-    await primary.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenKey(token)}')`);
-    const way = await TcpProxy.start(primary.url());
-    const moving = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
-    const isAccepted = (): Promise<boolean> => Promise.resolve(moving.verify(token)).then(Boolean, () => false);
-    await until(isAccepted);
-    const standby = await primary.startStandby();
-    await until(isAccepted);
-    way.leadTo(standby.url());
-    way.reset();
-    way.restore();
-    await expectWithin(PROMISED_MS, async () => !(await isAccepted()));
-    await expect(moving.verify(token)).rejects.toThrow('the server is a standby');
-    // Without an end of the open connections.
-    way.leadTo(primary.url());
-    await until(isAccepted);
-    await moving.onApplicationShutdown();
-    await way.close();
-    await standby.remove();
-    await primary.remove();
+    const right = await issueToken(database);
+    for (const token of [right.token, issuer.token()]) expect(await verdict(token)).toBe(40003);
+    expect(await verdict((await issueToken(database, { scopes: [] })).token)).toBe(40300);
+    const wrong = makeToken();
+    const expired = await issueToken(database, { name: 'expired', expires: '-1 day' });
+    await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [right.id]);
+    await until(async () => (await verdict(right.token)) === 40101);
+    for (const token of [
+      expired.token,
+      wrong,
+      `${wrong.slice(0, -2)}__`,
+      issuer.token({ aud: 'a-house-of-somebody-else' }),
+      issuer.token({ sub: 'gar\0dener' }),
+      issuer.token({}, { crit: ['an-extension'], 'an-extension': 1 }),
+      issuer.token({}, {}, stranger),
+      issuer.token({}, { kid: 'a' }, stranger),
+    ])
+      expect(await verdict(token)).toBe(40101);
+    await show();
+
+    await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
+    issuer.answer = json({}, 503);
+    for (let i = 0; i < 3; i++) expect(await verdict(makeToken())).toBe(50300);
+    await show();
+    await database.query('ALTER TABLE lost_tokens RENAME TO access_tokens');
+    await service.printed(/Access tokens can be looked up again/);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const messages = service.log.map(({ level, message }) => `${String(level)} ${String(message)}`);
+    for (const line of [
+      'info A JWT was refused: aud is "a-house-of-somebody-else", should be https://plants.example',
+      'info A JWT was refused: kid is "a-key-of-a-stranger", should be that of a key of the issuer',
+      `info An access token was refused. "gardener" with the id ${right.id} is revoked since 2`,
+      `info An access token was refused. "expired" with the id ${expired.id} is expired since 2`,
+      'info An access token was refused. The database does not have it',
+    ])
+      expect(messages).toContainEqual(expect.stringContaining(line));
+    expect(messages.filter((message) => message.includes('Access tokens can'))).toEqual([
+      expect.stringMatching(/^warn .* cannot be looked up: relation "public.access_tokens" does not exist/),
+      'info Access tokens can be looked up again',
+    ]);
+    const everything = [service.output, ...shown].join('\n');
+    // Or nothing would be found for another reason.
+    expect(everything).toContain('plant-store-tokens');
+    expect(everything).toContain('dist/main.js serve');
+    const secrets = [...new Set(tokens)].flatMap((token) => [
+      ...token.split('.').map((part) => part.slice(0, 24)),
+      ...digestForms(token),
+    ]);
+    expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
   });
 });
