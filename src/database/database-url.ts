@@ -28,7 +28,6 @@ export interface DatabaseUrl {
 
 /** User and password, host, path, parameters. An @ or # further on is probably part of the password, and should be encoded. */
 const URL_PARTS = /^postgres(?:ql)?:\/\/([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
-const MAX_IDENTIFIER_BYTES = 63;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Modes that pg treats as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
@@ -48,7 +47,6 @@ const IGNORED = (
   'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
   'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
 ).split(' ');
-const MAX_PORT = 65_535;
 const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
 
 const NO_URL =
@@ -75,7 +73,9 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
     throw new Error('holds a password other than the one given separately: leave one of them out');
   if (config.password === '') config.password = password;
   const user = config.user ?? '';
-  const chosenSchema = checkSchema(schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA);
+  const chosenSchema = schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA;
+  const fault = schemaFault(chosenSchema);
+  if (fault !== undefined) throw new Error(fault);
   const server = `${config.host?.replace(/.*:.*/, '[$&]')}:${config.port ?? process.env.PGPORT ?? '5432'}`;
   const description = `${config.database ?? user} at ${server}${user && ` as ${user}`}`;
   return {
@@ -99,8 +99,8 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
 function checkParameters(host: string, parameters: URLSearchParams): void {
   if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
     throw new Error(`names several servers: ${ONE_SERVER}`);
-  const port = Number(parameters.get('port') ?? MAX_PORT);
-  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`must have a port from 1 to ${MAX_PORT}`);
+  const port = Number(parameters.get('port') ?? 5432);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('must have a port from 1 to 65535');
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
     throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
@@ -125,18 +125,15 @@ function readByPg(url: string): pg.ClientConfig {
   throw new Error(fault.syscall ? `names a certificate or a key that cannot be read (${fault.code})` : NO_URL);
 }
 
-/** Throws if PostgreSQL would refuse the name, cut it short, or take it for another. */
-export function checkSchema(schema: string): string {
+/** Why PostgreSQL would refuse the name, cut it short, or take it for another; undefined if it takes it as it is. */
+export function schemaFault(schema: string): string | undefined {
   const length = Buffer.byteLength(schema);
-  if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))
-    throw new Error(`must name a schema of 1 to ${MAX_IDENTIFIER_BYTES} bytes, or none for ${DEFAULT_SCHEMA}`);
+  if (length === 0 || length > 63 || schema.includes('\0'))
+    return `must name a schema of 1 to 63 bytes, or none for ${DEFAULT_SCHEMA}`;
   // In a search_path it is the schema of the user who is connected, between quotes too.
-  if (schema === '$user') throw new Error('must not be $user, which PostgreSQL takes for the name of the user');
-  return schema;
+  return schema === '$user' ? 'must not be $user, which PostgreSQL takes for the name of the user' : undefined;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 2000;
 const NO_PASSWORD = /^SASL: .*client password must be.*/;
 
 /**
@@ -148,7 +145,7 @@ export async function withConnection<T>(
   work: (query: Query) => Promise<T>,
   { timeout }: { timeout?: number } = {},
 ): Promise<T> {
-  const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
+  const limits = { connectionTimeoutMillis: 10_000, query_timeout: timeout };
   const client = new pg.Client({ ...config, keepAlive: true, ...limits });
   // A lost connection also fails what waits for it; without a listener, the event would end the process.
   client.on('error', () => undefined);
@@ -168,7 +165,7 @@ export async function withConnection<T>(
   } finally {
     // The work is done, and does not wait for a broken network.
     const timeUp = (): Error => new Error('the server does not close the connection');
-    await withinTime(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
+    await withinTime(client.end(), 2000, timeUp).catch(() => {
       (client as unknown as { unref(): void }).unref();
     });
   }

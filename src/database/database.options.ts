@@ -1,7 +1,7 @@
 import { isString } from 'class-validator';
 import { describeFound, type Given, Nested, Rule, Should, wholeNumber } from '../util/options.js';
 import { failureOf } from '../util/text.js';
-import { checkSchema, parseDatabaseUrl } from './database-url.js';
+import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
 /** Milliseconds that a wait for the database may take. */
@@ -12,19 +12,16 @@ export const MILLISECONDS = wholeNumber(1, 86_400_000, ' of milliseconds');
 
 /** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
-  const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
-  if (url === undefined || url === '')
-    return `is ${url === '' ? 'empty' : 'undefined'}, ${should}; is the environment variable that it comes from set?`;
-  if (typeof url !== 'string') return `${describeFound(url)}, ${should}`;
-  return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
+  if (typeof url === 'string')
+    return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
+  const example = 'postgresql://user@host:5432/plants';
+  return `${describeFound(url)}, should be a PostgreSQL URL such as ${example}; is its environment variable set?`;
 });
 
-/** What is wrong with the name of a schema, if anything. */
-export function schemaFault(schema: unknown): string | undefined {
+const SchemaName = Rule((schema) => {
   if (schema === undefined) return undefined;
-  if (typeof schema !== 'string') return `${describeFound(schema)}, should be the name of a schema`;
-  return failureOf(() => checkSchema(schema));
-}
+  return typeof schema === 'string' ? schemaFault(schema) : `${describeFound(schema)}, should be the name of a schema`;
+});
 
 /** What the store uses of a `pg` pool: any version of `pg` has it, and so may a wrapper of the application's. */
 export interface PgPoolLike {
@@ -57,7 +54,7 @@ export class DatabaseAddress {
   @Should('a string', isString)
   password?: string | undefined;
   /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
-  @Rule(schemaFault)
+  @SchemaName
   schema?: string | undefined;
 }
 
@@ -86,7 +83,7 @@ class PoolSettings {
   @Should('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
   pool!: PgPoolLike;
   /** The schema that holds the store's tables, whatever `search_path` the connections have. @defaultValue public */
-  @Rule(schemaFault)
+  @SchemaName
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Should(...MILLISECONDS)

@@ -17,13 +17,13 @@ export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 // Types of our own: those of pg would reach the declarations that a host compiles.
 
 /** One statement, in the form that pg takes. */
-export interface Statement {
+export interface QueryConfig {
   readonly text: string;
   readonly values?: QueryValue[];
 }
 
 /** The answer to a statement, in the form that pg gives. */
-export interface Rows {
+export interface QueryResult {
   readonly rows: unknown[];
 }
 
@@ -50,7 +50,7 @@ export abstract class Database {
   abstract isBusy(): boolean;
   abstract connect(): Promise<BorrowedConnection>;
   /** Runs one statement on any connection. */
-  abstract execute(statement: Statement): Promise<Rows>;
+  abstract execute(statement: QueryConfig): Promise<QueryResult>;
   /** The same, and returns the first column of its rows, as texts. */
   abstract queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]>;
 
@@ -79,9 +79,9 @@ export class BorrowedConnection {
     private readonly onReturn?: () => void,
   ) {}
 
-  query(statement: Statement, deadline = performance.now() + this.timeout): Promise<Rows> {
-    return this.send<Rows>(deadline, (done) => {
-      const answer = this.client.query(statement as never) as Promise<Rows>;
+  query(statement: QueryConfig, deadline = performance.now() + this.timeout): Promise<QueryResult> {
+    return this.send<QueryResult>(deadline, (done) => {
+      const answer = this.client.query(statement as never) as Promise<QueryResult>;
       answer.then(done.bind(undefined, null), done as (error: Error) => void);
     });
   }

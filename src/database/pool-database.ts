@@ -8,7 +8,7 @@ import {
   type PgPoolLike,
   type PoolDatabaseOptions,
 } from './database.options.js';
-import { BorrowedConnection, Database, type Rows, type Statement } from './database.js';
+import { BorrowedConnection, Database, type QueryResult, type QueryConfig } from './database.js';
 
 /**
  * A database whose connections are borrowed from a pool of the host. Each statement is a transaction, with a time limit that ends with it,
@@ -49,7 +49,7 @@ export class PoolDatabase extends Database {
     });
   }
 
-  async execute(statement: Statement): Promise<Rows> {
+  async execute(statement: QueryConfig): Promise<QueryResult> {
     const deadline = performance.now() + this.timeout;
     const connection = await this.begin(deadline);
     try {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Database, type Statement } from './database.js';
+import { Database, type QueryConfig } from './database.js';
 import { PrismaClient } from './generated/client.js';
 
 /** What fails with a lost connection hears of it by itself. */
@@ -14,7 +14,7 @@ export class PrismaService extends PrismaClient {
     // The way of all other statements: on a bare pool a time limit, or a commit that the standby lacks, would not be noticed. Its constructor
     // would take what is no pool of its own copy of pg for a configuration.
     Reflect.set(adapter, 'externalPool', {
-      query: (statement: Statement) => database.execute(statement),
+      query: (statement: QueryConfig) => database.execute(statement),
       connect: async () => Object.assign(await database.connect(), NO_EVENTS),
       ...NO_EVENTS,
     });

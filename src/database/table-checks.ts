@@ -7,7 +7,7 @@ import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
 
 /** A schema, and its name in messages. */
-type Place = Pick<DatabaseUrl, 'schema' | 'place'>;
+type SchemaOfStore = Pick<DatabaseUrl, 'schema' | 'place'>;
 
 /**
  * The tables of the store in the schema $1, their partitions, and the sequence. A role that owns one could run code as those who use it, so
@@ -35,7 +35,7 @@ const TABLES = `WITH RECURSIVE tables (oid) AS (
 type Table = Readonly<Record<'name' | 'identity' | 'owner' | 'databaseOwner', string>> &
   Readonly<Record<'isTrusted' | 'isTable' | 'isUnlogged', boolean>>;
 
-function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogged }: Table): string | undefined {
+function tableFault({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogged }: Table): string | undefined {
   if (!isTable) return `${identity} should be a table, and is not. Remove it`;
   const alter = `Run ALTER TABLE ${identity}`;
   if (!isTrusted)
@@ -44,7 +44,7 @@ function faultOf({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogge
 }
 
 /** Throws if functions of other roles could come before those of PostgreSQL. */
-export async function assertSearchPath(query: Query, { place }: Place): Promise<void> {
+export async function assertSearchPath(query: Query, { place }: SchemaOfStore): Promise<void> {
   const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
   const [row] = await query<{ path: string }>(sql);
   // Temporary tables, which come first, are the session's own.
@@ -57,9 +57,12 @@ export async function assertSearchPath(query: Query, { place }: Place): Promise<
  * Returns the migrations that a schema lacks, oldest first. Throws if its tables are of another application or not safe to use, before any is
  * read (a view would run functions of the role that made it), or if it has other migrations.
  */
-export async function findPending(query: Query, { schema, place }: Place): Promise<(typeof MIGRATIONS)[number][]> {
+export async function findPending(
+  query: Query,
+  { schema, place }: SchemaOfStore,
+): Promise<(typeof MIGRATIONS)[number][]> {
   const tables = await query<Table>(TABLES, [schema]);
-  const faults = tables.map(faultOf).filter((fault) => fault !== undefined);
+  const faults = tables.map(tableFault).filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new MigrationError('refused', `${place}: ${escapeControls(faults.join('. '))}`);
 
   const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
@@ -82,19 +85,19 @@ export async function findPending(query: Query, { schema, place }: Place): Promi
 }
 
 /** Throws unless the schema has the migrations of this build, and no others. */
-export async function assertMigrated(query: Query, place: Place): Promise<void> {
-  const pending = await findPending(query, place);
+export async function assertMigrated(query: Query, schema: SchemaOfStore): Promise<void> {
+  const pending = await findPending(query, schema);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
-  throw new MigrationError('behind', `${place.place} is not migrated: it lacks ${missing}. ${advice}`);
+  throw new MigrationError('behind', `${schema.place} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
 /** For the start of a store. Throws if creates would fail, or could be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
-  const assertUsable = async (query: Query, place: Place): Promise<void> => {
-    await assertSearchPath(query, place);
-    await assertMigrated(query, place);
+  const assertUsable = async (query: Query, of: SchemaOfStore): Promise<void> => {
+    await assertSearchPath(query, of);
+    await assertMigrated(query, of);
   };
   if (hasUrl(options)) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);

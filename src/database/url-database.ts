@@ -4,10 +4,7 @@ import { ColumnQuery, type QueryValue } from './column-query.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import { DatabaseOverloadedError, DatabaseUnreachableError } from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
-import { BorrowedConnection, Database, type Done, type Rows, type Statement, unsynced } from './database.js';
-
-/** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
-const KEEP_ALIVE_DELAY_MS = 5000;
+import { BorrowedConnection, Database, type Done, type QueryResult, type QueryConfig, unsynced } from './database.js';
 
 /** A database with a pool of the store's own. */
 export class UrlDatabase extends Database implements OnApplicationShutdown {
@@ -36,7 +33,8 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
       // PgBouncer refuses it, by default.
       ...(!url.isPooled && { statement_timeout: timeout }),
       keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+      // Node.js then probes every second, and ends the connection after ten probes without an answer.
+      keepAliveInitialDelayMillis: 5000,
     });
     this.pool.on('connect', (client) => {
       // A lost connection also fails what waits for it; without a listener, the event would end the process.
@@ -82,9 +80,9 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
     });
   }
 
-  execute(statement: Statement): Promise<Rows> {
+  execute(statement: QueryConfig): Promise<QueryResult> {
     const named = { ...statement, name: this.nameOf(statement.text) };
-    return this.run<Rows>((client, done) => {
+    return this.run<QueryResult>((client, done) => {
       client.query(named, done);
     });
   }
