@@ -1,18 +1,36 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { Migrator } from '../../src/index.js';
+import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
+import { Guest } from '../support/host/host.js';
+import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/issued-token.js';
 
 const PASSWORD = 'a-password-of-the-tests';
+const SUFFIX = randomBytes(4).toString('hex');
+const OWNER = `plants_owner_${SUFFIX}`;
+const SERVICE = `the "gardener's" ${SUFFIX}`;
+const STRANGER = `stranger_${SUFFIX}`;
+const QUOTED = pg.escapeIdentifier(SERVICE);
+
+let database: TestDatabase;
+let name: string;
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+  name = pg.escapeIdentifier(new URL(database.url).pathname.slice(1));
+  await database.query(`CREATE ROLE ${OWNER} LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE ${QUOTED} LOGIN PASSWORD '${PASSWORD}';
+    CREATE ROLE ${STRANGER}`);
+});
+afterAll(async () => {
+  const others = await createTestDatabase({ migrated: false });
+  await database.drop();
+  await others.query(`DROP ROLE ${OWNER}; DROP ROLE ${QUOTED}; DROP ROLE ${STRANGER}`);
+  await others.drop();
+});
 
 describe('A database with one role that owns the tables and another one for the service', () => {
-  const suffix = randomBytes(4).toString('hex');
-  const [owner, service] = [`plants_owner_${suffix}`, `the "gardener's" ${suffix}`];
-  const quoted = pg.escapeIdentifier(service);
-  let database: TestDatabase;
   let alone: Record<string, string>;
   let both: Record<string, string>;
 
@@ -23,35 +41,28 @@ describe('A database with one role that owns the tables and another one for the 
     url.searchParams.set('schema', schema);
     return url.href;
   };
-  const asService = (sql: string): Promise<unknown> => database.query(`SET ROLE ${quoted}; ${sql}`);
-  const migrate = (variables = both, options = '') => outcomeOfCommandLine(`migrate ${options}`, variables);
+  const asService = (sql: string): Promise<unknown> => database.query(`SET ROLE ${QUOTED}; ${sql}`);
+  const migrate = (variables = both, options = ''): Promise<CommandOutcome> =>
+    outcomeOfCommandLine(`migrate ${options}`, variables);
 
   beforeAll(async () => {
-    database = await createTestDatabase({ migrated: false });
-    const name = new URL(database.url).pathname.slice(1);
-    await database.query(`CREATE ROLE ${owner} LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE ${quoted} LOGIN PASSWORD '${PASSWORD}';
-      ALTER DATABASE "${name}" OWNER TO ${owner}`);
-    alone = { DATABASE_URL: urlAs(service), DATABASE_PASSWORD: PASSWORD };
-    both = { ...alone, MIGRATION_DATABASE_URL: urlAs(owner), MIGRATION_DATABASE_PASSWORD: PASSWORD };
+    await database.query(`ALTER DATABASE ${name} OWNER TO ${OWNER}`);
+    alone = { DATABASE_URL: urlAs(SERVICE), DATABASE_PASSWORD: PASSWORD };
+    both = { ...alone, MIGRATION_DATABASE_URL: urlAs(OWNER), MIGRATION_DATABASE_PASSWORD: PASSWORD };
   });
-  afterAll(async () => {
-    const others = await createTestDatabase({ migrated: false });
-    await database.drop();
-    await others.query(`DROP ROLE ${owner}; DROP ROLE ${quoted}`);
-    await others.drop();
-  });
+  afterAll(() => database.query(`ALTER DATABASE ${name} OWNER TO CURRENT_USER`));
 
   it('should be migrated by the owner, and not by the service', async () => {
     const refusal = /permission denied for schema public\. Run it as the owner .*MIGRATION_DATABASE_URL/;
     expect(await migrate(alone)).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
-    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringContaining(`as ${owner}: applied`) });
+    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringContaining(`as ${OWNER}: applied`) });
     const owners = `SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'`;
-    expect(await database.query(owners)).toEqual([{ tableowner: owner }]);
+    expect(await database.query(owners)).toEqual([{ tableowner: OWNER }]);
   });
 
   it('should be used by the service, which also makes, lists, rotates and revokes tokens', async () => {
     const { stdout } = await outcomeOfCommandLine('token create gardener', both);
-    const store = await startStoreOn({ ...database, url: urlAs(service) }, { DATABASE_PASSWORD: PASSWORD });
+    const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
     const plants = [1, 1].map(() => store.post('{"id":1,"name":"Rose"}', bearer(stdout.trim())));
     expect((await Promise.all(plants)).map(({ status }) => status).sort()).toEqual([200, 400]);
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
@@ -66,7 +77,6 @@ describe('A database with one role that owns the tables and another one for the 
     'TRUNCATE plants',
     'DELETE FROM plants',
     `UPDATE plants SET name = ''`,
-    'ALTER TABLE plants ADD COLUMN height integer',
     'CREATE TABLE leaves (id bigint)',
     'INSERT INTO _prisma_migrations SELECT FROM _prisma_migrations',
     `SELECT setval('access_tokens_id_seq', 1)`,
@@ -75,8 +85,8 @@ describe('A database with one role that owns the tables and another one for the 
   });
 
   it('should have the rights of the service again after each run, and in each schema', async () => {
-    await database.query(`REVOKE ALL ON plants FROM ${quoted}`);
-    const others = [both, { ...both, DATABASE_URL: urlAs(service, 'house') }, both];
+    await database.query(`REVOKE ALL ON plants FROM ${QUOTED}`);
+    const others = [both, { ...both, DATABASE_URL: urlAs(SERVICE, 'house') }, both];
     for (const [index, options] of ['', '', '--schema garden'].entries())
       expect(await migrate(others[index], options)).toMatchObject({ code: 0, stderr: '' });
     for (const schema of ['public', 'house', 'garden'])
@@ -84,5 +94,100 @@ describe('A database with one role that owns the tables and another one for the 
     await expect(asService('CREATE TABLE garden.leaves (id bigint)')).rejects.toThrow('permission denied');
     // A pooler may have names of its own.
     expect(await migrate({ ...both, DATABASE_URL: urlAs('plants.tenant') })).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+const TABLES = ['plants', 'access_tokens', '_prisma_migrations'];
+const PARTITIONED = `DROP TABLE plants; CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text, idempotency_key text,
+    created_at timestamptz NOT NULL DEFAULT now(), created_by text, write_id bigint) PARTITION BY HASH (id);
+  CREATE TABLE "the first" PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 0) PARTITION BY HASH (id);
+  CREATE TABLE plants_0 PARTITION OF "the first" FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+  CREATE TABLE plants_1 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 1)`;
+const VIEW = `ALTER TABLE _prisma_migrations RENAME TO gone; SET ROLE ${STRANGER};
+  CREATE FUNCTION trap() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'sprung'; END $$;
+  CREATE VIEW _prisma_migrations AS SELECT trap() AS migration_name, now() AS finished_at, now() AS started_at,
+    null AS rolled_back_at, trap() AS checksum`;
+const STRANGERS = `belongs to the role ${STRANGER}, .* Run ALTER TABLE .* OWNER TO \\w+$`;
+
+describe('Tables of the store', () => {
+  let migrator: Migrator;
+
+  beforeAll(() => {
+    migrator = new Migrator({ url: database.url });
+  });
+  beforeEach(async () => {
+    await database.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO ${STRANGER}`);
+    await migrator.migrate();
+  });
+
+  it.each<[string, string, RegExp]>([
+    ...TABLES.map((table): [string, string, RegExp] => [
+      `${table} belongs to a stranger`,
+      `ALTER TABLE ${table} OWNER TO ${STRANGER}`,
+      RegExp(`public\\.${table} ${STRANGERS}`),
+    ]),
+    ['its owner comes with PostgreSQL', 'ALTER TABLE plants OWNER TO pg_monitor', /belongs to the role pg_monitor/],
+    ['a view is in the place of one', VIEW, /public\._prisma_migrations should be a table, and is not\. Remove it/],
+    [
+      'a crash would empty one',
+      'ALTER TABLE access_tokens SET UNLOGGED',
+      /crash .* empty public\.access_tokens\. Run ALTER TABLE public\.access_tokens SET LOGGED$/,
+    ],
+    [
+      'partitions have these faults',
+      `${PARTITIONED}; ALTER TABLE plants_0 SET UNLOGGED; ALTER TABLE plants_1 OWNER TO ${STRANGER}`,
+      /empty public\.plants_0\. .* SET LOGGED\. public\.plants_1 belongs to the role/,
+    ],
+  ])('should be refused before any is read, with what to run, if %s', async (_, change, message) => {
+    await database.query(change);
+    const refusal = { code: 'refused', message: expect.stringMatching(message) };
+    await expect(migrator.migrate()).rejects.toMatchObject(refusal);
+  });
+
+  it('should be refused by all that use them', async () => {
+    const message = RegExp(`public\\.plants ${STRANGERS}`, 'm');
+    const { url } = database;
+    const pool = new pg.Pool({ connectionString: url });
+    await database.query(`ALTER TABLE plants OWNER TO ${STRANGER}`);
+    for (const source of [{ url }, { pool }]) await expect(Guest.start(source)).rejects.toThrow(message);
+    await endPool(pool);
+    for (const [command, code] of [
+      ['token list', 1],
+      ['serve --check', 78],
+    ] as const) {
+      const { stderr, ...outcome } = await outcomeOfCommandLine(command, { DATABASE_URL: url });
+      expect([command, outcome.code, stderr]).toEqual([command, code, expect.stringMatching(message)]);
+    }
+  });
+
+  it.each<[string, () => string]>([
+    ['the owner of the database', () => `ALTER DATABASE ${name} OWNER TO ${STRANGER}`],
+    ['the owner of the schema', () => `ALTER SCHEMA public OWNER TO ${STRANGER}`],
+    ['a role that this one is a member of', () => `GRANT ${STRANGER} TO CURRENT_USER`],
+    ['a superuser', () => `ALTER ROLE ${STRANGER} SUPERUSER`],
+  ])('should be used if they belong to %s', async (_, change) => {
+    for (const table of TABLES) await database.query(`ALTER TABLE ${table} OWNER TO ${STRANGER}`);
+    await database.query(change());
+    expect(await migrator.migrate()).toEqual([]);
+    await database.query(`REVOKE ${STRANGER} FROM CURRENT_USER; ALTER ROLE ${STRANGER} NOSUPERUSER;
+      ALTER DATABASE ${name} OWNER TO CURRENT_USER`);
+  });
+
+  const startWith = (searchPath: string): Promise<Guest> => {
+    const url = new URL(database.url);
+    url.searchParams.set('options', `-c search_path=${searchPath}`);
+    return Guest.start({ url: url.href });
+  };
+
+  it('should be used if they are partitioned, and with a search_path whose first schema is for temporary tables', async () => {
+    await database.query(PARTITIONED);
+    const guest = await startWith('pg_temp,public');
+    for (const id of [1, 2, 3]) await guest.expectCreated(id);
+    await guest.stop();
+  });
+
+  it('should be refused if the search_path names pg_catalog behind another schema', async () => {
+    const message = expect.stringMatching(/the search_path \{public,pg_catalog\} names pg_catalog behind/);
+    await expect(startWith('public,pg_catalog')).rejects.toMatchObject({ code: 'refused', message });
   });
 });
