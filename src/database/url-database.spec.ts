@@ -51,29 +51,6 @@ describe(UrlDatabase.name, () => {
     await pid();
   });
 
-  it('should give up a connection whose server does not answer at all', async () => {
-    open();
-    await pid();
-    proxy.freezeOpen();
-    await expect(pid()).rejects.toThrow('did not answer');
-    await until(() => ours.connectionsInUse === 0);
-    await pid();
-  });
-
-  it('should say that nothing was sent if there was no connection in time, and send nothing later', async () => {
-    open();
-    const late = expect(ours.queryColumn(SLEEP, [])).rejects.toThrow('did not answer');
-    await expect(ours.query('CREATE TABLE late ()')).rejects.toMatchObject({ name: 'DatabaseOverloadedError' });
-    await late;
-    await until(() => ours.connectionsInUse === 0);
-    proxy.freeze();
-    proxy.reset();
-    await expect(ours.query('CREATE TABLE late ()')).rejects.toMatchObject({ name: 'DatabaseUnreachableError' });
-    proxy.restore();
-    await pid();
-    expect(await database.query(`SELECT to_regclass('late') AS late`)).toEqual([{ late: null }]);
-  });
-
   it.each([
     ['cancelled', SLEEP, '57014'],
     ['refused as the server is read-only', 'CREATE TABLE refused ()', '25006'],
