@@ -89,10 +89,12 @@ describe(TokensService.name, () => {
 
   const create = (tokens: TokensService): Promise<unknown> => tokens.create('shop', SCOPES, 'never');
   const rotate = (tokens: TokensService): Promise<unknown> => tokens.rotate('shop', 3600);
+  const replace = (tokens: TokensService): Promise<unknown> => tokens.rotate('shop', 0);
   const revoke = (tokens: TokensService): Promise<unknown> => tokens.revoke('shop');
 
   it.each([
     ['create and create', create, create, ['valid']],
+    ['rotate and rotate', replace, replace, ['revoked', 'revoked', 'valid']],
     ['rotate and revoke', rotate, revoke, ['revoked', 'revoked']],
     ['revoke and rotate', revoke, rotate, ['revoked']],
   ])('should do one after the other, each by what the one before has made: %s', async (_, first, second, after) => {

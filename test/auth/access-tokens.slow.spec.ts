@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken } from '../../src/auth/token-format.js';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { ManagedService, PlantStoreProcess } from '../support/service/process.js';
 import { ProxiedStore } from '../support/service/store.js';
@@ -64,6 +64,20 @@ describe('Issued access tokens and their database', () => {
     await new Promise((done) => setTimeout(done, STORAGE_TIMEOUT / 3));
     store.proxy.restore();
     expect(await answers).toEqual([40003, 40003]);
+  });
+
+  it('should not wait, if they are confirmed, for look-ups that wait for a lock', async () => {
+    await using lock = await TableLock.take(store.database, 'access_tokens');
+    const confirmed = performance.now();
+    const unknown = verdict(makeToken());
+    await lock.awaited();
+    while (performance.now() < confirmed + 1000) {
+      using stopwatch = new Stopwatch();
+      expect(await verdict(known.token)).toBe(40003);
+      expect(stopwatch.elapsed).toBeLessThan(500);
+    }
+    await lock.release();
+    expect(await unknown).toBe(40101);
   });
 
   it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {

@@ -53,6 +53,13 @@ describe('Access tokens', () => {
     expect(verdicts).toEqual(valid.flatMap(() => [40101, 40003, 40003]));
   });
 
+  it('should be right soon although somebody tried them before they were there', async () => {
+    const early = makeToken();
+    expect(await verdict(bearer(early))).toBe(40101);
+    token = await issueToken(store.database, { token: early });
+    await expectSoon(40003);
+  });
+
   it('should be refused if they have no scopes, and not once they have', async () => {
     await change('UPDATE access_tokens SET scopes = NULL');
     const response = await store.post(NO_PLANT, token.headers);
@@ -88,10 +95,13 @@ describe('Access tokens', () => {
     expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
   });
 
-  it('should not let an application start that takes them from a schema without them', async () => {
-    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
+  it.each([
+    ['a schema without them', { schema: 'other' }, /^schema other .* is not migrated: /],
+    ['a server that is away', { url: 'postgresql://a@127.0.0.1:1/plants' }, /^cannot connect to database plants/],
+  ])('should not let an application start that takes them from %s', async (_, options, message) => {
+    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, ...options } });
     const start = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
-    await expect(start).rejects.toThrow(/^schema other .* is not migrated: /);
+    await expect(start).rejects.toThrow(message);
   });
 
   it('should ask the issuer of JWTs with the first one, and say when it cannot decide, while other tokens are valid', async () => {

@@ -5,6 +5,7 @@ import type { TestDatabase } from '../database/test-database.js';
 import type { RawResponse } from '../http/raw-connection.js';
 
 interface TokenFields {
+  token?: string;
   name?: string;
   scopes?: string[];
   /** An interval from now, such as `1 hour` or `-1 second`, or `infinity`; never, unless given. */
@@ -21,9 +22,8 @@ export interface StoredToken {
 
 export async function issueToken(
   database: Pick<TestDatabase, 'query'>,
-  { name = 'gardener', scopes = [CREATE_PLANTS], expires }: TokenFields = {},
+  { token = makeToken(), name = 'gardener', scopes = [CREATE_PLANTS], expires }: TokenFields = {},
 ): Promise<StoredToken> {
-  const token = makeToken();
   const [row] = await database.query<{ id: number }>(
     `INSERT INTO access_tokens (name, digest, scopes, expires_at)
      VALUES ($1, $2, $3, CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END) RETURNING id::float8 AS id`,
