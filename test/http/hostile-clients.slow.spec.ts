@@ -17,7 +17,8 @@ const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
   let service: ManagedService;
 
   beforeEach(async () => {
-    service = await ManagedService.start();
+    // A busy machine takes long to send hundreds of megabytes.
+    service = await ManagedService.start({ REQUEST_TIMEOUT: '60000' });
   });
   afterEach(() => service[Symbol.asyncDispose]());
 
