@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Migrator } from '../../src/database/migrator.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
@@ -127,10 +128,8 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
 
   it('should migrate, from many places at once, and into a schema', async () => {
     const database = await createTestDatabase({ migrated: false });
-    const runs = ['', '', '', '--schema garden'].map((options) =>
-      outcomeOfCommandLine(`migrate ${options}`, { DATABASE_URL: urlOf(database) }),
-    );
-    for (const { code, stderr } of await Promise.all(runs)) expect([code, stderr]).toEqual([0, '']);
+    const places = [{}, {}, {}, { schema: 'garden' }];
+    await Promise.all(places.map((place) => new Migrator({ url: urlOf(database), ...place }).migrate()));
     expect(await database.query('SELECT id FROM plants UNION SELECT id FROM garden.plants')).toEqual([]);
     await database.drop();
   });

@@ -14,17 +14,12 @@ export function serviceVariables(databaseUrl: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, ACCESS_TOKENS: TOKEN, HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 }
 
-/** Whether there is a process of that number. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+/** The arguments in a command line, which may be given one by one if there are blanks in them. */
+export function argumentsOf(command: string | readonly string[]): string[] {
+  return typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   variables?: Record<string, string>;
   /** The folder that it runs in. */
   cwd?: string;
@@ -70,14 +65,13 @@ export class PlantStoreProcess implements AsyncDisposable {
     return new PlantStoreProcess(['serve'], { variables: all }).listening();
   }
 
-  /** Runs a command to its end: a line, or arguments, in which there may be blanks. */
+  /** Runs a command to its end. */
   static async run(
     command: string | readonly string[],
     variables: Record<string, string> = {},
     options: ProcessOptions = {},
   ): Promise<PlantStoreProcess> {
-    const args = typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
-    const run = new PlantStoreProcess(args, { ...options, variables });
+    const run = new PlantStoreProcess(argumentsOf(command), { ...options, variables });
     await run.ended;
     return run;
   }
