@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeToken } from '../../src/auth/token-format.js';
 import { runCommandLine } from '../../src/service/cli/program.js';
 import { createTestDatabase, MIGRATION_NAMES, type TestDatabase } from '../support/database/test-database.js';
-import { TakenPort } from '../support/http/free-port.js';
+import { takePort } from '../support/http/free-port.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import {
   type CommandOutcome,
@@ -142,7 +142,7 @@ describe('plant-store serve --check', () => {
   }
 
   it('should find nothing wrong if all is well, also if the ports are taken, change nothing, and exit with 0 for warnings too', async () => {
-    using taken = await TakenPort.take();
+    using taken = await takePort();
     await issueToken(database);
     const before = await database.query(SNAPSHOT);
     const variables = { PORT: String(taken.number), ACCESS_TOKENS: '', NODE_ENV: 'production' };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { TakenPort } from '../support/http/free-port.js';
+import { takePort } from '../support/http/free-port.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { expectFailure } from '../support/service/run-command-line.js';
 
@@ -26,7 +26,7 @@ describe('plant-store, on its database', () => {
   });
 
   it('should not start on a port that is taken, or an address of another machine', async () => {
-    using taken = await TakenPort.take();
+    using taken = await takePort();
     const variables = serviceVariables(database.url);
     const faults: [string, string, string][] = [
       ['PORT', String(taken.number), `PORT: ${taken.number} on "127\\.0\\.0\\.1" .*address already in use`],

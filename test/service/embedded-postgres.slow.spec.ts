@@ -6,12 +6,12 @@ import pg from 'pg';
 import { findPostgresPackage, preparePrograms } from '../../src/service/embedded-postgres/binaries.js';
 import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
 import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-postgres.js';
-import { ServerOwners } from '../support/database/server-owners.js';
 import { CreatingClients } from '../support/http/creating-clients.js';
 import { TOKEN } from '../support/http/request.js';
-import { TakenPort } from '../support/http/free-port.js';
-import { isAlive, PlantStoreProcess } from '../support/service/process.js';
+import { takePort } from '../support/http/free-port.js';
+import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
+import { isAlive, ServerOwners } from './server-owners.js';
 
 // Under another user there is no folder that only root can enter: these are then shown as skipped.
 const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
@@ -211,7 +211,7 @@ describe(EmbeddedPostgres.name, () => {
     });
 
     it('should not be left behind if the port of the service is taken', async () => {
-      using taken = await TakenPort.take();
+      using taken = await takePort();
       const PORT = String(taken.number);
       const service = await PlantStoreProcess.run('serve', { ...variables, PORT }, { cwd: directory });
       expect([await service.ended, service.stderr]).toEqual([1, expect.stringContaining(`PORT: ${PORT} on`)]);

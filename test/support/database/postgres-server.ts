@@ -14,7 +14,7 @@ import { until } from '../until.js';
 
 const run = promisify(execFile);
 
-export const SERVER_PASSWORD = 'faults';
+const PASSWORD = 'faults';
 const START_TIMEOUT_MS = 60_000;
 const SETTINGS = {
   fsync: 'on',
@@ -49,36 +49,25 @@ export class PostgresServer {
     readonly folder: string,
     private readonly installation: Installation,
     readonly port: number,
-    private readonly password = SERVER_PASSWORD,
   ) {}
 
-  /** Of the embedded PostgreSQL, in a folder of its own in `home`. */
-  static async create(home = tmpdir()): Promise<PostgresServer> {
+  /** Runs the programs of the embedded PostgreSQL, with the tables of the store in the database `plants`. */
+  static async createMigrated(): Promise<PostgresServer> {
     const account = await serverAccount();
-    const folder = await makeFolder(home, 'server-', account);
+    const folder = await makeFolder(tmpdir(), 'server-', account);
     const programs = await preparePrograms(findPostgresPackage(), account, folder);
     const passwordFile = join(folder, 'password');
-    await writeFile(passwordFile, SERVER_PASSWORD, { mode: 0o600 });
+    await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
     await giveTo(account, passwordFile);
     const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
     const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
     await run(join(programs, 'initdb'), args, { ...account, cwd: folder, env: serverEnvironment() });
     const installation = { postgres: join(programs, 'postgres'), account, settings: SETTINGS };
-    return new PostgresServer(folder, installation, await freePort());
-  }
-
-  /** Started, with the tables of the store in the database `plants`. In suites only: the build of the faults holds no migrations. */
-  static async createMigrated(): Promise<PostgresServer> {
-    const server = await PostgresServer.create();
+    const server = new PostgresServer(folder, installation, await freePort());
     await server.start();
     await server.query('CREATE DATABASE plants', 'postgres');
     await new Migrator({ url: server.url() }).migrate();
     return server;
-  }
-
-  /** A server that something else has started. */
-  elsewhere(folder: string, { port, password }: URL): PostgresServer {
-    return new PostgresServer(folder, this.installation, Number(port), password);
   }
 
   get account(): Account {
@@ -90,7 +79,7 @@ export class PostgresServer {
   }
 
   url(user = 'postgres', database = 'plants'): string {
-    return `postgresql://${user}:${this.password}@127.0.0.1:${this.port}/${database}`;
+    return `postgresql://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Resolves when it takes connections. */
@@ -145,7 +134,7 @@ export class PostgresServer {
     const standby = new PostgresServer(folder, this.installation, await freePort());
     await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
     await writeFile(join(standby.data, 'standby.signal'), '');
-    const source = `host=127.0.0.1 port=${this.port} user=postgres password=${SERVER_PASSWORD}`;
+    const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
     // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
     const { uid, gid } = this.account;

@@ -33,22 +33,10 @@ export async function accepts(port: number): Promise<boolean> {
 }
 
 /** A port that somebody else listens on. */
-export class TakenPort implements Disposable {
-  private constructor(private readonly server: Server) {}
-
-  static async take(): Promise<TakenPort> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new TakenPort(server);
-  }
-
-  get number(): number {
-    return portOf(this.server);
-  }
-
-  [Symbol.dispose](): void {
-    this.server.close();
-  }
+export async function takePort(): Promise<{ number: number } & Disposable> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { number: portOf(server), [Symbol.dispose]: () => server.close() };
 }
 
 /** Where a server of this process listens. */

@@ -2,14 +2,24 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const SCRIPT = fileURLToPath(new URL('embedded-server.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../support/database/embedded-server.mjs', import.meta.url));
 
 /** What another process says of the embedded server that it has started, or not. */
-export interface OwnedServer {
+interface OwnedServer {
   readonly owner: ChildProcess;
   readonly url: string;
   readonly location: string;
   readonly error?: string;
+}
+
+/** Whether there is a process of that number. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Other processes, most of which own an embedded server; none outlives `endAll`. */
