@@ -5,18 +5,20 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 
 const script = fileURLToPath(new URL('../database/embedded-server.mjs', import.meta.url));
+let cleanUp = dropDatabases;
 
 /** Jest's globalSetup: one PostgreSQL for all suites, an embedded one unless TEST_DATABASE_URL names another. */
 export default async function globalSetup() {
-  // Begins the names of all databases of this run, by which the teardown finds them.
+  // Begins the names of all databases of this run.
   process.env.TEST_DATABASE_PREFIX = `plants_test_${randomBytes(4).toString('hex')}`;
-  if (process.env.TEST_DATABASE_URL) return;
-  const server = await startServer();
-  process.env.TEST_DATABASE_URL = server.url;
-  globalThis.stopTestServer = server.stop;
+  if (!process.env.TEST_DATABASE_URL) await startServer();
 }
+
+/** Jest's globalTeardown: leaves neither server nor folder nor database behind. */
+export const globalTeardown = () => cleanUp();
 
 // In a process of its own that waits for our end: an interrupted Jest runs no teardown, and would leave a server behind.
 async function startServer() {
@@ -31,11 +33,20 @@ async function startServer() {
   const [line] = await Promise.race([once(owner.stdout.setEncoding('utf8'), 'data'), ended]);
   const { url, error } = typeof line === 'string' ? JSON.parse(line) : { error: `see above (exit code ${line})` };
   if (error) throw new Error(`The embedded PostgreSQL of the tests did not start: ${error}`);
-  return {
-    url,
-    stop: async () => {
-      owner.stdin.end();
-      await ended;
-    },
+  process.env.TEST_DATABASE_URL = url;
+  cleanUp = async () => {
+    // In watch mode a setup follows, which must not take this server for one of the user's.
+    delete process.env.TEST_DATABASE_URL;
+    owner.stdin.end();
+    await ended;
   };
+}
+
+async function dropDatabases() {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await client.connect();
+  const ours = 'SELECT datname FROM pg_database WHERE starts_with(datname, $1)';
+  const { rows } = await client.query(ours, [process.env.TEST_DATABASE_PREFIX]);
+  for (const { datname } of rows) await client.query(`DROP DATABASE "${datname}" WITH (FORCE)`);
+  await client.end();
 }
