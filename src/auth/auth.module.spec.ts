@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { faultsOf as faultsOfError } from '../../test/support/rejection.js';
+import { faultsOf as faultsOfError } from '../../test/support/http/refusal.js';
 import { PlantsAuthModule } from './auth.module.js';
 import { authOptionsOf } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';

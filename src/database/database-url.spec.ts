@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { faultsOf as faultsOfError } from '../../test/support/rejection.js';
+import { faultsOf as faultsOfError } from '../../test/support/http/refusal.js';
 import { checkOptions } from '../util/options.js';
 import { parseDatabaseUrl } from './database-url.js';
 import { DatabaseOption } from './database.options.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { VERSION_NEUTRAL } from '@nestjs/common';
-import { faultsOf } from '../../test/support/rejection.js';
+import { faultsOf } from '../../test/support/http/refusal.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { principalOf } from '../auth/token-verifier.js';
 import { PlantsModule } from './plants.module.js';

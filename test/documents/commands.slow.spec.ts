@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { blocksIn, ROOT } from '../support/documents/pages.js';
+import { blocksIn, ROOT } from './pages.js';
 import { freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';

@@ -12,7 +12,7 @@ import { isWellFormedToken, makeToken } from '../../src/auth/token-format.js';
 import { MigratorSettings } from '../../src/database/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
-import { blocksIn, brokenLinks, PAGES, read, ROOT } from '../support/documents/pages.js';
+import { blocksIn, brokenLinks, PAGES, read, ROOT } from './pages.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
 
 describe('Pages', () => {

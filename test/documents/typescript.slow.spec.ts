@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { blocksIn, ROOT } from '../support/documents/pages.js';
+import { blocksIn, ROOT } from './pages.js';
 
 /** What the blocks take from elsewhere: packages, and things of the reader. */
 const PACKAGES = {

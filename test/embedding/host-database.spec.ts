@@ -3,7 +3,6 @@ import pg from 'pg';
 import { type DatabaseOptions, MigrationError, Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Guest } from '../support/host/host.js';
-import { rejectionOf } from '../support/rejection.js';
 
 const SCHEMA = `Green "house's`;
 const TABLE = pg.escapeIdentifier(SCHEMA) + '.plants';
@@ -113,8 +112,7 @@ describe('a pool of a host', () => {
     ],
   ])('should keep the application from starting if it %s', async (_, code, message, options) => {
     const pool = new pg.Pool({ connectionString: database.url });
-    const failure = (await rejectionOf(Guest.start(options(pool)))) as MigrationError;
-    expect([failure.code, failure.message]).toEqual([code, expect.stringMatching(message)]);
+    await expect(Guest.start(options(pool))).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
     expect(pool.totalCount).toBe(pool.idleCount);
     await endPool(pool);
   });

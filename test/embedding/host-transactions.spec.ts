@@ -12,7 +12,6 @@ import {
 } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import { rejectionOf } from '../support/rejection.js';
 import { until } from '../support/until.js';
 
 const SCHEMA = 'Green "house"';
@@ -112,7 +111,10 @@ describe('a plant in a transaction of the host', () => {
   const orders = (): Promise<unknown[]> => database.query('SELECT plant_id FROM orders');
   /** What a create is rejected with. */
   const refusal = (id: bigint, options: CreatePlantOptions, name = 'Rose'): Promise<unknown> =>
-    rejectionOf(plants.create({ id, name }, options));
+    plants.create({ id, name }, options).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
 
   async function post(id: number, key?: string): Promise<unknown> {
     const headers = key === undefined ? {} : { 'Idempotency-Key': key };
@@ -149,7 +151,7 @@ describe('a plant in a transaction of the host', () => {
         await plants.create({ id: 1n, name: 'Rose' }, { transaction });
         throw failure;
       });
-      expect(await rejectionOf(work)).toBe(failure);
+      await expect(work).rejects.toBe(failure);
       expect(await stored()).toEqual([]);
       expect(await post(1)).toBe(200);
     });

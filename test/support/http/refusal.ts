@@ -24,3 +24,15 @@ export function expectRefusal(response: RawResponse | undefined, error: number, 
   });
   return body.message;
 }
+
+/** The faults of the options that something is given, which it has to refuse as the options of this class; none if it takes them. */
+export function faultsOf(owner: string, use: () => unknown): string[] {
+  try {
+    use();
+    return [];
+  } catch (error) {
+    const [heading, ...faults] = (error as Error).message.split('\n');
+    expect(heading).toBe(`The options of ${owner} cannot be used:`);
+    return faults;
+  }
+}

@@ -7,18 +7,9 @@ interface Link {
   readonly client: Socket;
   readonly server: Socket;
   /** The request whose answer is to be lost went through. */
-  marked?: boolean;
-}
-
-type Write = (bytes: Buffer, milliseconds: number) => void;
-
-/** Writes to a socket after so many milliseconds, in the order of the calls. */
-function delayedTo(socket: Socket): Write {
-  let last: Promise<unknown> = Promise.resolve();
-  return (bytes, milliseconds) => {
-    const due = milliseconds > 0 ? setTimeout(milliseconds, undefined, { ref: false }) : undefined;
-    last = Promise.all([last, due]).then(() => socket.writable && socket.write(bytes));
-  };
+  marked: boolean;
+  /** Resolves when all that came from the server is sent to the client. */
+  sent: Promise<void>;
 }
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
@@ -27,7 +18,6 @@ export class TcpProxy {
   trickle = 0;
   private readonly links = new Set<Link>();
   private resetting = false;
-  private frozen = false;
   /** Connections yet to come that are frozen from the beginning. */
   private freezing = 0;
   private mark: string | undefined;
@@ -38,7 +28,8 @@ export class TcpProxy {
     private target: URL,
   ) {
     listener.on('connection', (client) => {
-      this.open(client);
+      if (this.resetting) client.resetAndDestroy();
+      else this.open(client);
     });
   }
 
@@ -51,10 +42,7 @@ export class TcpProxy {
 
   /** The URL of the same database, through this proxy. */
   get url(): string {
-    const url = new URL(this.target);
-    url.hostname = '127.0.0.1';
-    url.port = String(portOf(this.listener));
-    return url.href;
+    return Object.assign(new URL(this.target), { host: `127.0.0.1:${portOf(this.listener)}` }).href;
   }
 
   /** Leads new connections to another server from now on; those that there are stay. */
@@ -70,31 +58,26 @@ export class TcpProxy {
   /** Resets every connection, and every new one as soon as it is made. */
   reset(): void {
     this.resetting = true;
-    this.cut();
+    for (const link of this.links) breakLink(link);
   }
 
   /** Keeps every connection open, but lets nothing through any more. */
   freeze(): void {
-    this.frozen = true;
+    this.freezeOpen(Infinity);
+  }
+
+  /** Keeps the open connections, but lets nothing through, also on the next ones, if any; makes others as usual. */
+  freezeOpen(next = 0): void {
+    this.freezing = next;
     for (const { client, server } of this.links) {
       client.pause();
       server.pause();
     }
   }
 
-  /**
-   * Keeps the open connections, but lets nothing through, also on the next ones, if any; makes others as usual.
-   */
-  freezeOpen(next = 0): void {
-    this.freeze();
-    this.frozen = false;
-    this.freezing = next;
-  }
-
   /** Lets everything through again at once, what was held back included. */
   restore(): void {
     this.resetting = false;
-    this.frozen = false;
     this.freezing = 0;
     this.trickle = 0;
     for (const { client, server } of this.links) {
@@ -124,19 +107,14 @@ export class TcpProxy {
   async close(): Promise<void> {
     const closed = once(this.listener, 'close');
     this.listener.close();
-    this.cut();
+    for (const link of this.links) breakLink(link);
     await closed;
   }
 
   private open(client: Socket): void {
-    if (this.resetting) {
-      client.resetAndDestroy();
-      return;
-    }
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
-    const link: Link = { client, server };
+    const link: Link = { client, server, marked: false, sent: Promise.resolve() };
     this.links.add(link);
-    const writeBack = delayedTo(client);
     client.on('data', (bytes) => {
       if (this.mark !== undefined && bytes.includes(this.mark)) {
         this.mark = undefined;
@@ -146,13 +124,8 @@ export class TcpProxy {
       if (server.writable) server.write(bytes);
     });
     server.on('data', (bytes) => {
-      if (link.marked) this.break(link);
-      else if (this.trickle === 0) writeBack(bytes, 0);
-      else {
-        for (let at = 0; at < bytes.length; at += this.trickle) {
-          writeBack(bytes.subarray(at, at + this.trickle), 1 + at / this.trickle);
-        }
-      }
+      if (link.marked) breakLink(link);
+      else link.sent = link.sent.then(() => this.send(client, bytes));
     });
     for (const [one, other] of [
       [client, server],
@@ -165,18 +138,22 @@ export class TcpProxy {
         this.links.delete(link);
       });
     }
-    if (this.frozen || this.freezing > 0) client.pause();
+    if (this.freezing > 0) client.pause();
     this.freezing = Math.max(0, this.freezing - 1);
   }
 
-  private break({ client, server }: Link): void {
-    // A reset in the midst of a shutdown leaves Node with a handle that it waits for at its end, forever.
-    if (client.writableEnded) client.destroy();
-    else client.resetAndDestroy();
-    server.destroy();
+  private async send(client: Socket, bytes: Buffer): Promise<void> {
+    const size = this.trickle || bytes.length;
+    for (let at = 0; at < bytes.length && client.writable; at += size) {
+      if (this.trickle > 0) await setTimeout(1);
+      client.write(bytes.subarray(at, at + size));
+    }
   }
+}
 
-  private cut(): void {
-    for (const link of this.links) this.break(link);
-  }
+function breakLink({ client, server }: Link): void {
+  // A reset in the midst of a shutdown leaves Node with a handle that it waits for at its end, forever.
+  if (client.writableEnded) client.destroy();
+  else client.resetAndDestroy();
+  server.destroy();
 }

@@ -14,7 +14,7 @@ import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 import { TcpProxy } from '../http/tcp-proxy.js';
 import { serviceVariables } from './process.js';
 
-export { postHead, TOKEN };
+export { TOKEN };
 
 /** A running store, on a database of its own, spoken to over its socket. */
 export interface Store {
