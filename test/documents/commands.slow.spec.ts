@@ -1,73 +1,50 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { exportJWK, generateKeyPair } from 'jose';
 import { execFile, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { blocksIn, ROOT } from './pages.js';
-import { freePort } from '../support/http/free-port.js';
+import { endServer, freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
+import { blocksIn, ROOT } from './pages.js';
 
-/** An OpenID provider that is set up as the page on authentication says, with a client called shop. */
-interface OidcProvider extends AsyncDisposable {
-  readonly variables: Record<'JWT_ISSUER' | 'JWT_AUDIENCE' | 'CLIENT_SECRET', string>;
-}
-
-async function startOidcProvider(): Promise<OidcProvider> {
-  const port = await freePort();
-  const variables = { JWT_ISSUER: `http://127.0.0.1:${port}`, JWT_AUDIENCE: 'plants', CLIENT_SECRET: 'a-secret' };
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig' };
-  // It warns of a version of Node.js that the store supports, and of keeping everything in memory.
+/** Starts an OpenID provider that is set up as the page on authentication says, with a client called shop. */
+async function startIssuer({ JWT_ISSUER, JWT_AUDIENCE, CLIENT_SECRET }: Record<string, string>): Promise<Server> {
+  // It warns of a version of Node.js that the store supports, and of what is for development only, such as its keys.
   const warnings = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
   const { Provider } = await import('oidc-provider');
-  const provider = new Provider(variables.JWT_ISSUER, {
+  const resource = { scope: 'plants:create', audience: JWT_AUDIENCE, accessTokenFormat: 'jwt' } as const;
+  const provider = new Provider(String(JWT_ISSUER), {
     clients: [
       {
         client_id: 'shop',
-        client_secret: variables.CLIENT_SECRET,
+        client_secret: CLIENT_SECRET,
         grant_types: ['client_credentials'],
         redirect_uris: [],
         response_types: [],
-        id_token_signed_response_alg: 'ES256',
       },
     ],
-    jwks: { keys: [key] },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    // Without it the provider prints a notice.
     ttl: { ClientCredentials: 600 },
-    cookies: { keys: ['a-key-of-cookies'] },
     features: {
-      devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => 'https://plants.example',
-        getResourceServerInfo: () => ({
-          scope: 'plants:create',
-          audience: variables.JWT_AUDIENCE,
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: 'ES256' } },
-        }),
+        getResourceServerInfo: () => resource,
       },
     },
   });
+  const { port, hostname } = new URL(String(JWT_ISSUER));
+  const server = provider.listen(Number(port), hostname);
   warnings.mockRestore();
-  const server = createServer((request, response) => void provider.callback()(request, response));
-  server.listen(port, '127.0.0.1');
-  return {
-    variables,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return server;
 }
 
 const missing = ['bash', 'curl', 'jq', 'psql'].filter((name) => spawnSync('which', [name]).status !== 0);
@@ -93,7 +70,7 @@ const FUNCTIONS = `
 
 describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefined, 'The commands of the pages', () => {
   let folder: string;
-  let issuer: OidcProvider;
+  let issuer: Server;
   let own: TestDatabase;
   let service: PlantStoreProcess;
   let variables: Record<string, string>;
@@ -102,9 +79,11 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     folder = await mkdtemp(join(tmpdir(), 'plant-store-pages-'));
     // Or root's server, which runs as another user, would have its data outside of it.
     await chmod(folder, 0o755);
-    issuer = await startOidcProvider();
+    const JWT_ISSUER = `http://127.0.0.1:${await freePort()}`;
+    const jwts = { JWT_ISSUER, JWT_AUDIENCE: 'plants', CLIENT_SECRET: 'a-secret' };
+    issuer = await startIssuer(jwts);
     own = await createTestDatabase({ migrated: false });
-    variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()), ...issuer.variables };
+    variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()), ...jwts };
     service = await new PlantStoreProcess(['serve'], {
       cwd: folder,
       variables: { ...variables, ACCESS_TOKENS: TOKEN },
@@ -125,7 +104,7 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     // With its database, which would go on for a moment after a kill.
     service.signal('SIGTERM');
     await service.ended;
-    await issuer[Symbol.asyncDispose]();
+    await endServer(issuer);
     await own.drop();
     await rm(folder, { recursive: true });
   });

@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createPlant } from '../../examples/client.js';
 import { PlantsAuthOptions } from '../../src/auth/auth.options.js';
@@ -12,8 +11,9 @@ import { isWellFormedToken, makeToken } from '../../src/auth/token-format.js';
 import { MigratorSettings } from '../../src/database/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
-import { blocksIn, brokenLinks, PAGES, read, ROOT } from './pages.js';
+import { endServer, portOf } from '../support/http/free-port.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
+import { blocksIn, brokenLinks, PAGES, read, ROOT } from './pages.js';
 
 describe('Pages', () => {
   it('should have only links that lead somewhere, and commands that can be read', () => {
@@ -69,10 +69,11 @@ describe('What pages and clients say of a store', () => {
   let proxy: Server;
   let errors: number[];
   let keys: unknown[];
-  const create = (): Promise<object> => {
-    const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    return createPlant({ baseUrl, token: TOKEN }, { id: 2n ** 53n + 1n, name: 'Rose', tag: 'flower' });
-  };
+  const create = (): Promise<object> =>
+    createPlant(
+      { baseUrl: `http://127.0.0.1:${portOf(proxy)}`, token: TOKEN },
+      { id: 2n ** 53n + 1n, name: 'Rose', tag: 'flower' },
+    );
 
   beforeAll(async () => {
     store = await startStore();
@@ -90,8 +91,7 @@ describe('What pages and clients say of a store', () => {
     await once(proxy, 'listening');
   });
   afterAll(async () => {
-    proxy.close();
-    proxy.closeAllConnections();
+    await endServer(proxy);
     await store.stop();
   });
 
