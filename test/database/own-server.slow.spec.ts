@@ -8,7 +8,7 @@ import { UrlDatabase } from '../../src/database/url-database.js';
 import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import type { TestDatabase } from '../support/database/test-database.js';
-import { CreatingClients } from '../support/http/creating-clients.js';
+import { Load } from '../support/http/load.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { startStoreOn } from '../support/service/store.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
@@ -30,8 +30,8 @@ describe('A PostgreSQL server', () => {
     const store = await startStoreOn({ url: server.url() } as TestDatabase, variables);
     const sessions = (): Promise<{ wait_event: string | null }[]> =>
       server.query(`SELECT wait_event FROM pg_stat_activity WHERE application_name = 'plant-store'`);
-    const clients = CreatingClients.start(store.port, CLIENTS);
-    await until(() => clients.created.length > CLIENTS);
+    const load = new Load(store.port, CLIENTS);
+    await until(() => load.created.length > CLIENTS);
     await server.set('synchronous_standby_names', 'nobody');
     await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
     // One that ends, and the one in its place, may be there together for a moment.
@@ -39,14 +39,14 @@ describe('A PostgreSQL server', () => {
     await until(async () => {
       if ((await sessions()).length <= POOL_SIZE + 1) within = performance.now();
       expect(performance.now() - within).toBeLessThan(3000);
-      return clients.refusals.length > 3 * CLIENTS;
+      return load.failures.length > 3 * CLIENTS;
     });
-    const created = clients.created.length;
+    const created = load.created.length;
     await server.set('synchronous_standby_names', '');
-    await until(() => clients.created.length > created + CLIENTS);
+    await until(() => load.created.length > created + CLIENTS);
 
     await server.set('synchronous_standby_names', 'nobody');
-    await clients.stop();
+    await load.stop();
     using stopwatch = new Stopwatch();
     await store.stop();
     expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);

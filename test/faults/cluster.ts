@@ -1,26 +1,49 @@
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { Migrator } from '../../src/database/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { freePort } from '../support/http/free-port.js';
-import { TOKEN } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
-const NEWER_BUILD = fileURLToPath(new URL('newer-build.cjs', import.meta.url));
-const NEWER_MIGRATION = '29990101000000_add_height';
 const PROBE_TIMEOUT_MS = 1000;
-const UNREACHABLE_MS = 60_000;
+
+type Step = (cluster: Cluster) => unknown;
+
+interface FaultOptions {
+  /** Before the load: what the fault needs. A standby is removed afterwards. */
+  readonly prepare?: Step;
+  /** After the load. */
+  readonly cleanup?: Step;
+  /** What the service cannot survive: it is here to show that a loss is found. */
+  readonly loses?: true;
+  /** No request may end without an answer: connections are refused at most. */
+  readonly answersAll?: true;
+  /** No create may fail: only an id that is taken is refused. */
+  readonly createsAll?: true;
+  /** Mounts disks, which only root can do. */
+  readonly needsRoot?: true;
+}
+
+/** Something that goes wrong under load. */
+export interface Fault extends FaultOptions {
+  readonly name: string;
+  /** Makes it go wrong, and ends it. */
+  readonly happen: Step;
+}
+
+export function fault(name: string, happen: Step, options: FaultOptions = {}): Fault {
+  return { name, happen, ...options };
+}
 
 /** One service, the address of its database, the server there and, if a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
   service!: PlantStoreProcess;
   standby: PostgresServer | undefined;
-  /** Of the embedded server, while the service runs on one in the place of the primary. */
+  /** Of the server that the service has embedded, if it has. */
   private embeddedUrl: string | undefined;
   /** Ids of the probes are negative, those of the load positive. */
   private probes = 0;
@@ -35,8 +58,7 @@ export class Cluster implements AsyncDisposable {
 
   static async start(): Promise<Cluster> {
     const primary = await PostgresServer.createMigrated();
-    const address = await TcpProxy.start(primary.url('plants'));
-    const cluster = new Cluster(primary, address, await freePort());
+    const cluster = new Cluster(primary, await TcpProxy.start(primary.url('plants')), await freePort());
     const { password } = new URL(primary.url());
     await cluster.query(`CREATE ROLE plants LOGIN PASSWORD '${password}'`);
     await new Migrator({ url: primary.url(), grantTo: 'plants' }).migrate();
@@ -45,8 +67,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** With its defaults, on the same port each time. */
-  async startService(variables: Record<string, string> = {}): Promise<void> {
-    this.service = await PlantStoreProcess.serve(this.address.url, { PORT: String(this.port), ...variables });
+  async startService(variables: Record<string, string> = {}, cwd = tmpdir()): Promise<void> {
+    const own = { ...serviceVariables(this.address.url), PORT: String(this.port) };
+    this.service = await new PlantStoreProcess(['serve'], { cwd, variables: { ...own, ...variables } }).listening();
+    this.embeddedUrl = undefined;
   }
 
   async restartService(variables: Record<string, string> = {}): Promise<void> {
@@ -54,17 +78,10 @@ export class Cluster implements AsyncDisposable {
     await this.startService(variables);
   }
 
-  /** Starts a service with an embedded PostgreSQL, whose data are in that folder, on the same port. */
+  /** With an embedded PostgreSQL, whose data are in that folder. */
   async startEmbedded(folder: string): Promise<void> {
-    const variables = { ACCESS_TOKENS: TOKEN, PORT: String(this.port), MANAGEMENT_PORT: '0' };
-    this.service = await new PlantStoreProcess(['serve'], { cwd: folder, variables }).listening();
+    await this.startService({ DATABASE_URL: '' }, folder);
     this.embeddedUrl = (await readFile(join(folder, '.data/database-url'), 'utf8')).trim();
-  }
-
-  async endEmbedded(): Promise<void> {
-    this.service.signal('SIGTERM');
-    await this.service.ended;
-    this.embeddedUrl = undefined;
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
@@ -76,24 +93,6 @@ export class Cluster implements AsyncDisposable {
     } finally {
       await client.end().catch(() => undefined);
     }
-  }
-
-  /** Runs `migrate` of a newer build, which has a migration that the database lacks. Directly: the address may be at fault. */
-  migrate(variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
-    const NODE_OPTIONS = `--require ${NEWER_BUILD}`;
-    return PlantStoreProcess.run('migrate', { DATABASE_URL: this.primary.url(), NODE_OPTIONS, ...variables });
-  }
-
-  /** It must succeed. Of half a migration the column would be missing afterwards, or be there before. */
-  async completeMigration(): Promise<void> {
-    const run = await this.migrate();
-    if ((await run.ended) !== 0) throw new Error(`migrate: ${run.output}`);
-    await this.query('SELECT height FROM plants LIMIT 0');
-  }
-
-  async undoMigration(): Promise<void> {
-    await this.query(`ALTER TABLE plants DROP COLUMN IF EXISTS height;
-      DELETE FROM _prisma_migrations WHERE migration_name = '${NEWER_MIGRATION}'`);
   }
 
   /** Stops the primary, makes a standby of its data, and starts both. */
@@ -110,17 +109,15 @@ export class Cluster implements AsyncDisposable {
     this.standby = undefined;
   }
 
-  /** The standby becomes the primary, and the address leads to it. The old primary is killed before, as a fence would do it. */
+  /** The primary is killed, as a fence would do it. The address leads to the standby, which takes its place. */
   async failOver(): Promise<void> {
     const { primary, standby } = this;
     if (!standby) throw new Error('There is no standby.');
     await primary.kill();
     await standby.query('SELECT pg_promote()');
-    this.primary = standby;
-    this.standby = undefined;
     await standby.set('synchronous_standby_names', '');
+    [this.primary, this.standby] = [standby, primary];
     this.address.leadTo(standby.url('plants'));
-    await primary.remove();
   }
 
   /** Resolves when the service creates plants. */
@@ -131,27 +128,22 @@ export class Cluster implements AsyncDisposable {
     });
   }
 
-  /** Resolves with the time at which a new connection to the address could create a plant. */
-  async accepting(): Promise<number> {
-    const deadline = performance.now() + UNREACHABLE_MS;
-    while (performance.now() < deadline) {
-      const client = new pg.Client({
-        connectionString: this.address.url,
-        connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-        query_timeout: PROBE_TIMEOUT_MS,
-      });
+  /** Resolves when a new connection to the address could create a plant. */
+  async accepting(): Promise<void> {
+    await until(async () => {
+      const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
+      const client = new pg.Client({ connectionString: this.address.url, ...timeouts });
       client.on('error', () => undefined);
       try {
         await client.connect();
         await client.query(`INSERT INTO plants (id, name) VALUES (${--this.probes}, 'probe')`);
-        return performance.now();
+        return true;
       } catch {
-        await sleep(2);
+        return false;
       } finally {
         void client.end().catch(() => undefined);
       }
-    }
-    return NaN;
+    });
   }
 
   /** Resolves when no session of the service does anything: a statement may outlive the answer to its request. */

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Cluster } from './cluster.js';
-import type { Fault } from './fault.js';
+import { type Cluster, type Fault, fault } from './cluster.js';
+import { repeat } from './database-faults.js';
 
 /** Runs a script whose `$1`, `$2` and so on are these arguments. */
 const shell = (script: string, ...args: string[]): Promise<unknown> =>
@@ -23,61 +24,54 @@ const moveTable = (cluster: Cluster, tablespace: string): Promise<unknown> =>
     `ALTER TABLE plants SET TABLESPACE ${tablespace}; ALTER INDEX plants_pkey SET TABLESPACE ${tablespace}`,
   );
 
-const restoreAddress = ({ address }: Cluster): void => {
-  address.restore();
-};
-
 /** Of the embedded server. */
 let embeddedFolder = '';
 
 /** What the service, its memory, its network and the disks of the database suffer. */
 export const MACHINE_FAULTS: readonly Fault[] = [
-  {
-    name: 'kill -9 of the embedded PostgreSQL: the service says so and ends, then a start',
-    endsService: true,
-    async prepare(cluster) {
-      await cluster.service[Symbol.asyncDispose]();
-      embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
-      // Or root's server, which runs as another user, would have its data outside of it.
-      await chmod(embeddedFolder, 0o755);
-      await cluster.startEmbedded(embeddedFolder);
-    },
-    async inject({ service }) {
+  fault(
+    'kill -9 of the embedded PostgreSQL: the service says so and ends, then a start',
+    async (cluster) => {
+      const { service } = cluster;
       const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
       process.kill(parseInt(pid, 10), 'SIGKILL');
       const code = await service.ended;
       if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
         throw new Error(`The service ended with ${code}: ${service.stderr}`);
+      await cluster.startEmbedded(embeddedFolder);
     },
-    restore: (cluster) => cluster.startEmbedded(embeddedFolder),
-    async cleanup(cluster) {
-      await cluster.endEmbedded();
-      await rm(embeddedFolder, { recursive: true });
-      await cluster.startService();
+    {
+      prepare: async (cluster) => {
+        await cluster.service[Symbol.asyncDispose]();
+        embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+        // Or root's server, which runs as another user, would have its data outside of it.
+        await chmod(embeddedFolder, 0o755);
+        await cluster.startEmbedded(embeddedFolder);
+      },
+      cleanup: async (cluster) => {
+        cluster.service.signal('SIGTERM');
+        await cluster.service.ended;
+        await rm(embeddedFolder, { recursive: true });
+        await cluster.startService();
+      },
     },
-  },
-  {
-    name: 'kill -9 of the service, then a start',
-    endsService: true,
-    inject: ({ service }) => service[Symbol.asyncDispose](),
-    restore: (cluster) => cluster.startService(),
-  },
-  ...(['SIGTERM', 'SIGHUP'] as const).map((signal) => ({
-    name: `stop of the service (${signal}), then a start`,
-    endsService: true as const,
-    answersAll: true as const,
-    async inject({ service }: Cluster) {
-      service.signal(signal);
-      const code = await service.ended;
-      if (code !== 0) throw new Error(`The service ended with ${code}.`);
-    },
-    restore: (cluster: Cluster) => cluster.startService(),
-  })),
-  {
-    name: 'heap of 128 MB, 64 clients with large bodies for 5 s',
-    answersAll: true,
-    prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
-    async inject({ service }) {
+  ),
+  fault('kill -9 of the service, then a start', (cluster) => cluster.restartService()),
+  ...(['SIGTERM', 'SIGHUP'] as const).map((signal) =>
+    fault(
+      `stop of the service (${signal}), then a start`,
+      async (cluster) => {
+        cluster.service.signal(signal);
+        const code = await cluster.service.ended;
+        if (code !== 0) throw new Error(`The service ended with ${code}.`);
+        await cluster.startService();
+      },
+      { answersAll: true },
+    ),
+  ),
+  fault(
+    'heap of 128 MB, 64 clients with large bodies for 5 s',
+    async ({ service }) => {
       // Two bytes a character in memory. Ids below those of the probes: the load's own are positive.
       let id = -1_000_000_000;
       const name = `${'x'.repeat(1_000_000)}ж`;
@@ -88,82 +82,78 @@ export const MACHINE_FAULTS: readonly Fault[] = [
       await Promise.all(Array.from({ length: 64 }, post));
       if (!service.isRunning) throw new Error('The service has ended.');
     },
-    cleanup: (cluster) => cluster.restartService(),
-  },
-  {
-    name: 'connections lost in the place of an answer, for 2 s',
-    lasts: 2000,
-    every: 50,
-    inject({ address }) {
+    {
+      answersAll: true,
+      prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
+      cleanup: (cluster) => cluster.restartService(),
+    },
+  ),
+  fault('connections lost in the place of an answer, for 2 s', ({ address }) =>
+    repeat(2000, 50, () => {
       address.loseAnswers();
-    },
-  },
-  {
-    name: 'connections reset and refused for 1 s',
-    lasts: 1000,
-    inject({ address }) {
-      address.reset();
-    },
-    restore: restoreAddress,
-  },
-  {
-    name: 'answers trickle, 2 bytes a millisecond, for 3 s',
-    lasts: 3000,
-    inject({ address }) {
-      address.trickle = 2;
-    },
-    restore: restoreAddress,
-  },
-  {
-    name: 'black hole for 7 s; then everything held back arrives',
-    lasts: 7000,
-    inject({ address }) {
-      address.freeze();
-    },
-    restore: restoreAddress,
-  },
-  {
-    name: 'disk of the WAL full: PostgreSQL ends, is started with room again',
-    lasts: 1000,
-    needsRoot: true,
-    async prepare(cluster) {
-      await cluster.primary.end('SIGINT');
-      const move =
-        'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
-      await shell(move, walOf(cluster), diskOf(cluster, '112m'));
-      await cluster.primary.start();
-    },
-    async inject(cluster) {
+    }),
+  ),
+  fault('connections reset and refused for 1 s', async ({ address }) => {
+    address.reset();
+    await sleep(1000);
+    address.restore();
+  }),
+  fault('answers trickle, 2 bytes a millisecond, for 3 s', async ({ address }) => {
+    address.trickle = 2;
+    await sleep(3000);
+    address.restore();
+  }),
+  fault('black hole for 7 s; then everything held back arrives', async ({ address }) => {
+    address.freeze();
+    await sleep(7000);
+    address.restore();
+  }),
+  fault(
+    'disk of the WAL full: PostgreSQL ends, is started with room again',
+    async (cluster) => {
       await fill(walOf(cluster));
       // The load alone would need a while for what is left of the present segment.
       const write = `SELECT pg_logical_emit_message(false, 'faults', repeat('x', 1000000))`;
       while (await cluster.query(write).catch(() => undefined));
-    },
-    async restore(cluster) {
+      await sleep(1000);
       await empty(walOf(cluster));
       await cluster.primary.start();
     },
-    async cleanup(cluster) {
-      await cluster.primary.end('SIGINT');
-      await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
-      await cluster.primary.start();
+    {
+      needsRoot: true,
+      prepare: async (cluster) => {
+        await cluster.primary.end('SIGINT');
+        const move =
+          'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
+        await shell(move, walOf(cluster), diskOf(cluster, '112m'));
+        await cluster.primary.start();
+      },
+      cleanup: async (cluster) => {
+        await cluster.primary.end('SIGINT');
+        await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
+        await cluster.primary.start();
+      },
     },
-  },
-  {
-    name: 'disk of the table full, for 2 s',
-    needsRoot: true,
-    async prepare(cluster) {
-      await shell('mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1"', tablespaceOf(cluster), diskOf(cluster, '32m'));
-      await cluster.query(`CREATE TABLESPACE small LOCATION '${tablespaceOf(cluster)}'`);
-      await moveTable(cluster, 'small');
+  ),
+  fault(
+    'disk of the table full, for 2 s',
+    async (cluster) => {
+      await fill(tablespaceOf(cluster));
+      await sleep(2000);
+      await empty(tablespaceOf(cluster));
     },
-    lasts: 2000,
-    inject: (cluster) => fill(tablespaceOf(cluster)),
-    restore: (cluster) => empty(tablespaceOf(cluster)),
-    async cleanup(cluster) {
-      await moveTable(cluster, 'pg_default');
-      await cluster.query('DROP TABLESPACE small');
-      await shell('umount "$1" && rmdir "$1"', tablespaceOf(cluster));
+    {
+      needsRoot: true,
+      prepare: async (cluster) => {
+        await shell('mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1"', tablespaceOf(cluster), diskOf(cluster, '32m'));
+        await cluster.query(`CREATE TABLESPACE small LOCATION '${tablespaceOf(cluster)}'`);
+        await moveTable(cluster, 'small');
+      },
+      cleanup: async (cluster) => {
+        await moveTable(cluster, 'pg_default');
+        await cluster.query('DROP TABLESPACE small');
+        await shell('umount "$1" && rmdir "$1"', tablespaceOf(cluster));
+      },
     },
-  },
+  ),
 ];

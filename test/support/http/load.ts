@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { postHead } from '../support/http/request.js';
+import { RawConnection, type RawResponse } from './raw-connection.js';
+import { postHead } from './request.js';
 
 /** No request may wait longer: three times what the service gives the database. */
 const PATIENCE_MS = 15_000;
@@ -19,9 +19,8 @@ interface SentPlant {
   readonly outcomes: Outcome[];
 }
 
-/** A row of the table. */
-export type StoredPlant = Readonly<{ id: string; name: string; tag: string | null; key: string | null }>;
-export const STORED_PLANTS = 'SELECT id::text, name, tag, idempotency_key AS key FROM plants WHERE id > 0';
+type StoredPlant = Readonly<{ id: string; name: string; tag: string | null; key: string | null }>;
+const STORED_PLANTS = 'SELECT id::text, name, tag, idempotency_key AS key FROM plants WHERE id > 0';
 
 /** The table compared with the answers. */
 export interface Comparison {
@@ -32,22 +31,25 @@ export interface Comparison {
   readonly storedThoughRefused: number;
   readonly unknownStored: number;
   readonly unknownNotStored: number;
-  /** How often each came. */
-  readonly outcomes: ReadonlyMap<Outcome | 'connection refused', number>;
 }
 
 const isTaken = (outcome: Outcome): boolean => outcome === 40901 || outcome === 40902;
 const isUnknown = (outcome: Outcome): boolean => typeof outcome === 'string' || [50400, 50000].includes(outcome);
 const isRefused = (outcome: Outcome): boolean => outcome !== 200 && !isUnknown(outcome);
+const outcomeOf = ({ status, body }: RawResponse): number =>
+  status === 200 ? 200 : (JSON.parse(body) as { error: number }).error;
 
 /** Clients that create plants on connections that they keep, each one after the other, and write down every answer. */
 export class Load implements AsyncDisposable {
+  /** When each 200 arrived. */
+  readonly created: number[] = [];
+  /** What came of each request and each connection that ended in nothing else than a plant or a taken id. */
+  readonly failures: (Outcome | 'connection refused')[] = [];
+  /** Answers with `Connection: close`. */
+  closings = 0;
   private readonly plants: SentPlant[] = [];
   /** With an idempotency key, and just created or of unknown outcome: sent again unchanged. */
   private readonly repetitions: SentPlant[] = [];
-  /** When each 200 arrived. */
-  private readonly created: number[] = [];
-  private refusedConnections = 0;
   private lastId = 0;
   private stopping = false;
   private readonly running: Promise<unknown>;
@@ -61,10 +63,6 @@ export class Load implements AsyncDisposable {
     this.running = Promise.all(Array.from({ length: connections }, () => this.runClient()));
   }
 
-  get createdCount(): number {
-    return this.created.length;
-  }
-
   /** Resolves when all requests in flight are answered or lost. */
   async stop(): Promise<void> {
     this.stopping = true;
@@ -75,23 +73,11 @@ export class Load implements AsyncDisposable {
     return this.stop();
   }
 
-  /** The time of the first 200 that arrived after that time; undefined if none does for so long. */
-  async firstCreated(after: number, timeout: number): Promise<number | undefined> {
-    const deadline = performance.now() + timeout;
-    for (;;) {
-      const first = this.created.find((time) => time >= after);
-      if (first !== undefined || performance.now() > deadline) return first;
-      await sleep(5);
-    }
-  }
-
-  compareWith(all: readonly StoredPlant[]): Comparison {
-    const rows = new Map(all.filter(({ id }) => this.takes(Number(id))).map((row) => [Number(row.id), row]));
+  async compareWith(database: { query<Row>(sql: string): Promise<Row[]> }): Promise<Comparison> {
+    const stored = await database.query<StoredPlant>(STORED_PLANTS);
+    const rows = new Map(stored.filter(({ id }) => this.takes(Number(id))).map((row) => [Number(row.id), row]));
     const count = { acknowledged: 0, lost: 0, storedThoughRefused: rows.size, unknownStored: 0, unknownNotStored: 0 };
-    const outcomes = new Map<Outcome | 'connection refused', number>();
-    if (this.refusedConnections > 0) outcomes.set('connection refused', this.refusedConnections);
     for (const plant of this.plants) {
-      for (const outcome of plant.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       const row = rows.get(plant.id);
       const isStored = row?.name === plant.name && row.tag === plant.tag && row.key === plant.key;
       // Not even a repetition is to be refused for the plant that the first request has stored.
@@ -104,31 +90,46 @@ export class Load implements AsyncDisposable {
         else count.unknownNotStored += 1;
       }
     }
-    return { ...count, outcomes };
+    return count;
   }
 
   private async runClient(): Promise<void> {
     while (!this.stopping) {
       try {
         using connection = await RawConnection.open(this.port);
-        while (await this.createOne(connection));
-      } catch {
-        this.refusedConnections += 1;
+        connection.socket.setTimeout(PATIENCE_MS, () => connection.socket.destroy());
+        while (await this.create(connection));
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        this.failures.push(code === 'ECONNREFUSED' ? 'connection refused' : 'no answer');
         await sleep(PAUSE_MS);
       }
     }
   }
 
   /** Whether the connection can be used again, and is to be. */
-  private async createOne(connection: RawConnection): Promise<boolean> {
+  private async create(connection: RawConnection): Promise<boolean> {
     const plant = this.repetitions.pop() ?? this.nextPlant();
-    const [outcome, isOpen] = await create(connection, plant);
+    const { id, name, tag, key } = plant;
+    const body = JSON.stringify({ id, name, ...(tag !== null && { tag }) });
+    const sentAt = performance.now();
+    connection.send(postHead('', body, { 'Idempotency-Key': key ?? undefined }), body);
+    const response = await connection.response().catch(() => undefined);
+    const lost = performance.now() - sentAt < PATIENCE_MS ? 'no answer' : 'no answer in time';
+    const outcome = response ? outcomeOf(response) : lost;
     plant.outcomes.push(outcome);
-    if (outcome === 200) this.created.push(performance.now());
-    else if (outcome !== 40901) await sleep(PAUSE_MS);
+
     const isNew = outcome === 200 && plant.outcomes.length === 1;
-    if (plant.key !== null && (isUnknown(outcome) || isNew)) this.repetitions.push(plant);
-    return isOpen && !this.stopping;
+    if (key !== null && (isUnknown(outcome) || isNew)) this.repetitions.push(plant);
+    if (outcome === 200) {
+      this.created.push(performance.now());
+    } else if (!isTaken(outcome)) {
+      this.failures.push(outcome);
+      await sleep(PAUSE_MS);
+    }
+    const closes = response?.headers.connection === 'close';
+    if (closes) this.closings += 1;
+    return response !== undefined && !closes && !this.stopping;
   }
 
   private nextPlant(): SentPlant {
@@ -146,27 +147,5 @@ export class Load implements AsyncDisposable {
     };
     this.plants.push(plant);
     return plant;
-  }
-}
-
-/** Sends it, and says what came of it and whether the connection can be used again. */
-async function create(connection: RawConnection, plant: SentPlant): Promise<[outcome: Outcome, isOpen: boolean]> {
-  const { id, name, tag, key } = plant;
-  let outcome: Outcome = 'no answer';
-  const timer = setTimeout(() => {
-    outcome = 'no answer in time';
-    connection.close();
-  }, PATIENCE_MS);
-  try {
-    const body = JSON.stringify({ id, name, ...(tag !== null && { tag }) });
-    connection.send(postHead('', body, key === null ? {} : { 'Idempotency-Key': key }), body);
-    const response = await connection.response();
-    if (!response) return [outcome, false];
-    outcome = response.status === 200 ? 200 : (JSON.parse(response.body) as { error: number }).error;
-    return [outcome, response.headers.connection !== 'close'];
-  } catch {
-    return [outcome, false];
-  } finally {
-    clearTimeout(timer);
   }
 }
