@@ -31,7 +31,7 @@ const project = {
   globalTeardown: '<rootDir>/test/support/jest/global-teardown.mjs',
 };
 
-// The suites of several instances, servers and nodes take minutes, and need Citus and HAProxy: by hand, with SCALE=1 and the slow project.
+// The suites of faults and of Citus take minutes: by hand, with SCALE=1 and the slow project.
 const SLOW = process.env.SCALE ? ['**/*.scale.spec.ts'] : ['**/*.slow.spec.ts', '**/*.simulation.spec.ts'];
 
 /** @type {import('jest').Config} */

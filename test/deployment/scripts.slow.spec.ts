@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,23 +12,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { createTestDatabase } from '../support/database/test-database.js';
+import { portOf } from '../support/http/free-port.js';
+import { PlantStoreProcess } from '../support/service/process.js';
 
-interface Outcome {
-  readonly code: number | null;
-  readonly output: string;
-}
+type Outcome = Readonly<{ code: number | string; output: string }>;
 
-function run(file: string, args: string[], variables: Record<string, string> = {}): Promise<Outcome> {
-  return new Promise((done) => {
-    const env = { PATH: process.env.PATH, ...variables };
-    const child = execFile(file, args, { env }, (_, stdout, stderr) => {
-      done({ code: child.exitCode, output: stdout + stderr });
-    });
-  });
+async function runScript(name: string, args: string[], variables: Record<string, string> = {}): Promise<Outcome> {
+  const run = await PlantStoreProcess.run(args, variables, { script: resolve('deploy/docker', name) });
+  return { code: await run.ended, output: run.output };
 }
 
 let folder: string;
@@ -44,7 +40,7 @@ describe('credentials.mjs', () => {
   const read = (path: string): string => readFileSync(join(folder, path), 'utf8').trimEnd();
   const mode = (path: string): number => statSync(join(folder, path)).mode & 0o777;
   const provide = (env?: Record<string, string>): Promise<Outcome> =>
-    run('node', ['deploy/docker/credentials.mjs', join(folder, 'shared'), join(folder, 'owners')], env);
+    runScript('credentials.mjs', [join(folder, 'shared'), join(folder, 'owners')], env);
 
   beforeEach(() => {
     mkdirSync(join(folder, 'shared'));
@@ -73,7 +69,7 @@ describe('credentials.mjs', () => {
   });
 
   it('should name every fault at once, and then write nothing', async () => {
-    const given = { DATABASE_PASSWORD: OWN, DATABASE_PASSWORD_FILE: 'any', ACCESS_TOKENS_FILE: 'deploy/docker/none' };
+    const given = { DATABASE_PASSWORD: OWN, DATABASE_PASSWORD_FILE: 'any', ACCESS_TOKENS_FILE: '/dev/null' };
     const { code, output } = await provide({ ...given, MIGRATION_DATABASE_PASSWORD_FILE: join(folder, 'none') });
     expect(code).toBe(1);
     const faults = [
@@ -92,10 +88,9 @@ describe('healthcheck.mjs', () => {
     const server = createServer((request, response) => {
       response.writeHead(status).end(`asked for ${String(request.url)}`);
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const MANAGEMENT_PORT = String((server.address() as AddressInfo).port);
-    const check = (): Promise<Outcome> =>
-      run('node', ['deploy/docker/healthcheck.mjs'], { MANAGEMENT_PORT, MANAGEMENT_HOST: '0.0.0.0' });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const variables = { MANAGEMENT_PORT: String(portOf(server)), MANAGEMENT_HOST: '0.0.0.0' };
+    const check = (): Promise<Outcome> => runScript('healthcheck.mjs', [], variables);
     expect(await check()).toEqual({ code: 0, output: 'asked for /readyz' });
     status = 503;
     expect(await check()).toEqual({ code: 1, output: 'asked for /readyz' });
@@ -114,9 +109,9 @@ describe('deploy/systemd/plant-store', () => {
     writeFileSync(join(folder, 'admin.env'), `DATABASE_PASSWORD_FILE='${join(folder, 'password')}'\n`);
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(resolve('.'), join(folder, 'node_modules/plant-store'));
-    const settings = { PLANT_STORE_CONFIGURATION: folder, PLANT_STORE_HOME: folder };
-    const outcome = await run('sh', ['deploy/systemd/plant-store', 'token', 'list'], settings);
+    const env = { PATH: process.env.PATH, PLANT_STORE_CONFIGURATION: folder, PLANT_STORE_HOME: folder };
+    const { stderr } = await promisify(execFile)('sh', ['deploy/systemd/plant-store', 'token', 'list'], { env });
     await database.drop();
-    expect(outcome).toEqual({ code: 0, output: expect.stringContaining('no access tokens yet') });
+    expect(stderr).toContain('no access tokens yet');
   });
 });
