@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { drawChart } from './chart.js';
 import { BenchmarkPostgres } from './database.js';
 import { measureTogether, type Measurement } from './measure.js';
-import { describeMachine, renderTable } from './report.js';
+import { describeMachine, drawChart, renderTable } from './report.js';
 import { buildPeers, storeTarget, type Target } from './targets.js';
 
 const CONNECTIONS = [1, 8, 64, 256];

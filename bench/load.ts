@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { ACCESS_TOKEN } from './server.js';
+import { ACCESS_TOKEN } from './targets.js';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 /** With it every answer of status 200 ends. */

@@ -19,6 +19,17 @@ const RATIOS: readonly (readonly [header: string, figure: keyof Round])[] = [
   ['CPU ÷', 'serverCpu'],
 ];
 
+/** At which the targets differ best. */
+const CHART_CONNECTIONS = 64;
+
+const ROW = 28;
+const TOP = 64;
+const LABELS = 220;
+const BARS = 230;
+const GAP = 90;
+// Each can be distinguished from a white background as well as from a black one.
+const [TEXT, OURS, OTHERS] = ['#7d8590', '#2da44e', '#8c959f'];
+
 /** Without it the absolute figures mean nothing. */
 export function describeMachine(): string {
   const [cpu] = cpus();
@@ -27,12 +38,12 @@ export function describeMachine(): string {
 }
 
 /** One figure of a target, the median over its rounds. */
-export function figureOf({ rounds }: Measurement, figure: keyof Round): number {
+function figureOf({ rounds }: Measurement, figure: keyof Round): number {
   return median(rounds.map((round) => round[figure]));
 }
 
 /** With three significant digits; a dash if there is no number. */
-export function numberText(value: number): string {
+function numberText(value: number): string {
   if (!Number.isFinite(value)) return '–';
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
 }
@@ -81,4 +92,44 @@ function alignedTable(rows: readonly (readonly string[])[]): string {
     row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))),
   );
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** Two bars for each target: how much it does, and how long it takes. An SVG on a transparent background. */
+export function drawChart(measurements: readonly Measurement[]): string {
+  const shown = measurements.filter(({ connections }) => connections === CHART_CONNECTIONS);
+  const [left, right] = [LABELS, LABELS + BARS + GAP];
+  const title = `Creates at ${CHART_CONNECTIONS} connections`;
+  const lines = [
+    text(0, 20, title, 'font-weight="bold"'),
+    text(left, 46, 'creates/s (more is better)'),
+    text(right, 46, '99th percentile, ms (less is better)'),
+    ...shown.map((one, row) => text(LABELS - 10, middleOf(row), one.title, 'text-anchor="end"')),
+    ...bars(left, shown, 'createsPerSecond'),
+    ...bars(right, shown, 'p99'),
+  ];
+  const size = `${LABELS + 2 * (BARS + GAP)} ${TOP + shown.length * ROW + 8}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="13">
+${lines.join('\n')}
+</svg>
+`;
+}
+
+function bars(x: number, shown: readonly Measurement[], figure: 'createsPerSecond' | 'p99'): string[] {
+  const longest = Math.max(...shown.map((one) => figureOf(one, figure)));
+  return shown.flatMap((one, row) => {
+    const value = figureOf(one, figure);
+    const width = (value / longest) * BARS;
+    const colour = one.title.startsWith('plant store') ? OURS : OTHERS;
+    const bar = `<rect x="${x}" y="${middleOf(row) - 9}" width="${width.toFixed(1)}" height="18" rx="2" fill="${colour}"/>`;
+    return [bar, text(x + width + 6, middleOf(row), numberText(value))];
+  });
+}
+
+function middleOf(row: number): number {
+  return TOP + row * ROW + ROW / 2;
+}
+
+function text(x: number, y: number, content: string, style = 'text-anchor="start"'): string {
+  const place = `x="${x.toFixed(1)}" y="${y}" dominant-baseline="middle" ${style}`;
+  return `<text ${place} fill="${TEXT}">${content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
 }
