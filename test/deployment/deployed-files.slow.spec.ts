@@ -98,6 +98,13 @@ describe('The deployed files', () => {
     }
   });
 
+  it('should ask in Grafana for metrics that there are', () => {
+    const metrics = read('docs/observability.md').match(/(?<=^- `)plant_store_\w+/gm);
+    const asked = read('deploy/grafana/plant-store.json').match(/plant_store_[a-z_]+/g) ?? [];
+    const names = new Set(asked.map((name) => name.replace(/_(?:bucket|count|sum)$/, '')));
+    expect(metrics).toEqual(expect.arrayContaining([...names]));
+  });
+
   it('should run the same command and version everywhere, for this machine only', () => {
     const { version, scripts } = JSON.parse(read('package.json')) as { version: string; scripts: { start: string } };
     const [flag = ''] = /--\S+(?= scripts\/start.mjs serve)/.exec(scripts.start) ?? [];
