@@ -1,5 +1,26 @@
-import { createGarden } from './create-garden.js';
+import { ValidationPipe, VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { exemptPlantsFromBodyParser } from 'plant-store';
+import { GardenModule } from './garden.module.js';
 
-const app = await createGarden();
+/** For the test. */
+export const app = await NestFactory.create(GardenModule);
+// The one line that keeps our body parser off /api/v1/plants: the store reads those bodies itself, exactly.
+exemptPlantsFromBodyParser(app);
+app.setGlobalPrefix('api');
+app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
+// The process ends with code 0 once everything is closed.
+app.enableShutdownHooks([], { useProcessExit: true });
+
+// Of the two bearer credentials, the store's is the document's `bearer`.
+const description = new DocumentBuilder()
+  .setTitle('Garden')
+  .addBearerAuth()
+  .addBearerAuth({ type: 'http', bearerFormat: 'JWT' }, 'jwt')
+  .build();
+SwaggerModule.setup('reference', app, () => SwaggerModule.createDocument(app, description));
+
 await app.listen(process.env.PORT ?? 3000);
 console.log(`Listening on ${await app.getUrl()}`);

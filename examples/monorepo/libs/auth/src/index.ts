@@ -8,7 +8,9 @@ import {
 } from '@nestjs/common';
 import { JwtModule, JwtService } from '@nestjs/jwt';
 import type { IncomingHttpHeaders } from 'node:http';
-import { requiredVariable } from './configure-api.js';
+
+const { JWT_SECRET } = process.env;
+if (!JWT_SECRET) throw new Error('Set JWT_SECRET.');
 
 interface AuthenticatedRequest {
   headers: IncomingHttpHeaders;
@@ -40,8 +42,8 @@ export const UserName = createParamDecorator(
 );
 
 @Module({
-  imports: [JwtModule.registerAsync({ useFactory: () => ({ secret: requiredVariable('JWT_SECRET') }) })],
+  imports: [JwtModule.register({ secret: JWT_SECRET })],
   providers: [JwtAuthGuard],
   exports: [JwtAuthGuard, JwtModule],
 })
-export class JwtAuthModule {}
+export class AuthModule {}

@@ -1,8 +1,20 @@
-import { JwtAuthGuard, UserName } from '@app/api';
+import { JwtAuthGuard, UserName } from '@app/auth';
 import { Body, Controller, Get, Post, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { NewOrder, Order } from './orders.dto.js';
-import { OrdersService } from './orders.service.js';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { IsInt, IsNotEmpty, IsString, Min } from 'class-validator';
+import { Order, OrdersService } from './orders.service.js';
+
+export class NewOrder {
+  @ApiProperty()
+  @IsString()
+  @IsNotEmpty()
+  plant!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  @IsInt()
+  @Min(1)
+  quantity!: number;
+}
 
 @Controller('orders')
 @UseGuards(JwtAuthGuard)

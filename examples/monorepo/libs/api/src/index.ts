@@ -1,2 +1,0 @@
-export { configureApi, requiredVariable } from './configure-api.js';
-export { JwtAuthGuard, JwtAuthModule, UserName } from './jwt-auth.js';
