@@ -6,12 +6,11 @@ import {
   Controller,
   type DynamicModule,
   type ExecutionContext,
-  ForbiddenException,
   Get,
   HttpException,
   Inject,
   Injectable,
-  Module,
+  type ModuleMetadata,
   type NestInterceptor,
   Post,
   RequestTimeoutException,
@@ -20,8 +19,8 @@ import {
   UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import { APP_INTERCEPTOR, HttpAdapterHost, REQUEST } from '@nestjs/core';
-import { catchError, type Observable, throwError, timeout } from 'rxjs';
+import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost, REQUEST } from '@nestjs/core';
+import { type Observable, throwError, timeout } from 'rxjs';
 import {
   ApiExceptionFilter,
   BearerAuthGuard,
@@ -34,7 +33,8 @@ import {
   TokenVerifier,
 } from '../../src/index.js';
 import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
-import { Host, PLATFORMS } from '../support/host/host.js';
+import { type Answer, Host, PLATFORMS } from '../support/host/host.js';
+import { TOKEN } from '../support/http/request.js';
 
 const PLANT = '{"id": 9007199254740993, "name": "Rose"}';
 const LACKS_CREATE = 'Bearer realm="plants", error="insufficient_scope", scope="plants:create"';
@@ -70,46 +70,33 @@ class OrdersController {
   }
 }
 
-const REFUSALS: Record<string, () => Error> = {
-  unauthorized: () => new UnauthorizedException('Show the pass of this host.'),
-  forbidden: () => new ForbiddenException('Gardeners only.'),
-  rate: () => new HttpException('One plant a minute.', 429),
-  locked: () => new HttpException({ reasons: ['closed'], message: 'The garden is closed.' }, 423),
-  broken: () => new TypeError('the password of the token service is hunter2'),
-};
+/** Whether the guard of the host lets the next request pass, or what it throws. */
+let verdict: boolean | Error = true;
 
 /** One for each request, with what it needs injected, as a host may have for a tenant. */
 @Injectable({ scope: Scope.REQUEST })
 class TenantGuard implements CanActivate {
   constructor(
-    @Inject(REQUEST) private readonly request: { headers: Record<string, string>; user?: object },
+    @Inject(REQUEST) private readonly request: { user?: object },
     private readonly platform: HttpAdapterHost,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const refusal = this.request.headers['x-refuse'] ?? '';
     // Where @nestjs/throttler has it: on the response, before it throws.
-    if (refusal === 'rate')
+    if (verdict instanceof HttpException && verdict.getStatus() === 429)
       this.platform.httpAdapter.setHeader(context.switchToHttp().getResponse(), 'Retry-After', '60');
-    const failure = REFUSALS[refusal]?.();
-    if (failure !== undefined) throw failure;
+    if (verdict instanceof Error) throw verdict;
     this.request.user = { login: 'alice' };
-    return refusal !== 'false';
+    return verdict;
   }
 }
 
-@Module({ providers: [TenantGuard], exports: [TenantGuard] })
-class TenantModule {}
-
-/** As Nest's documentation has it, for clients that ask for it: a busy machine may need longer for a create. */
+/** As Nest's documentation has it. A busy machine may need long for a create. */
 class TimeoutInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
-    if (headers['x-refuse'] !== 'late') return next.handle();
-    return next.handle().pipe(
-      timeout(1000),
-      catchError(() => throwError(() => new RequestTimeoutException())),
-    );
+    const first = Number(headers['x-patience'] ?? 60_000);
+    return next.handle().pipe(timeout({ first, with: () => throwError(() => new RequestTimeoutException()) }));
   }
 }
 
@@ -117,29 +104,29 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
 });
-beforeEach(() => database.query('TRUNCATE plants'));
+beforeEach(async () => {
+  verdict = true;
+  await database.query('TRUNCATE plants');
+});
 afterAll(() => database.drop());
 
-const storeWith = (options: Partial<PlantsModuleOptions>): DynamicModule =>
+const storeWith = (options: object): DynamicModule =>
   PlantsModule.forRoot({ database: { url: database.url }, ...options } as PlantsModuleOptions);
+const stored = (): Promise<unknown[]> => database.query('SELECT id, created_by FROM plants');
+
 describe.each(PLATFORMS)('in a host on %s', (platform) => {
   let host: Host;
 
   beforeAll(async () => {
     const auth = PlantsAuthModule.forRootAsync({ useFactory: () => ({ verifier: new TellingVerifier() }) });
     const createdBy = ({ user }: { user: { login: string } }): { name: string } => ({ name: user.login });
-    const trees = storeWith({ path: 'trees', guards: [TenantGuard], imports: [TenantModule], createdBy } as never);
-    const providers = [{ provide: APP_INTERCEPTOR, useClass: TimeoutInterceptor }];
+    const trees = storeWith({ path: 'trees', guards: [TenantGuard], createdBy });
     const plants = storeWith({ guards: [BearerAuthGuard], imports: [auth] });
+    const providers = [{ provide: APP_INTERCEPTOR, useClass: TimeoutInterceptor }];
     const imports = [auth, trees, plants];
     host = await Host.start({ imports, providers, controllers: [OrdersController] }, { platform });
   });
-  beforeEach(() => {
-    host.logger.entries.length = 0;
-  });
   afterAll(() => host.stop());
-
-  const stored = (): Promise<unknown[]> => database.query('SELECT id, created_by FROM plants');
 
   describe('BearerAuthGuard, with a verifier of the host', () => {
     const ask = async (method: string, path: string, token: string): Promise<unknown[]> => {
@@ -175,46 +162,78 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
   });
 
   describe('a guard of the host in front of the store', () => {
-    const send = (refusal: string, body = PLANT) => host.send('POST', '/trees', body, { 'X-Refuse': refusal });
+    const send = (body = PLANT, headers = {}): Promise<Answer> => host.send('POST', '/trees', body, headers);
 
     it('should let plants pass, with the creator that the host names', async () => {
-      expect(await send('')).toMatchObject({ status: 200, body: { name: 'Rose' } });
+      expect(await send()).toMatchObject({ status: 200, body: { name: 'Rose' } });
       expect(await stored()).toEqual([{ id: '9007199254740993', created_by: 'alice' }]);
     });
 
     it.each([
-      ['unauthorized', 40100, 'Show the pass of this host.', { 'www-authenticate': 'Bearer realm="plants"' }],
-      ['forbidden', 40300, 'Gardeners only.', {}],
-      ['false', 40300, 'Forbidden resource', {}],
-      ['rate', 50301, 'One plant a minute.', { 'retry-after': '60' }],
-      ['locked', 40010, 'The garden is closed.', {}],
-    ])(
-      'should refuse in the form of the contract what is %s, before the body',
-      async (refusal, error, message, told) => {
-        for (const body of [PLANT, 'not JSON']) {
-          const answer = await send(refusal, body);
-          expect(answer).toMatchObject({ status: 400, body: { error, message } });
-          const headers = [...answer.headers].filter(([name]) => /^(?:www-authenticate|retry-after)$/.test(name));
-          expect(Object.fromEntries(headers)).toEqual(told);
-        }
-        expect(host.logger.messages('error')).toEqual([]);
-        expect(await stored()).toEqual([]);
-      },
-    );
-
-    it('should tell the log alone why it is broken', async () => {
-      const { status, body } = await send('broken');
-      expect([status, body.error]).toEqual([400, 50000]);
-      expect(JSON.stringify(body)).not.toContain('hunter2');
-      expect(host.logger.messages('error')).toHaveLength(1);
+      [40300, 'Forbidden resource', false, {}],
+      [
+        40100,
+        'Show a pass.',
+        new UnauthorizedException('Show a pass.'),
+        { 'www-authenticate': 'Bearer realm="plants"' },
+      ],
+      [50301, 'One plant a minute.', new HttpException('One plant a minute.', 429), { 'retry-after': '60' }],
+      [40010, 'It is closed.', new HttpException({ reasons: ['closed'], message: 'It is closed.' }, 423), {}],
+      // For the log alone.
+      [50000, expect.not.stringContaining('hunter2'), new TypeError('the password is hunter2'), {}],
+    ])('should refuse in the form of the contract, before the body: %d, %s', async (error, message, refusal, told) => {
+      host.logger.entries.length = 0;
+      verdict = refusal;
+      for (const body of [PLANT, 'not JSON']) {
+        const answer = await send(body);
+        expect(answer).toMatchObject({ status: 400, body: { error, message } });
+        const headers = [...answer.headers].filter(([name]) => /^(?:www-authenticate|retry-after)$/.test(name));
+        expect(Object.fromEntries(headers)).toEqual(told);
+      }
+      expect(host.logger.messages('error')).toHaveLength(error === 50000 ? 2 : 0);
+      expect(await stored()).toEqual([]);
     });
 
     it('should get 50400 for what an interceptor of the host gives up waiting for', async () => {
       await using lock = await TableLock.take(database);
-      const answer = send('late');
+      const answer = send(PLANT, { 'X-Patience': '1000' });
       await lock.awaited();
       const message = expect.stringContaining('unknown') as unknown;
       expect(await answer).toMatchObject({ body: { error: 50400, message } });
     });
+  });
+});
+
+describe('the guards of a store', () => {
+  // Of a module of the host that is global.
+  const auth = { ...PlantsAuthModule.forRoot({ accessTokens: [TOKEN] }), global: true };
+  const closed = { provide: APP_GUARD, useClass: TenantGuard, scope: Scope.REQUEST };
+
+  it.each<[unknown, ModuleMetadata, object]>([
+    [[BearerAuthGuard], { imports: [auth] }, { error: 40100 }],
+    ['global', { providers: [closed] }, { error: 40300 }],
+    ['none', {}, { name: 'Rose' }],
+  ])('should be found: %j', async (guards, { imports = [], ...metadata }, body) => {
+    verdict = false;
+    const host = await Host.start({ imports: [storeWith({ guards }), ...imports], ...metadata });
+    expect((await host.send('POST', '/plants', PLANT)).body).toMatchObject(body);
+    const warning = /^guards is 'none': everybody may create plants at the path "plants", unless/;
+    expect(host.logger.messages('warn')).toEqual(guards === 'none' ? [expect.stringMatching(warning)] : []);
+    await host.stop();
+  });
+
+  it.each<[object, RegExp]>([
+    [{ guards: [BearerAuthGuard] }, /resolve dependencies of the BearerAuthGuard .*TokenVerifier/],
+    [{ guards: 'global' }, /^guards: is 'global', but the application has no global guard/m],
+    [{ guards: 'none', bodylimit: 5 }, /^The options of PlantsModule cannot be used:\nbodylimit: is no option/],
+  ])('should keep the application from starting with %j', async (options, message) => {
+    await expect(Host.start({ imports: [storeWith(options)] })).rejects.toThrow(message);
+  });
+
+  it('should be told scopes, and nothing else', () => {
+    for (const scopes of [[], [''], ['a', 'reports.read reports.write'], [['read']], [undefined]]) {
+      const message = /^RequireScopes\(\) should have scopes such as orders:read/;
+      expect(() => RequireScopes(...(scopes as string[]))).toThrow(message);
+    }
   });
 });

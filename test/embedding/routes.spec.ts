@@ -1,5 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Body, Controller, Get, Module, Post, Put, type Type, VersioningType } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Module,
+  type ModuleMetadata,
+  Post,
+  Put,
+  type Type,
+  VersioningType,
+} from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { exemptPlantsFromBodyParser, PlantsModule, type PlantsModuleOptions, PlantsService } from '../../src/index.js';
@@ -38,6 +48,8 @@ afterAll(() => database.drop());
 const storeWith = (options: Partial<PlantsModuleOptions> = {}) =>
   PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', ...options });
 const ids = async (): Promise<unknown[]> => (await database.query('SELECT id FROM plants')).map(({ id }) => id);
+const start = async (metadata: ModuleMetadata, settings?: HostSettings): Promise<Host> =>
+  (host = await Host.start(metadata, settings));
 
 async function answer(method: string, path: string, headers = {}): Promise<unknown> {
   const body = method === 'GET' ? undefined : PLANT;
@@ -49,17 +61,11 @@ async function answer(method: string, path: string, headers = {}): Promise<unkno
 const notFound = (method: string, path: string): unknown => [404, `Cannot ${method} ${path}`];
 
 describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
-  const start = async (
-    imports: (ReturnType<typeof storeWith> | Type)[],
-    settings: HostSettings = {},
-    own: Type[] = [],
-  ) => (host = await Host.start({ imports, controllers: own }, { platform, ...settings }));
-
   it('should be at its path below the prefix of the host, in its version, and leave all others to the host', async () => {
     const prepare = (app: NestExpressApplication): unknown =>
       app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '7' });
-    const stores = [storeWith({ path: 'garden/trees' }), storeWith({ version: '1' })];
-    await start(stores, { prepare }, [answering('plants', Get())]);
+    const imports = [storeWith({ path: 'garden/trees' }), storeWith({ version: '1' })];
+    await start({ imports, controllers: [answering('plants', Get())] }, { platform, prepare });
     expect(await answer('POST', '/api/v1/plants')).toBe('store');
     expect(await answer('GET', '/api/v1/plants')).toEqual(notFound('GET', '/api/v1/plants'));
     expect(await answer('GET', '/api/v7/plants')).toBe('host');
@@ -73,7 +79,8 @@ describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
   it('should take the body of its own version alone, but on Express that of every POST on the path', async () => {
     const prepare = (app: NestExpressApplication): unknown =>
       app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version', defaultVersion: '2' });
-    await start([storeWith({ version: '1' })], { prepare }, [answering('plants', Post()), answering('plants', Put())]);
+    const controllers = [answering('plants', Post()), answering('plants', Put())];
+    await start({ imports: [storeWith({ version: '1' })], controllers }, { platform, prepare });
     expect(await answer('POST', '/plants', { 'X-Version': '1' })).toBe('store');
     const parsed = JSON.parse(PLANT) as unknown;
     for (const [method, body] of [
@@ -81,14 +88,6 @@ describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
       ['PUT', parsed],
     ] as const)
       expect((await host?.send(method, '/plants', PLANT, { 'X-Version': '2' }))?.body).toEqual({ host: body });
-  });
-
-  it('should not be there, and need no guards, if the path is false', async () => {
-    const { app } = await start([PlantsModule.forRoot({ database: { url: database.url }, path: false })]);
-    expect(await answer('POST', '/plants')).toEqual(notFound('POST', '/plants'));
-    const plants = app.get(PlantsService, { strict: false });
-    expect(await plants.create({ id: 1n, name: 'Rose' })).toEqual({ name: 'Rose' });
-    expect(await ids()).toEqual(['1']);
   });
 
   // Who answers a POST and a PUT on the path: the store, or the host with what it has there, or with its own 404.
@@ -109,52 +108,81 @@ describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
     class FeatureModule {}
     const imports = order === 'before' ? [FeatureModule, storeWith()] : [storeWith(), FeatureModule];
     if (expected instanceof RegExp) {
-      await expect(start(imports)).rejects.toThrow(expected);
+      await expect(start({ imports }, { platform })).rejects.toThrow(expected);
       return;
     }
-    await start(imports);
+    await start({ imports }, { platform });
     const answers = [await answer('POST', '/plants'), await answer('PUT', '/plants')];
     expect(answers).toEqual(expected);
     expect(await ids()).toEqual(expected[0] === 'store' ? ['9007199254740993'] : []);
   });
-});
 
-// The contract suites show what the store reads with exemptPlantsFromBodyParser() and with rawBody.
-describe.each(PLATFORMS)('the bodies of a store behind the parser of a host on %s', (platform) => {
-  const start = async (settings: HostSettings): Promise<Host> =>
-    (host = await Host.start({ imports: [storeWith()] }, { platform, ...settings }));
-
-  it('should be refused if the parser has decoded them, and the log should say what to do', async () => {
-    const { logger } = await start({ body: 'parsed' });
+  // The contract suites show what the store reads with exemptPlantsFromBodyParser() and with rawBody.
+  it('should refuse bodies that the host has parsed, tell the log what to do, and not be exempt from then on', async () => {
+    const { app, logger } = await start({ imports: [storeWith()] }, { platform, body: 'parsed' });
     expect((await host?.send('POST', '/plants', PLANT))?.body).toMatchObject({ error: 50000 });
     expect(await ids()).toEqual([]);
     const [entry] = logger.entries.filter(({ level }) => level === 'error');
     const logged = [entry?.message, ...(entry?.details ?? [])].join();
     expect(logged).toMatch(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
-  });
-
-  it('should not be exempt from now on if the application has routes already', async () => {
-    const { app } = await start({ body: 'parsed' });
     expect(() => {
       exemptPlantsFromBodyParser(app);
     }).toThrow(/comes too late: call it right after NestFactory\.create\(\), before any body parser/);
   });
 });
 
-describe('the OpenAPI document of a host', () => {
-  /** As in Nest's own documentation. */
-  async function documentOf(...stores: Partial<PlantsModuleOptions>[]): Promise<OpenAPIObject> {
-    let document = {} as OpenAPIObject;
-    const prepare = (app: NestExpressApplication): void => {
-      app.setGlobalPrefix('api');
-      const config = new DocumentBuilder().setTitle('Host').setVersion('2.0').addBearerAuth().build();
-      document = JSON.parse(JSON.stringify(SwaggerModule.createDocument(app, config))) as OpenAPIObject;
-    };
-    host = await Host.start({ imports: stores.map(storeWith) }, { prepare });
-    expect(host.logger.messages('error')).toEqual([]);
-    return document;
-  }
+describe('the options of a store', () => {
+  it('should make no route, and need no guards, if the path is false', async () => {
+    const { app } = await start({ imports: [PlantsModule.forRoot({ database: { url: database.url }, path: false })] });
+    expect(await answer('POST', '/plants')).toEqual(notFound('POST', '/plants'));
+    const plants = app.get(PlantsService, { strict: false });
+    expect(await plants.create({ id: 1n, name: 'Rose' })).toEqual({ name: 'Rose' });
+    expect(await ids()).toEqual(['1']);
+  });
 
+  it('should be its own: database, tokens, statuses and limits', async () => {
+    const other = await createTestDatabase();
+    const forest = PlantsModule.forRootAsync({
+      path: 'trees',
+      ...guardedBy(`${TOKEN}-of-trees`),
+      errorStatus: 'semantic',
+      useFactory: () => Promise.resolve({ database: { url: other.url }, bodyLimit: 100 }),
+    });
+    const both = await Host.start({ imports: [storeWith(guardedBy(TOKEN)), forest] });
+    const long = `{"id": 1, "name": "${'x'.repeat(100)}"}`;
+    const [toPlants, toTrees] = ['', '-of-trees'].map((end) => ({ Authorization: `Bearer ${TOKEN}${end}` }));
+    for (const [path, body, headers, expected] of [
+      ['/plants', PLANT, toPlants, { status: 200 }],
+      ['/plants', long, toPlants, { status: 200 }],
+      ['/plants', PLANT, toTrees, { status: 400, body: { error: 40101 } }],
+      ['/trees', PLANT, toPlants, { status: 401, body: { error: 40101 } }],
+      ['/trees', long, toTrees, { status: 413, body: { error: 41300 } }],
+      ['/trees', PLANT, toTrees, { status: 200 }],
+    ] as const)
+      expect(await both.send('POST', path, body, headers)).toMatchObject(expected);
+    expect([await ids(), await other.query('SELECT id FROM plants')]).toEqual([
+      expect.arrayContaining(['1', '9007199254740993']),
+      [{ id: '9007199254740993' }],
+    ]);
+    await both.stop();
+    await other.drop();
+  });
+});
+
+/** As in Nest's own documentation. */
+async function documentOf(...stores: Partial<PlantsModuleOptions>[]): Promise<OpenAPIObject> {
+  let document = {} as OpenAPIObject;
+  const prepare = (app: NestExpressApplication): void => {
+    app.setGlobalPrefix('api');
+    const config = new DocumentBuilder().setTitle('Host').setVersion('2.0').addBearerAuth().build();
+    document = JSON.parse(JSON.stringify(SwaggerModule.createDocument(app, config))) as OpenAPIObject;
+  };
+  const { logger } = await start({ imports: stores.map(storeWith) }, { prepare });
+  expect(logger.messages('error')).toEqual([]);
+  return document;
+}
+
+describe('the OpenAPI document of a host', () => {
   it('should have the whole operation, its schemas, and a security scheme that is there', async () => {
     const document = await documentOf(guardedBy(TOKEN));
     const standalone = await generateOpenApi();

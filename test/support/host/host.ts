@@ -9,7 +9,6 @@ import {
   type DatabaseOptions,
   exemptPlantsFromBodyParser,
   PlantsAuthModule,
-  PlantsHealth,
   PlantsModule,
 } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-contract.js';
@@ -23,16 +22,9 @@ import { connectTo } from '../service/store.js';
 export const PLATFORMS = ['express', 'fastify'] as const;
 export type Platform = (typeof PLATFORMS)[number];
 
-interface LogEntry {
-  level: string;
-  message: string;
-  details: unknown[];
-}
-
 /** A host's own logger. */
 class RecordingLogger implements LoggerService {
-  readonly entries: LogEntry[] = [];
-
+  readonly entries: { level: string; message: string; details: unknown[] }[] = [];
   log = this.recordAs('log');
   error = this.recordAs('error');
   warn = this.recordAs('warn');
@@ -42,8 +34,8 @@ class RecordingLogger implements LoggerService {
   }
 
   private recordAs(level: string) {
-    return (message: unknown, ...rest: unknown[]): void => {
-      this.entries.push({ level, message: String(message), details: rest });
+    return (message: unknown, ...details: unknown[]): void => {
+      this.entries.push({ level, message: String(message), details });
     };
   }
 }
@@ -95,6 +87,12 @@ export class Host {
     return host;
   }
 
+  /** An application with nothing but a store on this database, open to everybody and with semantic statuses. */
+  static on(database: DatabaseOptions): Promise<Host> {
+    const store = PlantsModule.forRoot({ database, guards: 'none', errorStatus: 'semantic' });
+    return Host.start({ imports: [store] }, { body: 'none' });
+  }
+
   get port(): number {
     return (this.app.getHttpServer().address() as AddressInfo).port;
   }
@@ -105,11 +103,21 @@ export class Host {
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body !== undefined && { body }),
     });
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (await response.json()) as Record<string, unknown>,
-    };
+    const { status, headers: received } = response;
+    return { status, headers: received, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** Creates a plant in a store that is open to everybody. */
+  create(
+    id: number | bigint,
+    { name = 'Rose', key }: { name?: string; key?: string | undefined } = {},
+  ): Promise<Answer> {
+    const body = `{"id": ${id}, "name": ${JSON.stringify(name)}}`;
+    return this.send('POST', '/plants', body, key === undefined ? {} : { 'Idempotency-Key': key });
+  }
+
+  async expectCreated(id: number | bigint, key?: string): Promise<void> {
+    expect(await this.create(id, { key })).toMatchObject({ status: 200, body: { name: 'Rose' } });
   }
 
   /** Fails if Nest only logs that a part of the application failed to end. */
@@ -127,12 +135,12 @@ export function guardedBy(token: string) {
 }
 
 /** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */
-export async function startHost({ platform = 'express', body = 'exempt' }: HostSettings): Promise<StartedTarget> {
+export async function startHost({ platform, body }: { platform: Platform; body: BodyReading }): Promise<StartedTarget> {
   const database = await createTestDatabase();
   const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
   const prepare = (app: NestExpressApplication): void => {
     // As much as Fastify's own parser takes.
-    if (platform === 'express' && body !== 'none') app.useBodyParser('json', { limit: '1mb' });
+    if (platform === 'express') app.useBodyParser('json', { limit: '1mb' });
     configureHost(app);
   };
   const host = await Host.start({ imports: [store] }, { platform, body, prepare });
@@ -145,52 +153,4 @@ export async function startHost({ platform = 'express', body = 'exempt' }: HostS
       await database.drop();
     },
   };
-}
-
-interface CreateOptions {
-  name?: string;
-  /** The Idempotency-Key. */
-  key?: string;
-  path?: string;
-}
-
-/** An application with the store as a guest, on the database that these options name. */
-export class Guest {
-  private constructor(private readonly host: Host) {}
-
-  /** @param databases one store for each: the first at /plants, the next at /plants-1, and so on */
-  static async start(...databases: DatabaseOptions[]): Promise<Guest> {
-    const stores = databases.map((database, index) =>
-      PlantsModule.forRoot({
-        database,
-        guards: 'none',
-        errorStatus: 'semantic',
-        path: index === 0 ? 'plants' : `plants-${index}`,
-      }),
-    );
-    return new Guest(await Host.start({ imports: stores }, { body: 'none' }));
-  }
-
-  get health(): PlantsHealth {
-    return this.host.app.get(PlantsHealth, { strict: false });
-  }
-
-  stop(): Promise<void> {
-    return this.host.stop();
-  }
-
-  create(id: number | bigint, { name = 'Rose', key, path = 'plants' }: CreateOptions = {}): Promise<Answer> {
-    const body = `{"id": ${id}, "name": ${JSON.stringify(name)}}`;
-    return this.host.send('POST', `/${path}`, body, key === undefined ? {} : { 'Idempotency-Key': key });
-  }
-
-  async expectCreated(id: number | bigint, options?: CreateOptions): Promise<void> {
-    expect(await this.create(id, options)).toMatchObject({ status: 200, body: { name: options?.name ?? 'Rose' } });
-  }
-}
-
-/** That the answer is this refusal, which says the result for the plant. */
-export function expectTrouble({ status, body }: Answer, error: 50300 | 50301 | 50400): void {
-  expect({ status, error: body.error }).toEqual({ status: Math.trunc(error / 100), error });
-  expect(body.message).toMatch(error === 50400 ? 'unknown' : 'Nothing was written');
 }
