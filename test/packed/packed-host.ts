@@ -1,31 +1,21 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { StartedTarget } from '../contract/contract-target.js';
 import { createTestDatabase } from '../support/database/test-database.js';
+import { blocksIn, ROOT } from '../support/documents/pages.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
-import type { Platform } from '../support/host/host.js';
 
 /** Less than a slow test may take, so that the test fails by this and leaves nothing running. */
 const LIMIT_MS = 150_000;
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Milliseconds that it may take to install a host, and to build it too. */
 const NPM_LIMIT_MS = 400_000;
 export const INSTALL_LIMIT_MS = NPM_LIMIT_MS + 100_000;
-
-/** A host as `nest new` makes it, in CommonJS. */
-export interface Layout {
-  readonly platforms: readonly Platform[];
-  /** How a strict consumer resolves the package. */
-  readonly resolutions: readonly object[];
-  readonly packages: Readonly<Record<string, string>>;
-}
 
 const SETTINGS = {
   module: 'nodenext',
@@ -39,10 +29,6 @@ const SETTINGS = {
   rootDir: './src',
   types: ['node', 'jest'],
 };
-const ADAPTERS = {
-  express: ['ExpressAdapter', '@nestjs/platform-express'],
-  fastify: ['FastifyAdapter', '@nestjs/platform-fastify'],
-} as const;
 
 /** A folder with the packed store and nothing else of the checkout, in which a host is installed and built as anybody would do it. */
 export class PackedHost implements AsyncDisposable {
@@ -58,22 +44,16 @@ export class PackedHost implements AsyncDisposable {
     return new PackedHost(root, join(root, name));
   }
 
-  /** Makes the one host of the suites here, with these packages. */
-  async install({ platforms, packages }: Layout): Promise<void> {
+  /** Makes the one host of the suites here, in CommonJS as `nest new` makes it, with these packages. */
+  async install(dependencies: Readonly<Record<string, string>>): Promise<void> {
     await mkdir(this.path('src'), { recursive: true });
-    await this.write('package.json', JSON.stringify({ private: true, type: 'commonjs', dependencies: packages }));
+    await this.write('package.json', JSON.stringify({ private: true, type: 'commonjs', dependencies }));
     const project = { compilerOptions: SETTINGS, include: ['src'], exclude: ['**/*.spec.ts'] };
     await this.write('tsconfig.json', JSON.stringify(project));
     const sources = fileURLToPath(new URL('host', import.meta.url));
     for (const name of await readdir(sources))
       await this.writeSource(name, await readFile(join(sources, name), 'utf8'));
-    const imports = platforms.map((each) => `import { ${ADAPTERS[each][0]} } from '${ADAPTERS[each][1]}';\n`);
-    const makers = platforms.map((each) => `${each}: () => new ${ADAPTERS[each][0]}()`);
-    await this.writeSource(
-      'adapters.ts',
-      `${imports.join('')}export const ADAPTERS: Record<string, () => any> = { ${makers.join()} };\n`,
-    );
-    await this.writeSource('smallest-host.ts', await documentedCode('new Migrator(database).migrate()', 'void main()'));
+    await this.writeSource('smallest-host.ts', documentedCode('ts', 'new Migrator(database).migrate()', 'void main()'));
     await this.npmInstall();
     await this.run('npx --no-install tsc');
   }
@@ -145,40 +125,26 @@ export async function startProgram(
 }
 
 /** Runs a command to its end in a folder. Fails, with all that was printed, if its exit code is not 0. */
-export async function runCommand(
+async function runCommand(
   cwd: string,
   command: string,
   variables: Record<string, string> = {},
-  limitMs = LIMIT_MS,
+  timeout = LIMIT_MS,
 ): Promise<void> {
   const [program = '', ...args] = command.split(' ');
-  // A process group of its own: npm does not end what it runs when it is ended itself.
-  const child = spawn(program, args, {
-    cwd,
-    env: { ...process.env, ...variables },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
+  const running = promisify(execFile)(program, args, { cwd, env: { ...process.env, ...variables }, timeout });
+  await running.catch((failure: unknown) => {
+    // The message has what it printed as errors. tsc prints those elsewhere.
+    const { message, stdout } = failure as Error & { stdout: string };
+    throw new Error(`${message}\n${stdout}`, { cause: failure });
   });
-  const limit = setTimeout(() => {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  }, limitMs);
-  try {
-    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    if (child.exitCode === 0) return;
-    const end = child.exitCode ?? child.signalCode ?? 'nothing';
-    throw new Error(`\`${command}\` ended with ${end}:\n${output}${errors}`);
-  } finally {
-    clearTimeout(limit);
-  }
 }
 
-/** The one block of code in the pages for hosts that has these words. */
-export async function documentedCode(...words: string[]): Promise<string> {
-  const folder = join(ROOT, 'docs');
-  const pages = (await readdir(folder)).filter((name) => /^embedding.*\.md$/.test(name));
-  const texts = await Promise.all(pages.map((name) => readFile(join(folder, name), 'utf8')));
-  const blocks = texts.flatMap((text) => [...text.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, code = '']) => code));
-  const [block, ...others] = blocks.filter((code) => words.every((each) => code.includes(each)));
+/** The one block of code in the page for hosts that has these words. */
+export function documentedCode(language: string, ...words: string[]): string {
+  const [block, ...others] = blocksIn(language).filter(
+    ({ page, code }) => page === 'docs/embedding.md' && words.every((each) => code.includes(each)),
+  );
   if (block === undefined || others.length > 0) throw new Error(`Not one block of code has ${words.join(' and ')}.`);
-  return block;
+  return block.code;
 }

@@ -7,9 +7,10 @@ import { runningTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
+import { type Platform, PLATFORMS } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { documentedCode, INSTALL_LIMIT_MS, type Layout, PackedHost, startProgram } from './packed-host.js';
+import { documentedCode, INSTALL_LIMIT_MS, PackedHost, startProgram } from './packed-host.js';
 
 const BASE_PATH = '/api/v1';
 
@@ -26,8 +27,16 @@ const OF_EACH = {
 };
 const JEST = 'node --experimental-vm-modules node_modules/jest/bin/jest.js';
 
+interface Layout {
+  /** That of its own tests. */
+  readonly platform: Platform;
+  /** How a strict consumer resolves the package. */
+  readonly resolutions: readonly object[];
+  readonly packages: Readonly<Record<string, string>>;
+}
+
 const NEST_11: Layout = {
-  platforms: ['express', 'fastify'],
+  platform: 'express',
   resolutions: [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }],
   packages: {
     ...OF_EACH,
@@ -45,7 +54,7 @@ const NEST_11: Layout = {
 
 /** On Fastify alone: nothing of Express is installed. */
 const NEST_12: Layout = {
-  platforms: ['fastify'],
+  platform: 'fastify',
   resolutions: [{ module: 'node20' }, { module: 'nodenext' }],
   packages: {
     ...OF_EACH,
@@ -63,24 +72,25 @@ const NEST_12: Layout = {
 };
 
 /** The packed store in a host: its own tests, and its types. */
-function describeLayout(layout: Layout, jestConfiguration: () => Promise<string>): () => PackedHost {
+function describeLayout({ platform, resolutions, packages }: Layout, jestConfiguration: string): () => PackedHost {
   let host: PackedHost;
 
   beforeAll(async () => {
     host = await PackedHost.empty();
-    await host.install(layout);
+    await host.install(packages);
   }, INSTALL_LIMIT_MS);
   afterAll(() => host[Symbol.asyncDispose]());
 
   it('should create plants in tests of the host', async () => {
-    await host.write('jest.config.js', await jestConfiguration());
+    await host.write('jest.config.js', jestConfiguration);
     const database = await createTestDatabase();
     // NODE_OPTIONS are Jest's own, of this process.
-    const variables = { NODE_OPTIONS: '', NODE_ENV: '', DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN };
+    const common = { NODE_OPTIONS: '', NODE_ENV: '', PLATFORM: platform };
+    const variables = { ...common, DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN };
     await host.run(`${JEST} --testTimeout=60000`, variables).finally(() => database.drop());
   });
 
-  it.each(layout.resolutions)('should have types for a strict consumer in both kinds of modules: %j', (settings) =>
+  it.each(resolutions)('should have types for a strict consumer in both kinds of modules: %j', (settings) =>
     host.compileStrictly(settings),
   );
 
@@ -90,13 +100,16 @@ function describeLayout(layout: Layout, jestConfiguration: () => Promise<string>
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
 
 describe('a host on Nest 11', () => {
-  const host = describeLayout(NEST_11, async () => {
-    const { scripts } = JSON.parse(await documentedCode('"scripts"')) as { scripts: { test: string } };
-    expect(scripts.test).toBe(JEST);
-    return `module.exports = { transform: { '^.+\\.(t|j)s$': 'ts-jest' }, ${JEST_SOURCES} };`;
+  const host = describeLayout(
+    NEST_11,
+    `module.exports = { transform: { '^.+\\.(t|j)s$': 'ts-jest' }, ${JEST_SOURCES} };`,
+  );
+
+  it('should be tested by the command of the documentation', () => {
+    expect(JSON.parse(documentedCode('json', '"scripts"'))).toEqual({ scripts: { test: JEST } });
   });
 
-  describe.each(NEST_11.platforms)('POST /plants on %s', (platform) => {
+  describe.each(PLATFORMS)('POST /plants on %s', (platform) => {
     const target = runningTarget(() => startProgram(host().path('dist/main.js'), BASE_PATH, { PLATFORM: platform }));
     // The router of Fastify in Nest 11 knows no scheme in capital letters.
     const isRouted = (path: string): boolean => platform !== 'fastify' || !path.startsWith('HTTPS:');
@@ -111,19 +124,20 @@ describe('a host on Nest 11', () => {
 });
 
 describe('a host on Nest 12', () => {
-  const host = describeLayout(NEST_12, async () => {
-    const documented = await documentedCode('transformIgnorePatterns');
-    return documented.replace('const config: Config =', 'module.exports =').replace(/\/\/ … .*/, JEST_SOURCES);
-  });
+  const documented = documentedCode('ts', 'transformIgnorePatterns');
+  const host = describeLayout(
+    NEST_12,
+    documented.replace('const config: Config =', 'module.exports =').replace(/\/\/ … .*/, JEST_SOURCES),
+  );
   const runInHost = (args: string[]): Promise<PlantStoreProcess> =>
     PlantStoreProcess.run(args.slice(1), {}, { script: args[0] ?? '', cwd: host().folder });
   const command = (): string => host().path('node_modules/plant-store/dist/main.js');
 
   describe('in one file, made by esbuild as the documentation says', () => {
     const target = runningTarget(async () => {
-      const documented = await documentedCode("from 'esbuild'");
+      const build = documentedCode('js', "from 'esbuild'");
       // This host is on Fastify.
-      await host().write('esbuild.mjs', documented.replace('external: [', "external: ['@nestjs/platform-express',"));
+      await host().write('esbuild.mjs', build.replace('external: [', "external: ['@nestjs/platform-express',"));
       await host().run('node esbuild.mjs');
       // Nothing else is near it.
       const program = join(host().root, 'host.cjs');

@@ -1,8 +1,14 @@
 import { Module } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 
-const { DATABASE_URL = '', ACCESS_TOKEN = '' } = process.env;
+const { DATABASE_URL = '', ACCESS_TOKEN = '', PLATFORM } = process.env;
 const database = { url: DATABASE_URL };
+
+/** Nest's own choice unless it is Fastify: Express need not be installed. */
+export const createAdapter = (): AbstractHttpAdapter =>
+  PLATFORM === 'fastify' ? new FastifyAdapter() : (undefined as never);
 
 @Module({
   imports: [

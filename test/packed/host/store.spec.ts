@@ -1,17 +1,16 @@
 import { Test } from '@nestjs/testing';
 import { exemptPlantsFromBodyParser, PlantsAuthModule, TokenVerifier } from 'plant-store';
-import { ADAPTERS } from './adapters.js';
-import { HostModule } from './host.module.js';
+import { createAdapter, HostModule } from './host.module.js';
 
 describe('the store in a test of the host', () => {
-  it.each(Object.keys(ADAPTERS))('should create a plant once on %s', async (platform) => {
+  it('should create a plant once', async () => {
     const testing = await Test.createTestingModule({ imports: [HostModule] }).compile();
-    const app = testing.createNestApplication(ADAPTERS[platform]());
+    const app = testing.createNestApplication(createAdapter());
     exemptPlantsFromBodyParser(app);
     await app.listen(0, '127.0.0.1');
     const headers = { Authorization: `Bearer ${process.env.ACCESS_TOKEN}`, 'Content-Type': 'application/json' };
-    const body = `{"id": 900719925474099${Object.keys(ADAPTERS).indexOf(platform)}, "name": "Rose"}`;
     const url = `${await app.getUrl()}/plants`;
+    const body = '{"id": 9007199254740993, "name": "Rose"}';
     const create = async (): Promise<unknown> => (await fetch(url, { method: 'POST', headers, body })).json();
     expect(await create()).toEqual({ name: 'Rose' });
     expect(await create()).toMatchObject({ error: 40901 });
