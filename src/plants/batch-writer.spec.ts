@@ -1,14 +1,30 @@
 import { expect, it } from '@jest/globals';
 import pg from 'pg';
 import { SimulatedTime } from '../../test/support/simulation.js';
+import { DatabaseOverloadedError } from '../database/database.errors.js';
+import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { BatchWriter } from './batch-writer.js';
 import type { WriterStatements } from './plant-statements.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import { isUndecided } from './storage-failure.js';
-import { WriteBudget } from './write-queue.js';
+import { PendingCreate, WriteBudget } from './write-queue.js';
 
 const LOST = new Error('Connection terminated unexpectedly');
 const REJECTED = Object.assign(new pg.DatabaseError('', 0, 'error'), { code: '23514', severity: 'ERROR' });
+
+it('Creates that wait are limited by their characters too', () => {
+  const budget = new WriteBudget(2, 10_000);
+  const name = 'x'.repeat(MAX_BODIES_BYTES / 8 + 1);
+  const record = { id: 1n, name, tag: null, idempotencyKey: null, createdBy: null, writeId: 1n };
+  const long = new PendingCreate(record, Infinity);
+  const admit = (): void => {
+    budget.admit(long, 0);
+  };
+  admit();
+  expect(admit).toThrow(DatabaseOverloadedError);
+  budget.removeWaiting(long);
+  expect(admit).not.toThrow();
+});
 
 // What else the writer promises is shown by the simulation.
 it('Repeats are sent before singles, and singles before new creates', async () => {

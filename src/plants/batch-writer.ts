@@ -1,11 +1,9 @@
-import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseTimeoutError } from '../database/database.errors.js';
 import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
-import { MAX_BATCH_PLANTS, PendingCreate, type WriteBudget } from './write-queue.js';
+import { PendingCreate, type WriteBudget, WriteQueue } from './write-queue.js';
 
-/** Characters of the plants in one statement; a longer plant has a statement to itself. */
-const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
 const SLOW_STATEMENT_MS = 100;
 /** So long after its deadline a create in flight gets an answer in any case. That of the server's own time limit comes before. */
@@ -30,12 +28,7 @@ interface Batch {
  * arrive while statements are in flight form the next batch. Each create gets its own result.
  */
 export class BatchWriter implements PlantWriter {
-  /** In the order of their arrival; those that are sent again come first. */
-  private waiting: PendingCreate[] = [];
-  /** Plants of rejected batches: each is sent alone, so that only the one at fault fails. */
-  private readonly singles: PendingCreate[] = [];
-  /** Wait again from the next sweep on. */
-  private readonly paused: PendingCreate[] = [];
+  private readonly queue: WriteQueue;
   private readonly inFlight = new Set<Batch>();
 
   constructor(
@@ -43,41 +36,38 @@ export class BatchWriter implements PlantWriter {
     private readonly budget: WriteBudget,
     private readonly timeout: number,
     private readonly metrics: PlantsMetrics,
-  ) {}
+  ) {
+    this.queue = new WriteQueue(budget, timeout);
+  }
 
   /** @throws DatabaseOverloadedError if too many creates wait */
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
     const now = performance.now();
     const create = new PendingCreate(record, now + this.timeout);
-    this.budget.admit(create, this.freeSlots(now));
-    this.waiting.push(create);
+    this.queue.add(create, this.freeSlots(now));
     this.budget.schedule(this);
     return create.result;
   }
 
   get isIdle(): boolean {
-    return this.waiting.length + this.singles.length + this.paused.length + this.inFlight.size === 0;
+    return this.queue.isEmpty && this.inFlight.size === 0;
   }
 
-  /** Repeats go before singles, and singles before new creates: what was sent already is the nearest to its deadline. */
   sendNext(now: number): boolean {
-    const { singles, waiting } = this;
-    const hasBatch = waiting.length > 0 && this.freeSlots(now) > 0;
-    const isRepeat = hasBatch && waiting[0]?.unconfirmed !== undefined;
-    if (singles.length > 0 && this.budget.maySendSingle && !isRepeat) this.send(singles.splice(0, 1), now, true);
-    else if (hasBatch) this.send(this.dequeueBatch(), now, false);
+    const { queue } = this;
+    const hasSlot = queue.hasBatch && this.freeSlots(now) > 0;
+    // Repeats go before singles, and singles before new creates: what was sent already is the nearest to its deadline.
+    const isRepeat = hasSlot && queue.beginsWithRepeat;
+    if (queue.singles.length > 0 && this.budget.maySendSingle && !isRepeat)
+      this.send(queue.singles.splice(0, 1), now, true);
+    else if (hasSlot) this.send(queue.takeBatch(), now, false);
     else return false;
     return true;
   }
 
   sweep(now: number): void {
-    const { singles, paused, inFlight, budget } = this;
-    for (const create of paused) budget.addWaiting(create);
-    const waiting = [...paused.splice(0), ...this.waiting];
-    this.waiting = this.endLate(waiting, now);
-    for (const create of waiting) if (create.isSettled) budget.removeWaiting(create);
-    this.endLate(singles, now);
-    for (const create of [...inFlight].flatMap(({ creates }) => creates))
+    this.queue.sweep(now);
+    for (const create of [...this.inFlight].flatMap(({ creates }) => creates))
       if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
         create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
   }
@@ -94,25 +84,8 @@ export class BatchWriter implements PlantWriter {
     return Math.max(0, Math.min(pace - fast, 2 * pace - all, this.budget.freeSlots));
   }
 
-  private dequeueBatch(): readonly PendingCreate[] {
-    const { waiting } = this;
-    let count = 0;
-    let characters = 0;
-    // One plant may fail in this way again and again: it takes along only those with which it was sent first.
-    const areUnconfirmed = waiting[0]?.unconfirmed !== undefined;
-    for (const { size, unconfirmed } of waiting) {
-      if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== areUnconfirmed) break;
-      if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
-      count += 1;
-      characters += size;
-    }
-    const creates = waiting.splice(0, count);
-    for (const create of creates) this.budget.removeWaiting(create);
-    return creates;
-  }
-
   private send(creates: readonly PendingCreate[], now: number, isSingle: boolean): void {
-    const open = this.endLate(creates, now);
+    const open = this.queue.endLate(creates, now);
     if (open.length > 0) void this.write({ creates: open, sentAt: now, isSingle });
   }
 
@@ -152,7 +125,7 @@ export class BatchWriter implements PlantWriter {
 
   /** Another create has the id, or this one stored it in an earlier statement, or the plant was left out, by a trigger for example. */
   private async settleConflicts(creates: readonly PendingCreate[]): Promise<void> {
-    const open = this.endLate(creates, performance.now());
+    const open = this.queue.endLate(creates, performance.now());
     if (open.length === 0) return;
     const plants = await this.statements.findExisting(open.map(({ record }) => record));
     for (const create of open) {
@@ -167,7 +140,7 @@ export class BatchWriter implements PlantWriter {
         create.fail(new PlantLeftOutError());
       } else {
         create.isLeftOut = true;
-        this.paused.push(create);
+        this.queue.paused.push(create);
       }
     }
   }
@@ -178,22 +151,14 @@ export class BatchWriter implements PlantWriter {
     const isRejected = isPlantRejected(error);
     if (this.statements.mayBeStored(error)) {
       for (const create of open) create.unconfirmed ??= error;
-      this.paused.push(...open);
+      this.queue.paused.push(...open);
     } else if (isRejected && creates.length > 1) {
-      this.singles.push(...open);
+      this.queue.singles.push(...open);
     } else {
       // What is no plant's fault would fail the others again, and nothing of them is written.
       for (const create of open)
         if (isRejected || !create.unconfirmed) create.fail(error);
-        else this.paused.push(create);
+        else this.queue.paused.push(create);
     }
-  }
-
-  /** Fails the creates whose time is up: they are sent no more. Returns those that still have no result. */
-  private endLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
-    for (const create of creates)
-      if (!create.isSettled && create.deadline <= now)
-        create.fail(new DatabaseOverloadedError(`no statement could store the plant within ${this.timeout} ms`));
-    return creates.filter(({ isSettled }) => !isSettled);
   }
 }

@@ -44,7 +44,7 @@ async function openWriter(
   metrics: PlantsMetrics,
 ): Promise<PlantWriter> {
   await assertReadyForCreates(database, options.database);
-  const writerOf = (sent: WriterStatements): PlantWriter => new BatchWriter(sent, budget, database.timeout, metrics);
+  const writerOf = (sql: WriterStatements): PlantWriter => new BatchWriter(sql, budget, database.timeout, metrics);
   const writer = writerOf(statements);
   if (!(await assertDurableShards(database.query, database.schema))) return writer;
   const ofShard = new ShardStatements(database, prisma);

@@ -2,15 +2,14 @@ import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/datab
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
-// Each writer has a queue of creates that wait for a statement; all queues share one `WriteBudget`. A single is one plant of a rejected
-// batch, which is sent alone.
-
 /** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
 /** Singles in flight, at most half of all statements: each may wait for a lock. */
 const MAX_SINGLES = 4;
 /** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
-export const MAX_BATCH_PLANTS = 500;
+const MAX_BATCH_PLANTS = 500;
+/** Characters of the plants in one statement; a longer plant has a statement to itself. */
+const MAX_BATCH_CHARACTERS = 2 ** 20;
 /** Statements in flight if the number of connections is not known. */
 const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
@@ -51,6 +50,77 @@ export class PendingCreate {
     this.isSettled = true;
     const { unconfirmed: cause } = this;
     this.reject(cause ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
+  }
+}
+
+/** The creates of one writer that wait for a statement. */
+export class WriteQueue {
+  /** In the order of their arrival; those that are sent again come first. */
+  private waiting: PendingCreate[] = [];
+  /** Plants of rejected batches: each is sent alone, so that only the one at fault fails. */
+  readonly singles: PendingCreate[] = [];
+  /** Wait again from the next sweep on. */
+  readonly paused: PendingCreate[] = [];
+
+  /** @param timeout milliseconds, for the message of a create that is late */
+  constructor(
+    private readonly budget: WriteBudget,
+    private readonly timeout: number,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.waiting.length + this.singles.length + this.paused.length === 0;
+  }
+
+  get hasBatch(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  get beginsWithRepeat(): boolean {
+    return this.waiting[0]?.unconfirmed !== undefined;
+  }
+
+  /**
+   * Adds a new create.
+   *
+   * @param freeSlots of its writer: what fits into the statements that may be sent now does not wait
+   * @throws DatabaseOverloadedError if too many wait
+   */
+  add(create: PendingCreate, freeSlots: number): void {
+    this.budget.admit(create, freeSlots * MAX_BATCH_PLANTS);
+    this.waiting.push(create);
+  }
+
+  takeBatch(): readonly PendingCreate[] {
+    const { waiting, beginsWithRepeat } = this;
+    let count = 0;
+    let characters = 0;
+    for (const { size, unconfirmed } of waiting) {
+      // One plant may fail in this way again and again: it takes along only those with which it was sent first.
+      if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== beginsWithRepeat) break;
+      if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
+      count += 1;
+      characters += size;
+    }
+    const creates = waiting.splice(0, count);
+    for (const create of creates) this.budget.removeWaiting(create);
+    return creates;
+  }
+
+  sweep(now: number): void {
+    for (const create of this.paused) this.budget.addWaiting(create);
+    const waiting = [...this.paused.splice(0), ...this.waiting];
+    this.waiting = this.endLate(waiting, now);
+    for (const create of waiting) if (create.isSettled) this.budget.removeWaiting(create);
+    this.endLate(this.singles, now);
+  }
+
+  /** Fails the creates whose time is up: they are sent no more. Returns those that still have no result. */
+  endLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
+    for (const create of creates)
+      if (!create.isSettled && create.deadline <= now)
+        create.fail(new DatabaseOverloadedError(`no statement could store the plant within ${this.timeout} ms`));
+    return creates.filter(({ isSettled }) => !isSettled);
   }
 }
 
@@ -96,15 +166,10 @@ export class WriteBudget {
     return this.singlesInFlight < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
   }
 
-  /**
-   * Counts a new create.
-   *
-   * @param freeSlots of its writer: what fits into the statements that may be sent now does not wait
-   * @throws DatabaseOverloadedError if too many wait
-   */
-  admit(create: PendingCreate, freeSlots: number): void {
+  /** Counts a new create. @throws DatabaseOverloadedError if more wait than these, which can be sent now, and the limit */
+  admit(create: PendingCreate, sendable: number): void {
     const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
-    if (isLong || this.waiting >= this.limit + freeSlots * MAX_BATCH_PLANTS)
+    if (isLong || this.waiting >= this.limit + sendable)
       throw new DatabaseOverloadedError(`${this.waiting} creates wait for the database`);
     this.addWaiting(create);
   }
