@@ -13,7 +13,7 @@ const GRACE_MS = 2000;
 const SWEEP_MS = 50;
 /** The listener closes once no connection has come for this long; if they come without a pause it closes all the same. */
 const QUIET_MS = 200;
-const MAX_QUIET_WAIT_MS = 1000;
+const MAX_QUIET_WAIT_MS = 2000;
 
 /** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
 export class GracefulShutdown implements RequestObserver {
