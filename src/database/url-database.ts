@@ -95,8 +95,9 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
   }
 
   /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
-  onApplicationShutdown(): Promise<void> {
-    return this.pool.end();
+  async onApplicationShutdown(): Promise<void> {
+    // An application may be closed twice, and pg refuses the second end.
+    if (!this.pool.ending) await this.pool.end();
   }
 
   private async run<Answer>(send: (client: pg.PoolClient, done: Done<Answer>) => void): Promise<Answer> {
