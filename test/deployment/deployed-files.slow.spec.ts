@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
+import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { readEnvironment, SECRETS, VARIABLES } from '../../src/service/environment.js';
 import { describeWith } from '../support/jest/suite.js';
 
@@ -95,6 +96,18 @@ describe('The deployed files', () => {
       expect(time).toBeGreaterThanOrEqual(SHUTDOWN_TIMEOUT + 5000);
       for (const limit of [api?.ulimits?.nofile, inUnit('LimitNOFILE')])
         expect(Number(limit)).toBeGreaterThan(MAX_CONNECTIONS + 1000);
+    }
+  });
+
+  it("should have HAProxy's own answers in the form of the service", () => {
+    const answers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ +setenv \w+ '(.*)'$/gm)];
+    expect(answers).toHaveLength(4);
+    for (const [, answer = ''] of answers) {
+      const { error, message } = JSON.parse(answer) as { error: number; message: string };
+      expect([ERROR_CATALOGUE, message]).toEqual([
+        expect.objectContaining({ [error]: expect.anything() }),
+        expect.any(String),
+      ]);
     }
   });
 

@@ -45,11 +45,15 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
       env[`PLANT_STORE_${'ABC'.charAt(i)}`] = `127.0.0.1:${instance.port}`;
       env[`READINESS_${'ABC'.charAt(i)}`] = `127.0.0.1:${instance.managementPort}`;
     }
-    proxy = spawn(EXECUTABLE ?? '', ['-db', '-f', 'deploy/haproxy/haproxy.cfg'], { env, stdio: 'ignore' });
+    proxy = spawn(EXECUTABLE ?? '', ['-db', '-f', 'deploy/haproxy/haproxy.cfg'], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     await until(() => accepts(port));
   }
 
   afterEach(async () => {
+    if (proxy.exitCode !== null) return;
     const ended = once(proxy, 'exit');
     proxy.kill('SIGKILL');
     await ended;
@@ -100,6 +104,18 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
       for (let sent = 0; sent < LIMIT; sent++)
         expect((await create(bearer(`a-wrong-token-of-many-${sent}`))).body).toContain('40101');
       expectLimited(await create());
+    });
+
+    it('should hand on a failure with the status that the service has given it', async () => {
+      const semantic = await startStore({ ERROR_STATUS: 'semantic' });
+      await start([semantic, semantic]);
+      expect(await create(bearer('a-wrong-token-012345'))).toMatchObject({ status: 401 });
+      await semantic.stop();
+    });
+
+    it('should hand nothing on to an instance that is not ready', async () => {
+      await start([{ port: store.port, managementPort: await freePort() }]);
+      await until(async () => (await create()).body.includes('50300'));
     });
 
     it('should answer preflights of the origins that it knows, and let them read each answer', async () => {
