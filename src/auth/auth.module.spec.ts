@@ -26,7 +26,10 @@ describe(PlantsAuthModule.name, () => {
 
   it.each<[unknown, ...(string | RegExp)[]]>([
     [undefined, /accessTokens: is missing, .* at least one token; or give issuedTokens, jwt, or a verifier$/],
-    [{ accessTokens: [] }, 'accessTokens: is an array, should be an array of at least one token'],
+    [{ accessTokens: [] }, 'accessTokens: is empty, should be an array of at least one token'],
+    [{ accessTokens: TOKEN }, 'accessTokens: is a string, should be an array of at least one token'],
+    [{ issuedTokens: null }, 'issuedTokens: is null, should be { url }'],
+    [{ jwt: {} }, 'jwt.issuer: is missing, should be a URL', 'jwt.audience: is missing, should be what the "aud"'],
     [{ accessTokens: [TOKEN], verifier }, 'verifier: is given in addition to accessTokens, should be left out'],
     [{ verifier: {} }, 'verifier: is an object, should be an object with a method verify'],
     [{ verifier, verifyer: {} }, 'verifyer: is no option, should be one of accessTokens, issuedTokens, jwt, verifier'],
@@ -40,7 +43,7 @@ describe(PlantsAuthModule.name, () => {
       'jwt.issuer: is a string, should be a URL such as https://id.example.com, without user, query or fragment',
       'jwt.audience: is an array, should be what the "aud" of JWTs for this service has',
       'jwt.jwksUrl: is a string, should be a URL',
-      'jwt.typ: is a string, should be one of at+jwt',
+      'jwt.typ: is a string, should be at+jwt',
     ],
   ])('should refuse %j, name each fault, and repeat no secret', (options, ...faults) => {
     const found = faultsOf(options);

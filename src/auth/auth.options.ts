@@ -74,7 +74,8 @@ export function authOptionsOf(options: unknown): PlantsAuthOptions {
 function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
   if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
   if (Array.isArray(tokens) && tokens.length > 0) return accessTokensFault(tokens);
-  return `${describeFound(tokens)}, should be an array of at least one token; or give issuedTokens, jwt, or a verifier`;
+  const found = Array.isArray(tokens) ? 'is empty' : describeFound(tokens);
+  return `${found}, should be an array of at least one token; or give issuedTokens, jwt, or a verifier`;
 }
 
 function verifierFault(verifier: unknown, options: PlantsAuthOptions): string | undefined {

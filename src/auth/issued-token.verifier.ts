@@ -13,6 +13,10 @@ import { type Principal, TokenVerifier } from './token-verifier.js';
 const FRESH_MS = 2000;
 /** From one confirmation of the tokens in use to the next. */
 const CONFIRM_EVERY_MS = 500;
+/** From a failure to the next attempt. */
+const RETRY_MS = 100;
+/** Less than the time that a stop of the service gives the database. */
+const SHUTDOWN_TIMEOUT_MS = 1500;
 /** So often the last uses are recorded, and the tokens forgotten that nobody has used meanwhile. */
 const MINUTE_MS = 60_000;
 
@@ -87,7 +91,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.isStopped = true;
     this.wake();
     const timeUp = (): Error => new Error('the database does not answer');
-    await withinTime(this.store.end(), 1500, timeUp).catch(() => undefined);
+    await withinTime(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
   }
 
   private lookUp(key: string): Promise<Principal | undefined> {
@@ -146,7 +150,8 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const known = row?.state === 'valid' ? this.known.get(key) : undefined;
     if (known) known.usedAt = performance.now();
     else {
-      const found = row && `${quote(row.name)} with the id ${row.id} is ${row.state} since ${String(row.end)}`;
+      const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
+      const found = row && `${quote(row.name)} with the id ${row.id} ${ended} at ${String(row.end)}`;
       this.logger.log(`An access token was refused. ${found ?? 'The database does not have it'}`);
     }
     resolve(known?.principal);
@@ -168,7 +173,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     const isAwaited = this.waiting.size > 0;
     if (isAwaited && this.failure === undefined) return;
     await new Promise<void>((resolve) => {
-      setTimeout(resolve, isAwaited ? 100 : CONFIRM_EVERY_MS).unref();
+      setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
       if (!isAwaited) this.wake = resolve;
     });
   }

@@ -17,6 +17,8 @@ const STRICT_TYPE = /^(?:application\/)?at\+jwt$/i;
 const TYPE = /^$|^(?:application\/)?(?:at\+)?jwt$/i;
 /** Clocks may differ by so much. */
 const TOLERANCE_S = 30;
+/** Of the name of a principal, which is stored with a plant. */
+const MAX_NAME_LENGTH = 255;
 /** From one fetch, failed or not, to the next; and so long each may take. */
 const FETCH_MS = 5000;
 
@@ -166,8 +168,7 @@ function signatureFault(error: unknown, token: string, { decodeProtectedHeader, 
 }
 
 function isFit(sub: unknown): boolean {
-  // With jwt: before it, as long as the name of a principal may be.
-  if (typeof sub !== 'string' || sub === '' || sub.length > 251) return false;
+  if (typeof sub !== 'string' || sub === '' || `jwt:${sub}`.length > MAX_NAME_LENGTH) return false;
   return sub.isWellFormed() && escapeControls(sub) === sub;
 }
 

@@ -126,7 +126,7 @@ describe(DatabaseOption.name, () => {
       { url: undefined },
       'database.url: is missing, should be a PostgreSQL URL such as postgresql://user@host:5432/plants',
     ],
-    [{ url: '' }, 'database.url: must be a PostgreSQL URL such as'],
+    [{ url: '' }, 'database.url: is empty, should be a PostgreSQL URL such as'],
     [{ url, pool }, 'database.pool: is given in addition to url, should be left out, or the url'],
     [
       { uri: url },

@@ -47,6 +47,9 @@ const IGNORED = (
   'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
   'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
 ).split(' ');
+/** PostgreSQL's NAMEDATALEN, less the final zero. */
+const MAX_IDENTIFIER_BYTES = 63;
+const MAX_PORT = 65_535;
 const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
 
 const NO_URL =
@@ -100,7 +103,7 @@ function checkParameters(host: string, parameters: URLSearchParams): void {
   if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
     throw new Error(`names several servers: ${ONE_SERVER}`);
   const port = Number(parameters.get('port') ?? 5432);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('must have a port from 1 to 65535');
+  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`must have a port from 1 to ${MAX_PORT}`);
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
     throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
@@ -128,8 +131,8 @@ function readByPg(url: string): pg.ClientConfig {
 /** Why PostgreSQL would refuse the name, cut it short, or take it for another; undefined if it takes it as it is. */
 export function schemaFault(schema: string): string | undefined {
   const length = Buffer.byteLength(schema);
-  if (length === 0 || length > 63 || schema.includes('\0'))
-    return `must name a schema of 1 to 63 bytes, or none for ${DEFAULT_SCHEMA}`;
+  if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))
+    return `must name a schema of 1 to ${MAX_IDENTIFIER_BYTES} bytes, or none for ${DEFAULT_SCHEMA}`;
   // In a search_path it is the schema of the user who is connected, between quotes too.
   return schema === '$user' ? 'must not be $user, which PostgreSQL takes for the name of the user' : undefined;
 }

@@ -12,10 +12,12 @@ export const MILLISECONDS = wholeNumber(1, 86_400_000, ' of milliseconds');
 
 /** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
-  if (typeof url === 'string')
+  if (typeof url === 'string' && url !== '')
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
-  const example = 'postgresql://user@host:5432/plants';
-  return `${describeFound(url)}, should be a PostgreSQL URL such as ${example}; is its environment variable set?`;
+  const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
+  if (url === undefined || url === '')
+    return `is ${url === '' ? 'empty' : 'missing'}, ${should}; is its environment variable set?`;
+  return `${describeFound(url)}, ${should}`;
 });
 
 const SchemaName = Rule((schema) => {

@@ -5,6 +5,7 @@ import type { PgClientLike } from './database.options.js';
 
 /** Time for the answer to a statement that was cancelled; then its connection is given up. */
 const CANCEL_TIMEOUT_MS = 1000;
+const CANCEL_REQUEST_BYTES = 16;
 
 /** Runs one statement, on whichever connection there is. */
 export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
@@ -153,8 +154,8 @@ function requestCancel(client: object): void {
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
   // The length of the message, the code of a request to cancel, and the two numbers of the session.
-  const numbers = [16, 80_877_102, processID, secretKey];
-  const request = Buffer.alloc(16);
+  const numbers = [CANCEL_REQUEST_BYTES, 80_877_102, processID, secretKey];
+  const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
   for (const [index, number] of numbers.entries()) request.writeInt32BE(number, 4 * index);
   // There is no answer, and nothing depends on its success.
   socket.on('error', () => undefined).setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());

@@ -85,19 +85,19 @@ export async function findPending(
 }
 
 /** Throws unless the schema has the migrations of this build, and no others. */
-export async function assertMigrated(query: Query, schema: SchemaOfStore): Promise<void> {
-  const pending = await findPending(query, schema);
+export async function assertMigrated(query: Query, store: SchemaOfStore): Promise<void> {
+  const pending = await findPending(query, store);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
-  throw new MigrationError('behind', `${schema.place} is not migrated: it lacks ${missing}. ${advice}`);
+  throw new MigrationError('behind', `${store.place} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
 /** For the start of a store. Throws if creates would fail, or could be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
-  const assertUsable = async (query: Query, of: SchemaOfStore): Promise<void> => {
-    await assertSearchPath(query, of);
-    await assertMigrated(query, of);
+  const assertUsable = async (query: Query, store: SchemaOfStore): Promise<void> => {
+    await assertSearchPath(query, store);
+    await assertMigrated(query, store);
   };
   if (hasUrl(options)) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);

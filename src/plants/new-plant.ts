@@ -65,7 +65,7 @@ export class CheckedPlant implements NewPlant {
 
   /** @throws ApiError 40003 that names every wrong field */
   constructor(id: unknown, name: unknown, tag: unknown) {
-    if (!isInt64(id) || !isStorableText(name) || !isTag(tag)) throw invalidPlant(faultsOf({ id, name, tag }));
+    if (!isInt64(id) || !isStorableText(name) || !isTag(tag)) throw invalidPlant(plantFaults({ id, name, tag }));
     this.id = id;
     this.name = name;
     if (tag !== undefined) this.tag = tag;
@@ -145,7 +145,7 @@ function isTag(value: unknown): value is string | undefined {
   return value === undefined || isStorableText(value);
 }
 
-function faultsOf({ id, name, tag }: Fields): string[] {
+function plantFaults({ id, name, tag }: Fields): string[] {
   const faults: string[] = [];
   if (!isInt64(id)) faults.push(`id ${idFault(id)}`);
   if (!isStorableText(name)) faults.push(`name ${textFault(name)}`);

@@ -18,7 +18,7 @@ export const PLANTS_MODULE = 'PlantsModule';
 // A longer body could not become a string.
 export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
 export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
-export const ERROR_STATUS = oneOf('contract', 'semantic');
+export const ERROR_STATUSES = oneOf('contract', 'semantic');
 
 /** The options that `forRootAsync` takes from its factory. */
 export class PlantsOptions {
@@ -83,7 +83,7 @@ export class PlantsRouteOptions {
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
-  @Should(...ERROR_STATUS)
+  @Should(...ERROR_STATUSES)
   errorStatus: ErrorStatus = 'contract';
   /** The security scheme of the OpenAPI document that the operation requires, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // What OpenAPI allows in the keys of components.

@@ -87,8 +87,8 @@ describe(readEnvironment.name, () => {
   it.each<[NodeJS.ProcessEnv, string]>([
     [{ NODE_ENV: 'production' }, 'DATABASE_URL: is missing, in production it should be'],
     [{ DRAIN_DELAY: '10001' }, 'DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (10000)'],
-    [{ JWT_ISSUER: 'https://a.b' }, 'JWT_ISSUER: should be left out, or JWT_AUDIENCE be set too'],
-    [{ JWT_AUDIENCE: 'plants' }, 'JWT_AUDIENCE: should be left out, or JWT_ISSUER be set too'],
+    [{ JWT_ISSUER: 'https://a.b' }, 'JWT_AUDIENCE: is missing, should be set, or JWT_ISSUER be left out'],
+    [{ JWT_AUDIENCE: 'plants' }, 'JWT_ISSUER: is missing, should be set, or JWT_AUDIENCE be left out'],
     [{ ACCESS_TOKENS: `${TOKEN} short-one` }, 'ACCESS_TOKENS: token 2 of 2 is too short'],
     [{ LOG_LEVEL: `a\u001b\n${'b'.repeat(1000)}` }, `LOG_LEVEL: is "a\\u001b\\n${'b'.repeat(56)}…", should be`],
     // What could not be read is not called missing.
@@ -106,7 +106,7 @@ describe(readEnvironment.name, () => {
 
   it('should list every fault at once', () => {
     const variables = { BODY_LIMIT: '1mb', PORT: 'x', NODE_ENV: 'production', JWT_ISSUER: 'id' };
-    const names = ['PORT', 'JWT_ISSUER', 'BODY_LIMIT', 'DATABASE_URL', 'JWT_ISSUER'];
+    const names = ['PORT', 'JWT_ISSUER', 'BODY_LIMIT', 'DATABASE_URL', 'JWT_AUDIENCE'];
     expect(faultsOf(variables).map((fault) => fault.split(':')[0])).toEqual(names);
     expect(() => loadEnvironment(variables)).toThrow(ConfigurationError);
     expect(() => loadEnvironment(variables)).toThrow(/^The configuration cannot be used:\nPORT: is "x", should be/);

@@ -4,7 +4,7 @@ import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
 import { MILLISECONDS, POOL_SIZE } from '../database/database.options.js';
-import { BODY_LIMIT, ERROR_STATUS, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
+import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
 import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
 import { ExplainedError, failureOf, quote } from '../util/text.js';
 
@@ -24,12 +24,12 @@ function matching(what: string, test: (text: string) => boolean): Reader<string>
   return reader([what, (value): value is string => test(String(value))]);
 }
 
-function number(requirement: Requirement<number>): Reader<number> {
+function numberReader(requirement: Requirement<number>): Reader<number> {
   // Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
   return reader(requirement, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : NaN));
 }
 
-function word<Word extends string>(requirement: Requirement<Word>): Reader<Word> {
+function wordReader<Word extends string>(requirement: Requirement<Word>): Reader<Word> {
   return reader(requirement, (text) => text.toLowerCase());
 }
 
@@ -37,10 +37,9 @@ function optional<T>(read: Reader<T>): Reader<T | undefined> {
   return (text) => (text === '' ? undefined : read(text));
 }
 
-const port = number(wholeNumber(0, 65_535));
-const milliseconds = number(MILLISECONDS);
-const delay = number(wholeNumber(0, 86_400_000, ' of milliseconds'));
-const connections = number(wholeNumber(1, 1_000_000));
+const port = numberReader(wholeNumber(0, 65_535));
+const milliseconds = numberReader(MILLISECONDS);
+const delay = numberReader(wholeNumber(0, 86_400_000, ' of milliseconds'));
 const host = matching(
   'an IP address or a host name, without brackets or port',
   (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
@@ -51,8 +50,8 @@ const prefix = matching('a path such as /api/v1, made of letters, digits and -._
 const mode = matching('"production" if that is meant', (text) => text === 'production' || !/^prod/i.test(text));
 const issuer = optional(reader(ISSUER));
 const keys = optional(reader(JWKS_URL));
-const statuses = word(ERROR_STATUS);
-const level = word(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'));
+const statuses = wordReader(ERROR_STATUSES);
+const level = wordReader(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'));
 const url = optional((text) => text.trim());
 /** White space around it may belong to it. */
 const secret = optional(String);
@@ -63,7 +62,7 @@ const tokens: Reader<string[]> = (text) => {
   return found;
 };
 const audiences: Reader<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
-const onOff: Reader<boolean> = (text) => word(oneOf('on', 'off'))(text) === 'on';
+const onOff: Reader<boolean> = (text) => wordReader(oneOf('on', 'off'))(text) === 'on';
 
 /** A secret also reads from the file that `<NAME>_FILE` names, and no message shows it. */
 export const SECRETS =
@@ -79,23 +78,31 @@ export const VARIABLES = {
   DATABASE_PASSWORD: [secret, '', 'Password of the database, if DATABASE_URL does not hold it'],
   MIGRATION_DATABASE_URL: [url, '', 'The same database as the owner of its tables, for plant-store migrate'],
   MIGRATION_DATABASE_PASSWORD: [secret, '', 'Password of the owner, if MIGRATION_DATABASE_URL does not hold it'],
-  DATABASE_POOL_SIZE: [number(POOL_SIZE), '10', 'Maximum number of connections to the database'],
+  DATABASE_POOL_SIZE: [numberReader(POOL_SIZE), '10', 'Maximum number of connections to the database'],
   STORAGE_TIMEOUT: [milliseconds, '5000', 'Milliseconds that a request waits for the database'],
   ACCESS_TOKENS: [tokens, '', 'Static bearer tokens of 20 characters or more, separated by commas or white space'],
   JWT_ISSUER: [issuer, '', 'URL of the OpenID Connect issuer whose JWTs are access tokens, as in their "iss"'],
   JWT_AUDIENCE: [audiences, '', 'Accepted "aud" of JWTs, separated by commas; required with JWT_ISSUER'],
   JWT_JWKS_URL: [keys, '', "URL of the issuer's keys, if its discovery document does not name it"],
-  JWT_TYP: [optional(word(JWT_TYP)), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
-  BODY_LIMIT: [number(BODY_LIMIT), '1048576', 'Maximum size of a request body in bytes'],
-  WRITE_QUEUE_LIMIT: [number(WRITE_QUEUE_LIMIT), '10000', 'Creates that may wait; more are answered with 50301'],
+  JWT_TYP: [optional(wordReader(JWT_TYP)), '', 'Required "typ" of a JWT: at+jwt, that of RFC 9068'],
+  BODY_LIMIT: [numberReader(BODY_LIMIT), '1048576', 'Maximum size of a request body in bytes'],
+  WRITE_QUEUE_LIMIT: [numberReader(WRITE_QUEUE_LIMIT), '10000', 'Creates that may wait; more are answered with 50301'],
   ERROR_STATUS: [statuses, 'contract', 'Status of failures: contract is always 400, semantic that of plain HTTP'],
   MANAGEMENT_PORT: [port, '9464', 'Port of /livez, /readyz and /metrics; 0 takes any free one'],
   MANAGEMENT_HOST: [host, '127.0.0.1', 'Address of the management listener'],
   SHUTDOWN_TIMEOUT: [milliseconds, '10000', 'Milliseconds that a stop may take, DRAIN_DELAY included'],
   DRAIN_DELAY: [delay, '0', 'Milliseconds in which a stop still accepts connections, for load balancers to notice'],
-  MAX_CONNECTIONS: [connections, '10000', 'Open client connections; beyond it the newest is closed'],
+  MAX_CONNECTIONS: [
+    numberReader(wholeNumber(1, 1_000_000)),
+    '10000',
+    'Open client connections; beyond it the newest is closed',
+  ],
   LOG_LEVEL: [level, 'info', 'Minimum log level: fatal, error, warn, info, debug or trace'],
-  LOG_REQUESTS: [word(oneOf('off', 'failures', 'all')), 'failures', 'Requests that are logged: off, failures or all'],
+  LOG_REQUESTS: [
+    wordReader(oneOf('off', 'failures', 'all')),
+    'failures',
+    'Requests that are logged: off, failures or all',
+  ],
   DOCS: [onOff, 'on', 'Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off'],
   REQUEST_TIMEOUT: [milliseconds, '10000', 'Milliseconds for the headers and body of a request to arrive'],
 } as const satisfies Record<string, readonly [Reader<unknown>, string, string]>;
@@ -163,11 +170,11 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
   if (isProduction && !isGiven('DATABASE_URL'))
     faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
   for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
-    const [url, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
-    if (url !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(url, password));
+    const [address, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
+    if (address !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(address, password));
   }
   for (const [name, other] of NEEDS)
-    if (isGiven(name) && !isGiven(other)) faults.push(`${name}: should be left out, or ${other} be set too`);
+    if (isGiven(name) && !isGiven(other)) faults.push(`${other}: is missing, should be set, or ${name} be left out`);
   const { DRAIN_DELAY, MANAGEMENT_PORT, PORT, SHUTDOWN_TIMEOUT } = environment;
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)

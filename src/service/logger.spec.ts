@@ -66,6 +66,14 @@ describe(ServiceLogger.name, () => {
     expect(lines()).toHaveLength(6 * 10 + 30 + 1);
   });
 
+  it('should print ten failed requests of a kind in a second', () => {
+    Logger.overrideLogger(new ServiceLogger({ LOG_LEVEL: 'trace', LOG_REQUESTS: 'failures' }));
+    times(30, () => {
+      new Logger('Request').log('Refused', { error: 40101 });
+    });
+    expect(lines()).toHaveLength(10);
+  });
+
   it('should keep no more than 4 MiB waiting for its reader', () => {
     const { stdout } = process;
     const setWaiting = (length: number): unknown =>

@@ -46,7 +46,8 @@ export function wholeNumber(from: number, to: number, unit = ''): Requirement<nu
 }
 
 export function oneOf<Word extends string>(...words: readonly Word[]): Requirement<Word> {
-  return [`one of ${words.join(', ')}`, (value): value is Word => words.includes(value as Word)];
+  const what = words.length > 1 ? `one of ${words.join(', ')}` : words.join();
+  return [what, (value): value is Word => words.includes(value as Word)];
 }
 
 /** What a field should be, if it is given or required. */
@@ -71,7 +72,7 @@ function isRecord(value: unknown): value is object {
 /** What was given, and the initialisers of the class in place of the rest. Throws an error that names every fault, also names that are no option's. */
 export function checkOptions<T extends object>(Options: OptionsClass<T>, given: unknown, owner: string): T {
   const options = fill(Options, isRecord(given) ? given : {});
-  const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(faultsOf);
+  const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(linesOf);
   if (faults.length > 0) throw new OptionsError(owner, faults);
   return options;
 }
@@ -89,12 +90,12 @@ function fill<T extends object>(Options: OptionsClass<T>, given: object): T {
   return options;
 }
 
-function faultsOf({ target, property, constraints = {}, children = [] }: ValidationError): string[] {
+function linesOf({ target, property, constraints = {}, children = [] }: ValidationError): string[] {
   if ('whitelistValidation' in constraints) {
     const names = Object.keys(new (target?.constructor as OptionsClass)());
     return [`${property}: is no option, should be one of ${names.join(', ')}`];
   }
   const [fault] = Object.values(constraints);
   if (fault !== undefined) return [`${property}: ${fault}`];
-  return children.flatMap(faultsOf).map((below) => `${property}.${below}`);
+  return children.flatMap(linesOf).map((below) => `${property}.${below}`);
 }

@@ -107,7 +107,7 @@ describe(PlantStoreAdapter.name, () => {
     const prototypes: unknown[] = [];
     const note = (...both: unknown[]): number =>
       prototypes.push(...both.map((each) => Object.getPrototypeOf(each) as unknown));
-    (adapter.getHttpServer() as Server).once('request', note);
+    (adapter.getHttpServer() as Server).prependOnceListener('request', note);
     await post('/other/7');
     expect(prototypes).toEqual([request, response]);
     expect(prototypes[0]).toBe(request);
