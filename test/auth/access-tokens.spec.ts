@@ -37,7 +37,10 @@ describe('Access tokens', () => {
   it('should cost no connection before one comes, be valid in addition to static ones, and tell a typing error', async () => {
     const sessions = `SELECT FROM pg_stat_activity
       WHERE application_name = 'plant-store-tokens' AND datname = current_database()`;
-    for (const stranger of [TOKEN, `${TOKEN}x`, token.token.slice(0, -1), 'a.b.c']) await verdict(bearer(stranger));
+    const verdicts: unknown[] = [];
+    for (const stranger of [TOKEN, `${TOKEN}x`, token.token.slice(0, -1), 'a.b.c', 'a.b'])
+      verdicts.push(await verdict(bearer(stranger)));
+    expect(verdicts).toEqual([40003, 40101, 40101, 40101, 40101]);
     const mistyped = await store.post(NO_PLANT, bearer(`${token.token.slice(0, -1)}-`));
     expect(expectRefusal(mistyped, 40101, 'contract')).toContain('it has a typing error');
     expect(await store.database.query(sessions)).toEqual([]);
@@ -70,6 +73,7 @@ describe('Access tokens', () => {
 
   it.each([
     ['revoked', 'UPDATE access_tokens SET revoked_at = now()'],
+    ['expired', `UPDATE access_tokens SET expires_at = now() - interval '1 second'`],
     ['deleted', 'DELETE FROM access_tokens'],
   ])('should be refused within 2 s, and no other one: the token is %s', async (_, sql) => {
     const other = await issueToken(store.database);

@@ -45,6 +45,8 @@ describe('plant-store, on its database', () => {
     expect(service.output).toMatch(/"Listening on http:\/\/0\.0\.0\.0:\d+\/plants"/);
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
+    const plain = { level: 'info', message: expect.stringMatching(/^http:\S+ is plain HTTP: .*TLS/) };
+    expect(service.log).toContainEqual(expect.objectContaining(plain));
     expect(service.log.filter(({ level }) => level === 'warn')).toHaveLength(1);
     expect(service.output).not.toMatch(/curl|psql/);
   });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
-import { Guest } from '../support/host/host.js';
+import { Host } from '../support/host/host.js';
 import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/issued-token.js';
@@ -149,7 +149,7 @@ describe('Tables of the store', () => {
     const { url } = database;
     const pool = new pg.Pool({ connectionString: url });
     await database.query(`ALTER TABLE plants OWNER TO ${STRANGER}`);
-    for (const source of [{ url }, { pool }]) await expect(Guest.start(source)).rejects.toThrow(message);
+    for (const source of [{ url }, { pool }]) await expect(Host.on(source)).rejects.toThrow(message);
     await endPool(pool);
     for (const [command, code] of [
       ['token list', 1],
@@ -173,17 +173,17 @@ describe('Tables of the store', () => {
       ALTER DATABASE ${name} OWNER TO CURRENT_USER`);
   });
 
-  const startWith = (searchPath: string): Promise<Guest> => {
+  const startWith = (searchPath: string): Promise<Host> => {
     const url = new URL(database.url);
     url.searchParams.set('options', `-c search_path=${searchPath}`);
-    return Guest.start({ url: url.href });
+    return Host.on({ url: url.href });
   };
 
   it('should be used if they are partitioned, and with a search_path whose first schema is for temporary tables', async () => {
     await database.query(PARTITIONED);
-    const guest = await startWith('pg_temp,public');
-    for (const id of [1, 2, 3]) await guest.expectCreated(id);
-    await guest.stop();
+    const host = await startWith('pg_temp,public');
+    for (const id of [1, 2, 3]) await host.expectCreated(id);
+    await host.stop();
   });
 
   it('should be refused if the search_path names pg_catalog behind another schema', async () => {

@@ -18,7 +18,6 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { guardedBy, Host } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
-import { rejectionOf } from '../support/rejection.js';
 import { until } from '../support/until.js';
 
 const SCHEMA = 'Green "house"';
@@ -123,7 +122,7 @@ describe('a plant in a transaction of the host', () => {
         await plants.create(ROSE, { transaction });
         throw failure;
       });
-      expect(await rejectionOf(work)).toBe(failure);
+      await expect(work).rejects.toBe(failure);
       expect(await stored()).toEqual([]);
       expect(await post(1)).toBe(200);
     });
@@ -165,6 +164,8 @@ describe('a plant in a transaction of the host', () => {
   });
 
   it.each<[string, unknown]>([
+    // It may stand for a transaction that rolls back.
+    ['undefined', undefined],
     ['a promise', Promise.resolve()],
     ['a pool', new pg.Pool()],
   ])('should be refused with what is no transaction: %s', async (what, transaction) => {

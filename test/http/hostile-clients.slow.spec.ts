@@ -4,7 +4,7 @@ import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
-import { until } from '../support/until.js';
+import { Stopwatch, until } from '../support/until.js';
 
 const MEBIBYTE = 1024 * 1024;
 const PIPELINED = 10_000;
@@ -91,10 +91,13 @@ const CHUNKED = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
     await withConnections(1, async ([connection]) => {
       connection?.send(head);
       expect(await connection?.response()).toMatchObject({ status: expect.any(Number) });
+      using stopwatch = new Stopwatch();
       while (connection && !connection.socket.readableEnded && !connection.socket.destroyed) {
         connection.send('1\r\n \r\n'.repeat(2000));
         await new Promise(setImmediate);
       }
+      // Less than the 5 s in which Node may discard a body.
+      expect(stopwatch.elapsed).toBeLessThan(4000);
     });
   });
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { StartedTarget } from '../contract/contract-target.js';
 import { createTestDatabase } from '../support/database/test-database.js';
-import { blocksIn, ROOT } from '../support/documents/pages.js';
+import { blocksIn, ROOT } from '../documents/pages.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { connectTo } from '../support/service/store.js';
