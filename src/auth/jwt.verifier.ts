@@ -3,7 +3,7 @@ import type { JWTPayload } from 'jose';
 import { escapeControls, isHttpUrl, quote, reasonOf } from '../util/text.js';
 import type { JwtOptions } from './auth.options.js';
 import { tokenKey } from './token-format.js';
-import { type Principal, TokenVerifier } from './token-verifier.js';
+import { MAX_PRINCIPAL_NAME_LENGTH, type Principal, TokenVerifier } from './token-verifier.js';
 
 type Jose = typeof import('jose');
 type KeySet = ReturnType<Jose['createRemoteJWKSet']>;
@@ -17,10 +17,13 @@ const STRICT_TYPE = /^(?:application\/)?at\+jwt$/i;
 const TYPE = /^$|^(?:application\/)?(?:at\+)?jwt$/i;
 /** Clocks may differ by so much. */
 const TOLERANCE_S = 30;
-/** Of the name of a principal, which is stored with a plant. */
-const MAX_NAME_LENGTH = 255;
+/** So long keys are used before they are fetched again, whatever happens at the issuer. */
+const KEYS_MAX_AGE_MS = 3_600_000;
 /** From one fetch, failed or not, to the next; and so long each may take. */
 const FETCH_MS = 5000;
+/** A JWT is remembered for so long, and so many of them are. */
+const REMEMBER_MS = 300_000;
+const MAX_REMEMBERED = 10_000;
 
 /** The keys of the issuer cannot be fetched, so that nothing can be said of a JWT. */
 class IssuerError extends Error {}
@@ -81,18 +84,16 @@ export class JwtVerifier extends TokenVerifier {
   private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
     // Not the name of an issued token, which has no such prefix.
     const principal = Object.freeze({ name: `jwt:${sub}`, scopes: Object.freeze(scopesOf(claims)) });
-    // For five minutes at most.
-    const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + 300_000);
+    const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + REMEMBER_MS);
     const [oldest] = this.remembered.keys();
-    if (oldest !== undefined && this.remembered.size >= 10_000) this.remembered.delete(oldest);
+    if (oldest !== undefined && this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(oldest);
     this.remembered.set(tokenKey(token), { principal, until });
     return principal;
   }
 
   private async openKeySet({ createRemoteJWKSet, customFetch }: Jose): Promise<KeySet> {
     return createRemoteJWKSet(new URL(this.options.jwksUrl ?? (await this.discoverJwksUrl())), {
-      // An hour: as long as an issuer may be away.
-      cacheMaxAge: 3_600_000,
+      cacheMaxAge: KEYS_MAX_AGE_MS,
       cooldownDuration: FETCH_MS,
       timeoutDuration: FETCH_MS,
       [customFetch]: async (url: string, init: RequestInit) => Response.json(await this.fetchJson(url, init)),
@@ -168,7 +169,7 @@ function signatureFault(error: unknown, token: string, { decodeProtectedHeader, 
 }
 
 function isFit(sub: unknown): boolean {
-  if (typeof sub !== 'string' || sub === '' || `jwt:${sub}`.length > MAX_NAME_LENGTH) return false;
+  if (typeof sub !== 'string' || sub === '' || `jwt:${sub}`.length > MAX_PRINCIPAL_NAME_LENGTH) return false;
   return sub.isWellFormed() && escapeControls(sub) === sub;
 }
 

@@ -8,6 +8,8 @@ import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Limit of a statement: all are short, and no other one is sent meanwhile. */
 const STATEMENT_TIMEOUT_MS = 1000;
+/** Limit of the wait for a lock when a use is recorded: the next attempt comes in a minute. */
+const LOCK_TIMEOUT_MS = 100;
 
 /**
  * SQL of the state of a token. The clock decides, and not the beginning of a transaction, which may have waited for a lock.
@@ -97,7 +99,7 @@ export class TokenStore {
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
-    await this.pool.query(`SET LOCAL lock_timeout = 100; SET LOCAL synchronous_commit = off;
+    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
   }

@@ -6,6 +6,9 @@ const REQUIRED_SCOPES = 'plant-store:required-scopes';
 /** What a token must have to create plants. */
 export const CREATE_PLANTS = 'plants:create';
 
+/** The name is stored with a plant. */
+export const MAX_PRINCIPAL_NAME_LENGTH = 255;
+
 /** The owner of a valid token: `request.user` behind `BearerAuthGuard`. */
 export interface Principal {
   /**

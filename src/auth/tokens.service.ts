@@ -5,6 +5,8 @@ import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/tex
 import { makeToken, tokenDigest } from './token-format.js';
 import { TOKEN_STATE, type TokenState } from './token-store.js';
 
+/** Any number that no other program is likely to use; this one spells "PLTK". */
+const LOCK_CLASS = 0x504c544b;
 const TRANSACTION = { isolationLevel: 'ReadCommitted', timeout: 10_000, maxWait: 10_000 } as const;
 /**
  * Prisma's adapter writes and reads times without their offset. A change that is reported must be on disk, whatever the role's default.
@@ -113,8 +115,7 @@ export class TokensService {
 
   /** Has the changes to the tokens of one name happen one after the other. Returns these tokens, and `others`, behind the wait for that. */
   private async lock(transaction: Transaction, name: string, others = Prisma.empty): Promise<TokenRecord[]> {
-    // A number that no other program is likely to use: it spells "PLTK".
-    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(1347179595::int, hashtext(${name}::text))`;
+    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, hashtext(${name}::text))`;
     return this.find(transaction, Prisma.sql`name = ${name}::text ${others}`);
   }
 

@@ -137,6 +137,8 @@ export function schemaFault(schema: string): string | undefined {
   return schema === '$user' ? 'must not be $user, which PostgreSQL takes for the name of the user' : undefined;
 }
 
+const CONNECT_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2000;
 const NO_PASSWORD = /^SASL: .*client password must be.*/;
 
 /**
@@ -148,7 +150,7 @@ export async function withConnection<T>(
   work: (query: Query) => Promise<T>,
   { timeout }: { timeout?: number } = {},
 ): Promise<T> {
-  const limits = { connectionTimeoutMillis: 10_000, query_timeout: timeout };
+  const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
   const client = new pg.Client({ ...config, keepAlive: true, ...limits });
   // A lost connection also fails what waits for it; without a listener, the event would end the process.
   client.on('error', () => undefined);
@@ -168,7 +170,7 @@ export async function withConnection<T>(
   } finally {
     // The work is done, and does not wait for a broken network.
     const timeUp = (): Error => new Error('the server does not close the connection');
-    await withinTime(client.end(), 2000, timeUp).catch(() => {
+    await withinTime(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
       (client as unknown as { unref(): void }).unref();
     });
   }

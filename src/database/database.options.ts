@@ -7,8 +7,9 @@ export const DEFAULT_POOL_SIZE = 10;
 /** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
 export const POOL_SIZE = wholeNumber(1, 1000);
-/** A limit of time, a day at most: a timer of Node.js that is much longer would fire at once. */
-export const MILLISECONDS = wholeNumber(1, 86_400_000, ' of milliseconds');
+/** The longest limit of time: a timer of Node.js that is much longer would fire at once. */
+export const DAY_MS = 86_400_000;
+export const MILLISECONDS = wholeNumber(1, DAY_MS, ' of milliseconds');
 
 /** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {

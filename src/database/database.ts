@@ -3,9 +3,13 @@ import type { QueryValue } from './column-query.js';
 import { CANCELLED, DatabaseTimeoutError, isRejection, isServerError, READ_ONLY } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 
+/** By so much the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
+const GRACE_MS = 250;
 /** Time for the answer to a statement that was cancelled; then its connection is given up. */
 const CANCEL_TIMEOUT_MS = 1000;
+/** The message that asks a server to cancel: its length, this code, and the two numbers of the session. */
 const CANCEL_REQUEST_BYTES = 16;
+const CANCEL_REQUEST_CODE = 80_877_102;
 
 /** Runs one statement, on whichever connection there is. */
 export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
@@ -94,8 +98,8 @@ export class BorrowedConnection {
           this.giveBack();
         }, CANCEL_TIMEOUT_MS);
       };
-      // The server's own time limit comes first: it keeps the connection, and has the better answer.
-      let timer = setTimeout(timeUp, deadline + 250 - performance.now());
+      // The server's own time limit comes first, and has the better answer.
+      let timer = setTimeout(timeUp, deadline + GRACE_MS - performance.now());
       send((error, answer) => {
         clearTimeout(timer);
         const failure = error ?? this.findWarning();
@@ -153,8 +157,7 @@ function requestCancel(client: object): void {
   if (connection === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
-  // The length of the message, the code of a request to cancel, and the two numbers of the session.
-  const numbers = [CANCEL_REQUEST_BYTES, 80_877_102, processID, secretKey];
+  const numbers = [CANCEL_REQUEST_BYTES, CANCEL_REQUEST_CODE, processID, secretKey];
   const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
   for (const [index, number] of numbers.entries()) request.writeInt32BE(number, 4 * index);
   // There is no answer, and nothing depends on its success.

@@ -6,6 +6,10 @@ import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
 import { findPending } from './table-checks.js';
 
+/** The lock of a schema: this number spells "PLNT". */
+const STORE_LOCK = 0x504c4e54;
+/** The lock that Prisma's schema engine takes, for the whole database. */
+const PRISMA_LOCK = 72707369;
 /** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
 const LOCKED = ['55P03', '40P01'];
 /** SQLSTATE: the role lacks a privilege. */
@@ -79,9 +83,8 @@ export class Migrator {
     // It must see what others have committed while it waited for the lock. A role's own limits must not end a transaction that waits.
     await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${schema}, pg_temp;
       SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '30s'`);
-    // The lock of this schema, whose number spells "PLNT", and the one that Prisma's schema engine takes, for the whole database.
-    const ofSchema = 'pg_advisory_xact_lock(1347178068::int4, hashtext($1::text))';
-    await query(`SELECT ${ofSchema}, pg_advisory_xact_lock(72707369::int8)`, [database.schema]);
+    const ofSchema = `pg_advisory_xact_lock(${STORE_LOCK}::int4, hashtext($1::text))`;
+    await query(`SELECT ${ofSchema}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
     // Creates wait behind it from here on. On Citus the limit is for the sessions on other nodes too; elsewhere its setting is a name without effect.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);
     const pending = await findPending(query, database);

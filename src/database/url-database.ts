@@ -6,6 +6,9 @@ import { DatabaseOverloadedError, DatabaseUnreachableError } from './database.er
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
 import { BorrowedConnection, Database, type Done, type QueryResult, type QueryConfig, unsynced } from './database.js';
 
+/** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
+const KEEP_ALIVE_DELAY_MS = 5000;
+
 /** A database with a pool of the store's own. */
 export class UrlDatabase extends Database implements OnApplicationShutdown {
   readonly schema: string;
@@ -33,8 +36,7 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
       // PgBouncer refuses it, by default.
       ...(!url.isPooled && { statement_timeout: timeout }),
       keepAlive: true,
-      // Node.js then probes every second, and ends the connection after ten probes without an answer.
-      keepAliveInitialDelayMillis: 5000,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
     this.pool.on('connect', (client) => {
       // A lost connection also fails what waits for it; without a listener, the event would end the process.

@@ -1,11 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
+import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
 import { assertIdempotencyKey, CheckedPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
-
-const MAX_NAME_LENGTH = 255;
 
 /** A number for each create. It begins at random, so that no other process has the same, and can be counted up within 64 bits. */
 let writeId = randomBytes(8).readBigInt64BE() >> 1n;
@@ -84,8 +83,8 @@ export class PlantsService implements OnModuleInit {
 /** @throws TypeError: a host or a verifier of tokens may name anything, and it is stored */
 function assertCreator(creator: unknown): void {
   const { name } = Object(creator) as Record<string, unknown>;
-  if (isStorableText(name) && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  const right = `{ name } with 1 to ${MAX_NAME_LENGTH} characters without U+0000 and lone surrogates`;
+  if (isStorableText(name) && name.length > 0 && name.length <= MAX_PRINCIPAL_NAME_LENGTH) return;
+  const right = `{ name } with 1 to ${MAX_PRINCIPAL_NAME_LENGTH} characters without U+0000 and lone surrogates`;
   const origin = 'create(), createdBy of the options or a TokenVerifier gave it';
   throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
 }

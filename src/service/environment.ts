@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { MILLISECONDS, POOL_SIZE } from '../database/database.options.js';
+import { DAY_MS, MILLISECONDS, POOL_SIZE } from '../database/database.options.js';
 import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
 import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
 import { ExplainedError, failureOf, quote } from '../util/text.js';
@@ -39,7 +39,7 @@ function optional<T>(read: Reader<T>): Reader<T | undefined> {
 
 const port = numberReader(wholeNumber(0, 65_535));
 const milliseconds = numberReader(MILLISECONDS);
-const delay = numberReader(wholeNumber(0, 86_400_000, ' of milliseconds'));
+const delay = numberReader(wholeNumber(0, DAY_MS, ' of milliseconds'));
 const host = matching(
   'an IP address or a host name, without brackets or port',
   (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
