@@ -56,5 +56,5 @@ export default {
   // The suites wait more than they compute.
   maxWorkers: 3,
   // Several times what the slowest test takes here: it is for tests that hang, not for slow machines. A setting of the run, not of a project.
-  testTimeout: process.env.SCALE ? 300_000 : process.argv.includes('fast') ? 60_000 : 180_000,
+  testTimeout: process.env.SCALE ? 900_000 : process.argv.includes('fast') ? 60_000 : 180_000,
 };
