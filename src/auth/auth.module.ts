@@ -13,9 +13,9 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .build();
 
 /**
- * Bearer tokens: provides `BearerAuthGuard`. It protects nothing by itself: put the guard on the store's route (`guards`), on routes of your own,
- * or on all with `APP_GUARD`. The start fails with an error that names every fault of the options, if they cannot work. With `issuedTokens`, the start fails with a {@link MigrationError} if their database cannot be reached or lacks
- * the tables.
+ * Provides `BearerAuthGuard`. It protects nothing by itself: put the guard on the store's route (`guards`), on routes
+ * of your own, or on all with `APP_GUARD`. The start fails with one error that names every fault of the options. With
+ * `issuedTokens`, it also fails with a {@link MigrationError} if the database cannot be reached or lacks the tables.
  */
 @Module({
   providers: [

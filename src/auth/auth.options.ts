@@ -21,24 +21,24 @@ class IssuedTokens extends DatabaseAddress {
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
-/** The database that `plant-store token` issues tokens in. It has the store's tables. */
+/** The database of the tokens that `plant-store token` issues. It has the tables of the store. */
 export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
 
 class Jwt {
-  /** The `iss` of the JWTs, exactly: the URL of an OpenID Connect issuer. */
+  /** The exact `iss` of the JWTs: the URL of an OpenID Connect issuer. */
   @Should(...ISSUER, true)
   issuer!: string;
-  /** The `aud` of the JWTs; if you give several, a JWT must have one of them. */
+  /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
   @Should(
     'what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
     (audience) => [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== ''),
     true,
   )
   audience!: string | readonly string[];
-  /** URL of the issuer's keys (JWKS). @defaultValue what the OpenID Connect discovery document of the issuer names */
+  /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
   @Should(...JWKS_URL)
   jwksUrl?: string | undefined;
-  /** The `typ` that JWTs must have: that of RFC 9068. @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
+  /** The required `typ` of the JWTs (RFC 9068). @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
   @Should(...JWT_TYP)
   typ?: 'at+jwt' | undefined;
 }
@@ -46,31 +46,30 @@ class Jwt {
 /** The OpenID Connect issuer whose JWTs are access tokens. Their scopes come from `scope` or `scp`. */
 export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
 
-/** The options, checked, with the defaults in place of what was not given. */
 export class PlantsAuthOptions {
-  /** Static tokens, at least 20 characters of a bearer token each. Their only scope is `plants:create`. @defaultValue none */
+  /** Static bearer tokens of at least 20 characters. Their only scope is `plants:create`. @defaultValue none */
   @Rule(tokensFault)
   accessTokens?: readonly string[] | undefined;
-  /** The database that `plant-store token` issues tokens in. @defaultValue none */
+  /** The database of the tokens that `plant-store token` issues. @defaultValue none */
   @Nested('{ url }: the database that the tokens are in', () => IssuedTokens)
   issuedTokens?: IssuedTokensOptions | undefined;
   /** The OpenID Connect issuer whose JWTs are valid. @defaultValue none */
   @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
   jwt?: JwtOptions | undefined;
-  /** A verifier of the application's, instead of the three above. @defaultValue none */
+  /** A verifier of the application. It replaces the three above. @defaultValue none */
   @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
 }
 
-/** Which tokens are valid: at least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
+/** At least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
 export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
 
-/** The options with their defaults. @throws Error that names every fault */
+/** Checks the options and adds the defaults. @throws Error that names every fault */
 export function authOptionsOf(options: unknown): PlantsAuthOptions {
   return checkOptions(PlantsAuthOptions, options, 'PlantsAuthModule');
 }
 
-/** Messages name tokens by position only. At least one is required if nothing else says which tokens are valid. */
+/** Messages name tokens by position only. A token is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
   if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
   if (Array.isArray(tokens) && tokens.length > 0) return accessTokensFault(tokens);

@@ -21,15 +21,15 @@ const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
 type AuthRequest = PlatformRequest & { user?: Principal; [PRINCIPAL]?: Principal };
 type Outcome = Readonly<{ error?: unknown; principal?: unknown }>;
 
-/** The strategy of passport-http-bearer for one request, with the methods that passport adds for its outcome. */
+/** The strategy of passport-http-bearer for one request, with the methods that passport would add. */
 class BearerAttempt extends Strategy<VerifyFunction> {
   private outcome: Outcome | undefined;
   private settle = (outcome: Outcome): void => void (this.outcome = outcome);
 
-  /** At once if `verify` is: each request would wait for a promise. */
+  /** Returns no promise if `verify` returns none, because awaiting one would slow down each request. */
   decide(authorization: string): Outcome | Promise<Outcome> {
     try {
-      // The header is all that it sees: it would take a token from the query and the body, too.
+      // The strategy also takes tokens from query and body, so it gets the header alone.
       this.authenticate({ headers: { authorization } } as never);
     } catch (error) {
       this.error(error);
@@ -50,33 +50,33 @@ class BearerAttempt extends Strategy<VerifyFunction> {
   }
 }
 
-// Declared without the types of passport: these would reach the host, which may lack or have others of them.
+// The types of passport would become part of our declarations, and a host may have others or none.
 const PassportGuard: Type<CanActivate & { getRequest(context: ExecutionContext): AuthRequest }> = AuthGuard();
 
 /**
- * Lets a request pass that has a valid bearer token, with the scopes that `RequireScopes` names: the store's route requires
- * `plants:create`. The `Principal` of the token becomes `request.user`. It needs `PlantsAuthModule` among the imports. On routes that are
- * not the store's, `ApiExceptionFilter` answers what it throws.
- * @throws {@link ApiError}: 40100, 40101, 40102 if the credential is missing, wrong or malformed, 40300 if it lacks the scope, 50300 if
- * the verifier cannot decide now
+ * Accepts requests with a valid bearer token that has the scopes of `RequireScopes`. The store's route requires
+ * `plants:create`. The `Principal` of the token becomes `request.user`. Import `PlantsAuthModule` where you use the
+ * guard. On routes of your own, `ApiExceptionFilter` answers what the guard throws.
+ * @throws {@link ApiError}: 40100, 40101 or 40102 if the credential is missing, not valid or malformed; 40300 if it
+ * lacks the scope; 50300 if the verifier cannot decide now
  */
 @Injectable()
 export class BearerAuthGuard extends PassportGuard {
-  // Not `#verifier`: a host's `instanceDecorator` may put a Proxy in place of the guard.
+  // A private field `#verifier` would fail: the `instanceDecorator` of a host may put a Proxy in place of the guard.
   private readonly verifier: TokenVerifier;
 
   constructor(@Inject(TokenVerifier) verifier: TokenVerifier) {
-    // Nothing is registered by this name: passport's registry is one for the process, and two stores may run in it.
+    // No strategy is registered by this name: the registry is global, and two stores may run in one process.
     super({ defaultStrategy: 'bearer' });
     this.verifier = verifier;
   }
 
-  /** Nest's own version calls `passport.authenticate()`: see docs/adr/0008-passport.md. */
+  /** Nest's version calls `passport.authenticate()`, which docs/adr/0008-passport.md explains. */
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const request = this.getRequest(context);
     const attempt = new BearerAttempt({ realm: 'plants' }, (token, done) => {
       const verdict = this.verifier.verify(token, request);
-      // A promise of Prisma's client, for example, is no instance of Promise.
+      // Some promises are no instances of Promise, such as those of Prisma's client.
       if (typeof (Object(verdict) as PromiseLike<unknown>).then !== 'function') done(null, verdict);
       else Promise.resolve(verdict).then(done.bind(undefined, null), done);
     });
@@ -86,11 +86,11 @@ export class BearerAuthGuard extends PassportGuard {
       : this.admit(request, context, outcome);
   }
 
-  /** Nest's own version answers 401 to everything and sends no challenge. */
+  /** Nest's version answers every failure with 401 and sends no challenge. */
   handleRequest(error: unknown, principal: unknown): Principal {
     if (error !== undefined) throw error instanceof ApiError ? error : credentialUndecided(error);
     if (!principal) throw invalidToken();
-    // JavaScript may return anything, and a route without a scope would let it in.
+    // A verifier in JavaScript may return anything, and a route without a scope would accept it.
     if (Array.isArray((principal as Partial<Principal>).scopes)) return principal as Principal;
     throw new TypeError(
       'verify() of a TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing',
@@ -107,7 +107,7 @@ export class BearerAuthGuard extends PassportGuard {
   }
 }
 
-/** The `Authorization` header with one space, as passport-http-bearer has it. Only the raw headers show a repetition. */
+/** The `Authorization` header with one space. Only the raw headers show a repetition. */
 function authorizationOf(request: IncomingMessage): string {
   const [value, ...others] = headerValues(request, 'authorization');
   if (others.length > 0) throw malformedAuthorization('The Authorization header is repeated');

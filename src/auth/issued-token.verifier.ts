@@ -9,22 +9,22 @@ import { isWellFormedToken, PREFIX, tokenKey } from './token-format.js';
 import { type TokenRow, TokenStore } from './token-store.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
-/** A revocation takes effect within this time: so long a token is valid after the database was asked and confirmed it. */
+/** A revocation takes effect within this time: a token is valid for so long after its confirmation. */
 const FRESH_MS = 2000;
-/** From one confirmation of the tokens in use to the next. */
+/** The pause between two confirmations of the tokens in use. */
 const CONFIRM_EVERY_MS = 500;
-/** From a failure to the next attempt. */
+/** The pause after a failure. */
 const RETRY_MS = 100;
-/** Less than the time that a stop of the service gives the database. */
+/** This is less than the time that a stop gives to the database. */
 const SHUTDOWN_TIMEOUT_MS = 1500;
-/** So often the last uses are recorded, and the tokens forgotten that nobody has used meanwhile. */
+/** The interval in which last uses are recorded and unused tokens forgotten. */
 const MINUTE_MS = 60_000;
 
-/** A token in use. All moments are those of `performance.now()`. */
+/** A token in use. Times are those of `performance.now()`. */
 interface KnownToken {
   readonly id: number;
   readonly principal: Principal;
-  /** When the database was asked, not when it answered: so an error is on the safe side. -Infinity once it is not valid. */
+  /** When the database was asked, which is before it answered. -Infinity once the token is not valid. */
   readonly confirmedAt: number;
   readonly expiresAt: number;
   usedAt: number;
@@ -37,12 +37,12 @@ interface Waiting {
 }
 
 /**
- * Accepts the tokens that were issued and are neither expired nor revoked. One loop confirms the tokens in use and looks up those that
- * requests wait for, by one statement at a time: so no result replaces a newer one.
+ * Accepts issued tokens that are neither expired nor revoked. One loop confirms the tokens in use and looks up the
+ * tokens that requests wait for. It sends one statement at a time, so no result replaces a newer one.
  */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
-  /** By their keys. Only tokens that the database has confirmed are here. */
+  /** Tokens by key. The database has confirmed all of them. */
   private readonly known = new Map<string, KnownToken>();
   private readonly waiting = new Set<Waiting>();
   private loop: Promise<void> | undefined;
@@ -54,7 +54,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private failure: Error | undefined;
   private isStopped = false;
 
-  /** Connects with the first token that may have been issued. */
   constructor(
     private readonly options: IssuedTokensOptions,
     private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
@@ -71,12 +70,12 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       known.usedAt = now;
       return known.principal;
     }
-    // Only now, as it costs more than to look into the cache, which holds nothing malformed.
+    // This check costs more than the look into the cache, and no malformed token is in the cache.
     if (!isWellFormedToken(token)) throw mistypedToken();
     return this.lookUp(key);
   }
 
-  /** Seconds until the first of the tokens in use ends; Infinity if none of them does. */
+  /** Seconds until the first token in use expires; Infinity if none does. */
   get soonestEnd(): number {
     let soonest = Infinity;
     for (const { expiresAt } of this.known.values()) soonest = Math.min(soonest, expiresAt);
@@ -105,7 +104,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     return withinTime(result, timeout, timeUp).finally(() => this.waiting.delete(request));
   }
 
-  /** Runs as long as tokens are in use or requests wait. */
+  /** Runs while tokens are in use or requests wait. */
   private async run(): Promise<void> {
     while (!this.isStopped && this.known.size + this.waiting.size > 0) {
       await this.ask();
@@ -117,7 +116,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   private async ask(): Promise<void> {
     const askedAt = performance.now();
-    // A request that comes later waits for the next statement: a token may be revoked while this one runs.
+    // Later requests wait for the next statement: a token may be revoked while this one runs.
     const requests = [...this.waiting];
     const isToConfirm = askedAt >= this.confirmAt;
     const keys = new Set([...requests.map(({ key }) => key), ...(isToConfirm ? this.known.keys() : [])]);
@@ -135,7 +134,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
   }
 
-  /** Keeps what the database said of a token; of one that is no longer valid its last use, until that is recorded. */
+  /** Keeps the answer of the database. A token that is no longer valid stays until its last use is recorded. */
   private remember(key: string, row: TokenRow | undefined, askedAt: number): void {
     const known = this.known.get(key);
     if (row?.state === 'valid') {
@@ -168,7 +167,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     for (const [key, { usedAt }] of this.known) if (usedAt < now - MINUTE_MS) this.known.delete(key);
   }
 
-  /** Until the next statement: for no time at all if requests wait, and the last one did not fail. */
+  /** Pauses before the next statement. There is no pause if requests wait and the last statement succeeded. */
   private async pause(): Promise<void> {
     const isAwaited = this.waiting.size > 0;
     if (isAwaited && this.failure === undefined) return;

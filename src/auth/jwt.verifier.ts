@@ -10,22 +10,22 @@ type KeySet = ReturnType<Jose['createRemoteJWKSet']>;
 
 /** RFC 7515, section 3.1: header, payload and signature, in base64url. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Signatures that are verified with a public key alone: with a secret one, anybody who knows the public key could sign. */
+/** Algorithms with a public key. With a shared secret, who knows the public key could sign. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
-/** The `typ` of access tokens by RFC 9068, and by RFC 7519; `logout+jwt`, for example, is something else. */
+/** The `typ` of RFC 9068 alone, or that of RFC 7519 too. A `logout+jwt`, for example, is no access token. */
 const STRICT_TYPE = /^(?:application\/)?at\+jwt$/i;
 const TYPE = /^$|^(?:application\/)?(?:at\+)?jwt$/i;
-/** Clocks may differ by so much. */
+/** The most seconds by which clocks may differ. */
 const TOLERANCE_S = 30;
-/** So long keys are used before they are fetched again, whatever happens at the issuer. */
+/** Keys are fetched again after this time at the latest. */
 const KEYS_MAX_AGE_MS = 3_600_000;
-/** From one fetch, failed or not, to the next; and so long each may take. */
+/** The pause between two fetches, and the time limit of each. */
 const FETCH_MS = 5000;
-/** A JWT is remembered for so long, and so many of them are. */
+/** The most time and the most entries of the cache of verified JWTs. */
 const REMEMBER_MS = 300_000;
 const MAX_REMEMBERED = 10_000;
 
-/** The keys of the issuer cannot be fetched, so that nothing can be said of a JWT. */
+/** The keys cannot be fetched, so nobody knows whether a JWT is valid. */
 class IssuerError extends Error {}
 
 /** Accepts JWTs of one issuer. */
@@ -34,7 +34,7 @@ export class JwtVerifier extends TokenVerifier {
   private keySet: Promise<KeySet> | undefined;
   private failure: IssuerError | undefined;
   private quietUntil = 0;
-  /** By their digests: a memory dump should hold as few tokens as possible. */
+  /** By digest, so that a memory dump shows fewer tokens. */
   private readonly remembered = new Map<string, Readonly<{ principal: Principal; until: number }>>();
 
   constructor(private readonly options: JwtOptions) {
@@ -48,7 +48,7 @@ export class JwtVerifier extends TokenVerifier {
   }
 
   private async verifyJwt(token: string): Promise<Principal | undefined> {
-    // With its first use, so that a service that sees no JWT does not pay for it.
+    // A service that sees no JWT does not load the library.
     const jose = await import('jose');
     let fault: string | undefined;
     try {
@@ -58,7 +58,7 @@ export class JwtVerifier extends TokenVerifier {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
       fault = signatureFault(error, token, jose);
     }
-    // For the operator alone: the client learns only that it is not valid.
+    // The reason is for the operator alone. The client learns only that the token is not valid.
     this.logger.log(`A JWT was refused: ${fault}`);
     return undefined;
   }
@@ -73,7 +73,7 @@ export class JwtVerifier extends TokenVerifier {
     const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
     const verify = async (): Promise<JWTPayload> => (await jose.jwtVerify(token, keys, rules)).payload;
     return verify().catch(async (error: unknown) => {
-      // jose itself fetches keys for a name that it does not know. A new key without a name looks like a forged signature.
+      // jose fetches keys again for an unknown `kid`. Without a `kid`, a new key looks like a forged signature.
       const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
       if (!isForged || jose.decodeProtectedHeader(token).kid !== undefined || keys.coolingDown) throw error;
       await keys.reload();
@@ -82,7 +82,7 @@ export class JwtVerifier extends TokenVerifier {
   }
 
   private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
-    // Not the name of an issued token, which has no such prefix.
+    // The prefix separates it from the names of issued tokens.
     const principal = Object.freeze({ name: `jwt:${sub}`, scopes: Object.freeze(scopesOf(claims)) });
     const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + REMEMBER_MS);
     const [oldest] = this.remembered.keys();
@@ -107,14 +107,14 @@ export class JwtVerifier extends TokenVerifier {
     const init: RequestInit = { redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) };
     const document = Object(await this.fetchJson(url, init)) as Record<string, unknown>;
     const { issuer: named, jwks_uri: jwksUrl } = document;
-    // Section 4.3: exactly, or the keys would be those of somebody else.
+    // Section 4.3 requires the exact issuer, or the keys could be those of somebody else.
     if (named !== issuer) throw this.fail(`${url} names the issuer ${quote(named)}, should name ${quote(issuer)}`);
     const isSafe = !/^https:/i.test(issuer) || /^https:/i.test(String(jwksUrl));
     if (isHttpUrl(jwksUrl, { query: true }) && isSafe) return jwksUrl;
     throw this.fail(`${url} has the jwks_uri ${quote(jwksUrl)}, should have a URL, with https as the issuer's`);
   }
 
-  /** Redirects are not followed: keys are trusted because of where they are from. */
+  /** Redirects are not followed: the keys are trusted because of their address. */
   private async fetchJson(url: string, init: RequestInit): Promise<unknown> {
     if (this.failure && performance.now() < this.quietUntil) throw this.failure;
     try {
@@ -126,7 +126,7 @@ export class JwtVerifier extends TokenVerifier {
     }
   }
 
-  /** For a while nothing is fetched: jose's own cool-down counts from the last success, so each JWT would ask an issuer that fails. */
+  /** Stops fetching for a while. jose counts its cool-down from the last success, so each JWT would cause a fetch. */
   private fail(reason: string): IssuerError {
     this.quietUntil = performance.now() + FETCH_MS;
     this.failure = new IssuerError(`The keys of the JWT issuer ${this.options.issuer} cannot be fetched: ${reason}`);
@@ -134,7 +134,7 @@ export class JwtVerifier extends TokenVerifier {
   }
 }
 
-/** What is wrong with a JWT, as far as it shows without keys. Most strange tokens end here, and are not worth fetching keys for. */
+/** Checks a JWT without keys. Most wrong tokens fail here, so they cause no fetch of keys. */
 function evidentFault(token: string, options: JwtOptions, jose: Jose): string | undefined {
   const { alg = '', typ } = jose.decodeProtectedHeader(token);
   const { iss, aud, sub, exp, nbf = 0, cnf } = jose.decodeJwt(token);
@@ -149,16 +149,16 @@ function evidentFault(token: string, options: JwtOptions, jose: Jose): string | 
     ['sub', sub, isFit(sub), 'a text that can be stored and logged'],
     ['exp', exp, typeof exp === 'number' && exp > earliest, `a number larger than ${earliest}`],
     ['nbf', nbf, typeof nbf === 'number' && nbf <= latest, `a number, at most ${latest}`],
-    // RFC 7800: it is worth nothing without a proof of that key, which a bearer token does not come with.
+    // RFC 7800: such a token needs a proof of its key, which a bearer token does not carry.
     ['cnf', cnf, cnf === undefined, 'left out'],
   ];
   const [name, found, , expected] = checks.find(([, , isRight]) => !isRight) ?? [];
-  // Not by its `toString`, which may be anything.
+  // A client controls the value, so its `toString` is not called.
   const shown = typeof found === 'string' ? found : JSON.stringify(found);
   return name && `${name} is ${found === undefined ? 'missing' : quote(shown)}, should be ${expected}`;
 }
 
-/** What is wrong with the signature. Messages of jose may repeat some of the token; other errors are of keys that cannot be used. */
+/** Explains a failed verification. The messages of jose may repeat parts of the token, so its codes are used. */
 function signatureFault(error: unknown, token: string, { decodeProtectedHeader, errors }: Jose): string {
   const kid = (): string => quote(decodeProtectedHeader(token).kid ?? 'without a name');
   if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${kid()}, should be that of a key of the issuer`;
@@ -173,7 +173,7 @@ function isFit(sub: unknown): boolean {
   return sub.isWellFormed() && escapeControls(sub) === sub;
 }
 
-/** RFC 8693, section 4.2: scopes, separated by spaces. Some issuers have a list, `scp`. */
+/** `scope` has words separated by spaces (RFC 8693, section 4.2). Some issuers send a list, `scp`. */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
   const wordsOf = (claim: unknown): string[] => (typeof claim === 'string' ? claim.split(' ') : []);
   const list = Array.isArray(scp) ? scp.filter((one) => typeof one === 'string') : wordsOf(scp);

@@ -1,21 +1,21 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Of every issued token. */
+/** The prefix of every issued token. */
 export const PREFIX = 'plant_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 190 bits. */
+/** 32 characters have 190 random bits. */
 const RANDOM_LENGTH = 32;
-/** Characters that a CRC-32 takes. */
+/** The length of a CRC-32 in base 62. */
 const CHECKSUM_LENGTH = 6;
 const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** b64token of RFC 6750, section 2.1: what may follow "Bearer " in the header. */
+/** The b64token of RFC 6750, section 2.1. It follows "Bearer " in the header. */
 export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
-/** scope-token of RFC 6749, section 3.3. */
+/** The scope-token of RFC 6749, section 3.3. */
 export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** No white space, quotes or control characters: names are in logs and scripts. A dash would begin an option. */
+/** Names stand in logs and scripts, so they have no white space, quotes or control characters. */
 const NAME_RULES: readonly [rule: RegExp, fault: string][] = [
   [
     /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/,
@@ -26,44 +26,43 @@ const NAME_RULES: readonly [rule: RegExp, fault: string][] = [
 ];
 
 /**
- * Issued tokens and JWTs, also those that were cut short: what a user may put on a command line or into a path by mistake. No text makes
- * the search slow: it gives up a beginning within 20 characters, or never.
+ * Issued tokens and JWTs, also shortened ones: a user may type one into a command line or a path by mistake. The
+ * pattern fails within 20 characters, so no text makes the search slow.
  */
 const TOKEN_LIKE = /plant_[0-9A-Za-z]{20,}|eyJ[\w.-]{17,}/g;
 
-/** A new token. */
 export function makeToken(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether this may have been issued. A token that was mistyped or cut short was not. */
+/** Whether this may be an issued token. The checksum shows a typing error. */
 export function isWellFormedToken(text: string): boolean {
   return TOKEN.test(text) && text.endsWith(checksum(text.slice(PREFIX.length, -CHECKSUM_LENGTH)));
 }
 
-/** What is stored of a token, and cannot be turned back into it. */
+/** The digest that is stored. Nobody can turn it back into the token. */
 export function tokenDigest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The digest as text. */
+/** The digest as text, for maps. */
 export function tokenKey(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** Why this cannot be the name of an access token, without repeating it; undefined if it can. */
+/** Explains why this is no name of a token, without repeating it; undefined if it is one. */
 export function tokenNameFault(name: string): string | undefined {
   if (withoutTokens(name) !== name) return 'must not look like an access token: a name is not secret, and a token is';
   return NAME_RULES.find(([rule]) => !rule.test(name))?.[1];
 }
 
-/** The text with a placeholder for each token. Console output may repeat arguments, and must not repeat a token. */
+/** Replaces each token with a placeholder. Console output may repeat arguments, but never a token. */
 export function withoutTokens(text: string): string {
   return text.replace(TOKEN_LIKE, '[access token]');
 }
 
-/** CRC-32 of these characters, in base 62. */
+/** The CRC-32 in base 62. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';

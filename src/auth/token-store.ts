@@ -6,14 +6,12 @@ import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { assertMigrated } from '../database/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
-/** Limit of a statement: all are short, and no other one is sent meanwhile. */
+/** Time limit of a statement. All are short, and the next one waits for this one. */
 const STATEMENT_TIMEOUT_MS = 1000;
-/** Limit of the wait for a lock when a use is recorded: the next attempt comes in a minute. */
+/** Time limit for the lock when a use is recorded. The next attempt comes in a minute. */
 const LOCK_TIMEOUT_MS = 100;
 
-/**
- * SQL of the state of a token. The clock decides, and not the beginning of a transaction, which may have waited for a lock.
- */
+/** The state of a token in SQL. It needs the clock: a transaction may have begun long ago and waited for a lock. */
 export const TOKEN_STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked'::text
   WHEN expires_at <= clock_timestamp() THEN 'expired'::text ELSE 'valid'::text END`;
 export type TokenState = 'valid' | 'expired' | 'revoked';
@@ -21,18 +19,18 @@ export type TokenState = 'valid' | 'expired' | 'revoked';
 /** An issued token. */
 export interface TokenRow {
   readonly id: number;
-  /** `tokenKey` of the token. */
+  /** The `tokenKey` of the token. */
   readonly key: string;
   readonly name: string;
   readonly scopes: readonly string[];
   readonly state: TokenState;
-  /** Milliseconds until it expires, by the database's clock; null if it never does. */
+  /** Milliseconds until it expires by the clock of the database; null if it never does. */
   readonly remaining: number | null;
-  /** When it was revoked, or else expires, for people. */
+  /** The time of the revocation or else of the expiry, for people. */
   readonly end: string | null;
 }
 
-/** The issued tokens in PostgreSQL, on one connection. It keeps no state in its session, and does not keep the process from ending. */
+/** Reads issued tokens on one connection. It keeps no state in the session, and the process may end meanwhile. */
 export class TokenStore {
   private readonly database: DatabaseUrl;
   private readonly table: string;
@@ -47,18 +45,18 @@ export class TokenStore {
       max: 1,
       connectionTimeoutMillis: timeout,
       query_timeout: STATEMENT_TIMEOUT_MS,
-      // On the server too: a statement that waits for a lock would outlive its connection. PgBouncer refuses it, by default.
+      // The server has this limit too: a waiting statement would outlive its connection. PgBouncer refuses the setting.
       ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
       allowExitOnIdle: true,
       keepAlive: true,
       application_name: 'plant-store-tokens',
     });
-    // The next statement opens another connection. Without listeners, these events would end the process.
+    // The next statement opens a new connection. Without listeners, these events would end the process.
     this.pool.on('error', () => undefined);
     this.pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** Throws if the options name no table of tokens: else every request would get a 50300, as if it could be sent again. */
+  /** Throws if there is no table of tokens. Without this check, requests would get 50300 and be sent again. */
   async assertReady(): Promise<void> {
     await withConnection(this.database, async (query) => {
       await assertMigrated(query, this.database);
@@ -66,9 +64,9 @@ export class TokenStore {
     });
   }
 
-  /** The tokens with these keys. Throws if the server is a standby, which may not hear of a revocation. */
+  /** Finds the tokens with these keys. Throws on a standby, which may not know of a revocation yet. */
   async find(keys: readonly string[]): Promise<TokenRow[]> {
-    // Each moment by itself: PostgreSQL before 17 cannot subtract from one that is infinite. A row that was written by hand may have no scopes.
+    // Times are numbers here: PostgreSQL before 17 cannot subtract infinity. A row written by hand may lack scopes.
     const sql = `SELECT pg_is_in_recovery() AS "isStandby", token.* FROM (VALUES (1)) AS always
       LEFT JOIN (SELECT id::float8 AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
           (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
@@ -79,23 +77,23 @@ export class TokenStore {
     try {
       const { rows } = await client.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)]);
       if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
-      // Of no token there is one row, without an id.
+      // Without a token there is still one row, whose id is null.
       return rows.filter(({ id }: { id: number | null }) => id !== null);
     } catch (error) {
       failure = error as Error;
       throw error;
     } finally {
-      // The next one may lead to the primary again.
+      // The next connection may lead to the primary.
       client.release(failure);
     }
   }
 
   /**
-   * Records the last use of tokens, by their ids: so many milliseconds ago. It does not wait for the disk, and not long for a lock, as the next
-   * attempt comes in a minute. It has no SKIP LOCKED and no volatile function, which the replicated table of a distributed engine refuses.
+   * Records how many milliseconds ago each token was used. It does not wait for the disk, and only shortly for a lock.
+   * Citus refuses SKIP LOCKED and volatile functions on replicated tables, so it uses neither.
    */
   async recordUses(uses: ReadonlyMap<number, number>): Promise<void> {
-    // Sorted, so that two instances lock the rows in the same order.
+    // All instances lock the rows in the same order, so they do not block each other.
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
@@ -109,7 +107,7 @@ export class TokenStore {
   }
 }
 
-/** Warns if the role cannot use the access tokens: static tokens and JWTs are valid without them. */
+/** Warns if the role cannot use issued tokens. This is no error, as static tokens and JWTs still work. */
 export async function inspectTokenTable(query: Query, schema: string): Promise<void> {
   const sql = `SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
     WHERE nspname = $1::name AND relname = 'access_tokens' AND NOT (has_any_column_privilege(c.oid, 'SELECT'::text)

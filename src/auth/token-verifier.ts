@@ -3,25 +3,25 @@ import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
 
-/** What a token must have to create plants. */
+/** The scope that a create requires. */
 export const CREATE_PLANTS = 'plants:create';
 
-/** The name is stored with a plant. */
+/** The limit of a name, because it is stored with a plant. */
 export const MAX_PRINCIPAL_NAME_LENGTH = 255;
 
 /** The owner of a valid token: `request.user` behind `BearerAuthGuard`. */
 export interface Principal {
   /**
-   * A name that is safe to log and to store: never the token or anything derived from it. 1 to 255 characters, without U+0000 and
-   * lone surrogates; with any other name a create is answered with 50000. It becomes the creator of the plant.
+   * A name that is logged and stored as the creator of a plant, never the token or a part of it. It has 1 to 255
+   * characters without U+0000 and lone surrogates; with any other name, a create is answered with 50000.
    */
   readonly name: string;
-  /** What the token may be used for; `plants:create` to create plants. */
+  /** The scopes of the token, such as `plants:create`. */
   readonly scopes: readonly string[];
 }
 
 /**
- * Decides what a bearer token is worth. Extend it, and give it to `PlantsAuthModule` as `verifier`.
+ * Verifies bearer tokens. Extend it, and give it to `PlantsAuthModule` as `verifier`.
  *
  * @example
  * import { PlantsAuthModule, type PlantsAuthModuleOptions, type Principal, TokenVerifier } from 'plant-store';
@@ -37,10 +37,10 @@ export interface Principal {
  */
 export abstract class TokenVerifier {
   /**
-   * The owner of a token, or a promise of it; undefined if the token is unknown, expired or revoked. Throw or reject only if the verifier
-   * cannot decide now: the answer is then 50300, and nothing was written.
+   * Returns the owner of a token, or undefined if the token is unknown, expired or revoked. Throw or reject only if the
+   * verifier cannot decide now: the client then gets 50300.
    *
-   * @param request as the platform has it, if it matters who asks
+   * @param request the request of the platform
    */
   abstract verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined;
 }
@@ -54,7 +54,7 @@ export class TokenVerifiers extends TokenVerifier {
     this.verifiers = verifiers.filter((one) => one !== undefined);
   }
 
-  /** Not `async`: most often the answer is there at once. @param first position of the first verifier to ask */
+  /** Not `async`, because most results are there at once. @param first index of the first verifier to ask */
   verify(token: string, request?: unknown, first = 0): Promise<Principal | undefined> | Principal | undefined {
     for (let index = first; index < this.verifiers.length; index++) {
       const result = this.verifiers[index]?.verify(token, request);
@@ -66,17 +66,17 @@ export class TokenVerifiers extends TokenVerifier {
   }
 }
 
-/** The principal that `BearerAuthGuard` found for this request; undefined if it found none. */
+/** The principal that `BearerAuthGuard` found; undefined if it found none. */
 export function principalOf(request: object): Principal | undefined {
   return (request as { [PRINCIPAL]?: Principal })[PRINCIPAL];
 }
 
 /**
- * The scopes that a token needs, all of them, for a handler or for all handlers of a controller. What a handler requires counts instead of what
- * its controller requires. Several on one handler add up. A method that overrides another needs its own. Without it any valid token
- * passes. **Without `BearerAuthGuard` it has no effect**, and nothing warns.
+ * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
+ * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
+ * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect.**
  *
- * @param scopes at least one: visible ASCII characters without quotes and backslashes, such as `orders:read`
+ * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
  * @throws TypeError if there is no scope, or one has other characters
  */
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
@@ -92,7 +92,7 @@ export function RequireScopes(...scopes: readonly string[]): ClassDecorator & Me
   };
 }
 
-/** What `RequireScopes` has said of a handler, or else of its controller. A context that the application makes may have neither. */
+/** The scopes of a handler, or else of its controller. A context that a host makes may have neither. */
 export function requiredScopes(handler: unknown, controller: unknown): readonly string[] {
   const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
   return (of(handler) ?? of(controller) ?? []) as readonly string[];

@@ -5,17 +5,17 @@ import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/tex
 import { makeToken, tokenDigest } from './token-format.js';
 import { TOKEN_STATE, type TokenState } from './token-store.js';
 
-/** Any number that no other program is likely to use; this one spells "PLTK". */
+/** No other program is likely to use this number, which spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
 const TRANSACTION = { isolationLevel: 'ReadCommitted', timeout: 10_000, maxWait: 10_000 } as const;
 /**
- * Prisma's adapter writes and reads times without their offset. A change that is reported must be on disk, whatever the role's default.
- * The limit is shorter than that of the transaction, so that the server undoes what comes too late.
+ * Prisma's adapter ignores time zones, so the session uses UTC. A reported change must be on disk, whatever the role's
+ * default is. The time limit is shorter than that of the transaction, so that the server rolls back first.
  */
 const SETTINGS = Prisma.sql`SELECT set_config('TimeZone'::text, 'UTC'::text, true), set_config('DateStyle'::text, 'ISO'::text, true),
   set_config('statement_timeout'::text, '8000'::text, true), set_config('synchronous_commit'::text,
     CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END, true)`;
-/** What ends at infinity, or after the years that Date reads, never does. What ended before 1970 has ended then. */
+/** A `Date` has no infinity and no year above 9999: such a token never expires. An expiry before 1970 becomes 1970. */
 const RECORD = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
   last_used_at AS "lastUsedAt", ${Prisma.raw(TOKEN_STATE)} AS state`;
@@ -29,21 +29,21 @@ export interface TokenRecord {
   readonly createdAt: Date;
   /** Null if it never expires. */
   readonly expiresAt: Date | null;
-  /** To the minute. */
+  /** Exact to the minute. */
   readonly lastUsedAt: Date | null;
   readonly state: TokenState;
 }
 
-/** A token, which is shown only now, and what is stored of it. */
+/** A token, which is shown only now, and its record. */
 export interface NewToken {
   readonly token: string;
   readonly record: TokenRecord;
 }
 
-/** When a token ends: that many seconds from now by the database's clock, or never. */
+/** Seconds from now by the clock of the database, or never. */
 export type TokenExpiry = { readonly seconds: number } | 'never';
 
-/** A change of access tokens is not possible, or may have happened. The message says why, and what to do. */
+/** Access tokens could not be changed, or perhaps were. The message says why and what to do. */
 export class TokenError extends ExplainedError {
   override readonly name = 'TokenError';
 }
@@ -51,8 +51,8 @@ export class TokenError extends ExplainedError {
 type Transaction = Prisma.TransactionClient;
 
 /**
- * Creates, lists, rotates and revokes access tokens. On a distributed engine the table is replicated: a statement that changes it has no
- * volatile function, and it returns nothing, since Citus refuses a RETURNING that asks the clock.
+ * Creates, lists, rotates and revokes access tokens. Citus replicates the table. It refuses volatile functions in a
+ * change, and a RETURNING that asks the clock. So changes return nothing.
  */
 export class TokensService {
   private readonly prisma: PrismaService;
@@ -63,10 +63,10 @@ export class TokensService {
     this.table = Prisma.raw(`"${escapeSchema(database.schema)}"."access_tokens"`);
   }
 
-  /** @throws TokenError if a token of that name is valid */
+  /** @throws TokenError if a token with this name is valid */
   create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
     return this.transaction(async (transaction) => {
-      // A rotation leaves several for a while: the newest one lasts.
+      // After a rotation several tokens are valid for a while. The newest one stays longest.
       const valid = (await this.lock(transaction, name)).findLast(isValid);
       if (valid === undefined) return this.issue(transaction, name, scopes, expiry);
       const found = `a valid access token has the name ${name} already, with the id ${valid.id}`;
@@ -75,15 +75,15 @@ export class TokensService {
     });
   }
 
-  /** All tokens, ended ones too, by name and then by id. */
+  /** All tokens, ordered by name and id. Ended ones are included. */
   list(): Promise<TokenRecord[]> {
     return this.transaction((transaction) => this.find(transaction, Prisma.sql`true`));
   }
 
   /**
-   * Makes another token of the same name and scopes, and of as long a life as the old one.
-   * @param overlap seconds for which the old ones stay valid, at most; with 0 they are revoked
-   * @throws TokenError if no token of that name is valid
+   * Makes a new token with the name, the scopes and the lifetime of the old one.
+   * @param overlap seconds for which the old tokens stay valid at most; 0 revokes them
+   * @throws TokenError if no token with this name is valid
    */
   rotate(name: string, overlap: number): Promise<NewToken & { replaced: TokenRecord[] }> {
     return this.transaction(async (transaction) => {
@@ -100,12 +100,12 @@ export class TokensService {
   }
 
   /**
-   * Revokes one token by its id, or all valid ones of a name. Returns them; if all had ended before, these.
-   * @throws TokenError if there is no such token at all
+   * Revokes the token with this id, or all valid tokens with this name. Returns them, or the ended ones.
+   * @throws TokenError if there is no such token
    */
   revoke(nameOrId: string): Promise<TokenRecord[]> {
     return this.transaction(async (transaction) => {
-      // No name is an id. What has the id is one row, which its UPDATE locks.
+      // A name is never an id. The UPDATE locks the one row of an id.
       const meant = await this.lock(transaction, nameOrId, Prisma.sql`OR id::text = ${nameOrId}::text`);
       if (meant.length === 0) throw unknown(nameOrId);
       const valid = meant.filter(isValid);
@@ -113,13 +113,15 @@ export class TokensService {
     });
   }
 
-  /** Has the changes to the tokens of one name happen one after the other. Returns these tokens, and `others`, behind the wait for that. */
+  /**
+   * Waits until no other transaction changes tokens with this name. Then returns them, and those that match `others`.
+   */
   private async lock(transaction: Transaction, name: string, others = Prisma.empty): Promise<TokenRecord[]> {
     await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, hashtext(${name}::text))`;
     return this.find(transaction, Prisma.sql`name = ${name}::text ${others}`);
   }
 
-  /** Not by `findMany`, which cannot read moments that a row written by hand may have. */
+  /** `findMany` cannot read some times that were written by hand. */
   private find(transaction: Transaction, where: Prisma.Sql): Promise<TokenRecord[]> {
     return transaction.$queryRaw`SELECT ${RECORD} FROM ${this.table} WHERE ${where} ORDER BY name COLLATE "C", id`;
   }
@@ -139,7 +141,7 @@ export class TokensService {
     return { token, record };
   }
 
-  /** Returns what became of these tokens. */
+  /** Changes these tokens and returns them. */
   private async update(
     transaction: Transaction,
     records: readonly TokenRecord[],
@@ -164,14 +166,14 @@ export class TokensService {
       if (cause instanceof TokenError) throw cause;
       const reason = rootReasonOf(cause);
       if (!isDone) throw new TokenError(`access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
-      // The commit was sent, and its answer is missing or no success.
+      // The COMMIT was sent, but the database did not confirm it.
       const found = `outcome unknown, see plant-store token list: the database did not confirm the change (${reason})`;
       throw new TokenError(`${found}. Nobody has a token that it made: rotate or revoke it`, { cause });
     }
   }
 }
 
-/** So many seconds from now, by the database's clock. No days or months, whose length depends on the time zone. */
+/** Seconds from now by the clock of the database. Days and months would depend on the time zone. */
 function later(seconds: number): Prisma.Sql {
   return Prisma.sql`statement_timestamp() + ${seconds}::float8 * interval '1 second'`;
 }

@@ -1,7 +1,7 @@
-/** A parameter of a statement: a text, a list of texts, or nothing. */
+/** A parameter of a statement: a text, a list of texts, or null. */
 export type QueryValue = string | null | (string | null)[];
 
-/** What a connection of pg offers to queries of others; pg's types leave some of it out. */
+/** The methods of a connection of pg that a query may use. The types of pg leave some out. */
 interface Connection {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Readonly<Record<string, string>>;
@@ -12,13 +12,13 @@ interface Connection {
 }
 
 /**
- * A statement that returns one column of text. pg's own query also asks for a description of the rows, and makes an object of each.
- * Connections of pg call `submit`, and the methods that begin with `handle`.
+ * A statement that returns one column of text. The query of pg also asks for a description of the rows and makes an
+ * object of each. A client of pg calls `submit` and the methods that begin with `handle`.
  */
 export class ColumnQuery {
   private readonly rows: string[] = [];
 
-  /** @param name under which a connection keeps it; empty if it is not kept */
+  /** @param name the name of the prepared statement; empty if it is not kept */
   constructor(
     readonly name: string,
     readonly text: string,
@@ -28,7 +28,7 @@ export class ColumnQuery {
 
   submit(connection: Connection): void {
     const { name, text, values } = this;
-    // One packet instead of four.
+    // The four messages leave in one packet.
     connection.stream.cork();
     if (name === '' || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
     connection.bind({ statement: name, values, valueMapper: toText });
@@ -42,7 +42,7 @@ export class ColumnQuery {
   }
 
   handleCommandComplete(): void {
-    // The server is ready next.
+    // `handleReadyForQuery` follows.
   }
 
   handleReadyForQuery(): void {
@@ -54,7 +54,7 @@ export class ColumnQuery {
   }
 }
 
-/** A list in the form of PostgreSQL's arrays. */
+/** Writes a list in the syntax of a PostgreSQL array. */
 function toText(value: QueryValue): string | null {
   if (!Array.isArray(value)) return value;
   const items = value.map((item) => (item === null ? 'NULL' : `"${item.replace(/["\\]/g, '\\$&')}"`));

@@ -6,39 +6,38 @@ import { withinTime } from '../util/timing.js';
 import { MigrationError } from './database.errors.js';
 import type { Query } from './database.js';
 
-/** The schema that PostgreSQL makes in every database. */
 export const DEFAULT_SCHEMA = 'public';
 
-/** What a URL says. */
+/** A parsed URL. */
 export interface DatabaseUrl {
-  /** For a client or a pool of pg. It holds the password. */
+  /** The configuration for a client or a pool of pg. It holds the password. */
   readonly config: pg.ClientConfig;
   readonly schema: string;
-  /** The role; empty if the URL leaves it to pg. */
+  /** The role; empty if the URL names none. */
   readonly user: string;
-  /** Whether it declares a pooler that gives each transaction another session, as for Prisma. */
+  /** Whether the URL declares a transaction pooler, as for Prisma. */
   readonly isPooled: boolean;
-  /** For people: database, server, port and user, never the password. */
+  /** Database, server, port and user for messages, without the password. */
   readonly description: string;
-  /** For people: the schema and its database. */
+  /** The schema and its database for messages. */
   readonly place: string;
-  /** Parameters that have no effect. */
+  /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
 
-/** User and password, host, path, parameters. An @ or # further on is probably part of the password, and should be encoded. */
+/** User and password, host, path, parameters. A later @ or # is probably part of the password and should be encoded. */
 const URL_PARTS = /^postgres(?:ql)?:\/\/([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-/** Modes that pg treats as verify-full, with a warning on stderr. */
+/** pg treats these modes as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
-/** What pg does as libpq or node-postgres document it. */
+/** pg obeys these as libpq or node-postgres documents them. */
 const OBEYED_BY_PG = (
   'application_name host idle_in_transaction_session_timeout lock_timeout options password port ssl sslcert sslkey sslmode ' +
   'sslnegotiation sslrootcert uselibpqcompat user'
 ).split(' ');
-/** Obeyed by the store itself. pg does not get them: it would take some for options of its own. */
+/** The store obeys these itself. pg would take some of them for its own options, so it does not get them. */
 const READ_HERE = ['dbname', 'pgbouncer', 'schema', 'statement_cache_size'];
-/** What libpq, Prisma or pg know, and the store does not obey. */
+/** libpq, Prisma or pg know these, but the store does not obey them. */
 const IGNORED = (
   'binary channel_binding client_encoding connect_timeout connection_limit fallback_application_name gssdelegation gssencmode gsslib ' +
   'hostaddr keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts max_connection_lifetime ' +
@@ -47,7 +46,7 @@ const IGNORED = (
   'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
   'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
 ).split(' ');
-/** PostgreSQL's NAMEDATALEN, less the final zero. */
+/** NAMEDATALEN of PostgreSQL is 64, with the final zero. */
 const MAX_IDENTIFIER_BYTES = 63;
 const MAX_PORT = 65_535;
 const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
@@ -56,19 +55,19 @@ const NO_URL =
   'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
 
 /**
- * Reads a PostgreSQL URL. The password may come separately, not encoded, and `schema` overrides the URL's. Errors repeat nothing of
- * the input, which is a secret as a whole.
+ * Parses a PostgreSQL URL. `password` is not encoded, and `schema` overrides that of the URL. The whole URL is a
+ * secret, so errors repeat no part of it.
  */
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
   const [matched, credentials = '', host = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
   if (matched === undefined) throw new Error(NO_URL);
   const parameters = new URLSearchParams(query);
   checkParameters(host, parameters);
-  // To libpq, no host is a local server. pg-connection-string decodes what has spaces wrongly.
+  // No host means a local server, as for libpq. pg-connection-string fails on spaces.
   const address = `${credentials}${host.replace(/^(?=:|$)/, 'localhost')}${path}`.replaceAll(' ', '%20');
   const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
   const isAlias = SSL_ALIASES.includes(obeyed.get('sslmode') ?? '') && obeyed.get('uselibpqcompat') !== 'true';
-  // The meaning is the same, without the warning.
+  // This has the same meaning without the warning.
   if (isAlias) obeyed.set('sslmode', 'verify-full');
   const config = readByPg(`postgresql://${address}?${obeyed.toString()}`);
   config.database = parameters.get('dbname') ?? config.database;
@@ -98,7 +97,7 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);
 }
 
-/** Throws if there are others than pg, libpq and Prisma know, or several servers, or an unknown sslmode. */
+/** Throws on several servers, an unknown sslmode, or a parameter that pg, libpq and Prisma do not know. */
 function checkParameters(host: string, parameters: URLSearchParams): void {
   if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
     throw new Error(`names several servers: ${ONE_SERVER}`);
@@ -109,7 +108,7 @@ function checkParameters(host: string, parameters: URLSearchParams): void {
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
   const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...READ_HERE, ...IGNORED].includes(name));
   if (unknown === undefined) return;
-  // It may be the end of a secret with an & in it.
+  // The name may be the end of a secret that contains an &.
   const isSafe = /^\w+$/.test(unknown) && !parameters.has('password') && !parameters.has('sslpassword');
   const found = isSafe ? `the parameter ${unknown}` : 'a parameter';
   throw new Error(`has ${found} that neither PostgreSQL nor Prisma knows`);
@@ -118,22 +117,22 @@ function checkParameters(host: string, parameters: URLSearchParams): void {
 function readByPg(url: string): pg.ClientConfig {
   let fault: NodeJS.ErrnoException;
   try {
-    // It throws if a percent sign is not encoded: what reads the URL would guess.
+    // This throws on a percent sign that is not encoded. The parser would guess.
     decodeURIComponent(url);
     return parseIntoClientConfig(url);
   } catch (error) {
     fault = error as NodeJS.ErrnoException;
   }
-  // Without the cause, which has the whole URL or the path.
+  // The cause holds the whole URL or the path, so it is left out.
   throw new Error(fault.syscall ? `names a certificate or a key that cannot be read (${fault.code})` : NO_URL);
 }
 
-/** Why PostgreSQL would refuse the name, cut it short, or take it for another; undefined if it takes it as it is. */
+/** Explains why PostgreSQL would refuse, shorten or misread this name; undefined if it would not. */
 export function schemaFault(schema: string): string | undefined {
   const length = Buffer.byteLength(schema);
   if (length === 0 || length > MAX_IDENTIFIER_BYTES || schema.includes('\0'))
     return `must name a schema of 1 to ${MAX_IDENTIFIER_BYTES} bytes, or none for ${DEFAULT_SCHEMA}`;
-  // In a search_path it is the schema of the user who is connected, between quotes too.
+  // In a search_path, $user means the schema of the current user, even between quotes.
   return schema === '$user' ? 'must not be $user, which PostgreSQL takes for the name of the user' : undefined;
 }
 
@@ -142,8 +141,8 @@ const CLOSE_TIMEOUT_MS = 2000;
 const NO_PASSWORD = /^SASL: .*client password must be.*/;
 
 /**
- * Runs `work` on a connection of its own. With a `timeout`, each of its statements may take so many milliseconds.
- * @throws MigrationError if there is no connection, or the server refuses a statement
+ * Runs `work` on a connection of its own. `timeout` limits each statement, in milliseconds.
+ * @throws MigrationError if the connection fails or the server refuses a statement
  */
 export async function withConnection<T>(
   { config, description, place }: DatabaseUrl,
@@ -152,12 +151,12 @@ export async function withConnection<T>(
 ): Promise<T> {
   const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
   const client = new pg.Client({ ...config, keepAlive: true, ...limits });
-  // A lost connection also fails what waits for it; without a listener, the event would end the process.
+  // A lost connection fails its statements too. Without a listener, the event would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
   } catch (cause) {
-    // Without a password, pg would leave the connection open until the server ends it, after a minute.
+    // Without a password, pg would leave the connection open until the server ends it after a minute.
     void client.end();
     const reason = reasonOf(cause).replace(NO_PASSWORD, 'the server wants a password, and none is given');
     throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reason}`, { cause });
@@ -168,7 +167,7 @@ export async function withConnection<T>(
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
   } finally {
-    // The work is done, and does not wait for a broken network.
+    // The work is done, so it does not wait for a broken network.
     const timeUp = (): Error => new Error('the server does not close the connection');
     await withinTime(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
       (client as unknown as { unref(): void }).unref();

@@ -4,14 +4,13 @@ import { failureOf } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
-/** Milliseconds that a wait for the database may take. */
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
 export const POOL_SIZE = wholeNumber(1, 1000);
-/** The longest limit of time: a timer of Node.js that is much longer would fire at once. */
+/** The longest time limit. A timer of Node.js that is much longer fires at once. */
 export const DAY_MS = 86_400_000;
 export const MILLISECONDS = wholeNumber(1, DAY_MS, ' of milliseconds');
 
-/** The URL of a PostgreSQL database, which must fit the password beside it. Messages repeat neither. */
+/** Checks the URL together with its password. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
   if (typeof url === 'string' && url !== '')
     return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
@@ -26,25 +25,25 @@ const SchemaName = Rule((schema) => {
   return typeof schema === 'string' ? schemaFault(schema) : `${describeFound(schema)}, should be the name of a schema`;
 });
 
-/** What the store uses of a `pg` pool: any version of `pg` has it, and so may a wrapper of the application's. */
+/** The part of a `pg` pool that the store uses. Any version of `pg` has it, and a wrapper may have it. */
 export interface PgPoolLike {
   /** Borrows a connection. */
   connect(): Promise<PgClientLike>;
-  /** With these three, the store tells an exhausted pool (50301) from a database that cannot be reached (50300). @defaultValue none */
+  /** Connections of the pool. With these three members, an exhausted pool is answered with 50301. @defaultValue none */
   readonly totalCount?: number;
-  /** Connections that nobody uses now. @defaultValue none */
+  /** Connections that are not in use. @defaultValue none */
   readonly idleCount?: number;
-  /** `max`: how many connections the pool may open. @defaultValue none */
+  /** `max` is the most connections of the pool. @defaultValue none */
   readonly options?: { readonly max?: number };
 }
 
-/** What the store uses of a `pg` client. */
+/** The part of a `pg` client that the store uses. */
 export interface PgClientLike {
   /** Runs a statement. */
   query(...parameters: never[]): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   removeListener(event: 'error', listener: (error: Error) => void): unknown;
-  /** Returns the connection to its pool; with an error or `true` the pool closes it. */
+  /** Returns the connection to the pool. With an error or `true` the pool closes it. */
   release(error?: Error | boolean): void;
 }
 
@@ -53,16 +52,16 @@ export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
   @PostgresUrl
   url!: string;
-  /** The password, not encoded, if the URL has none. @defaultValue none */
+  /** The password, not encoded, if it is not in the URL. @defaultValue none */
   @Should('a string', isString)
   password?: string | undefined;
-  /** The schema that holds the store's tables. @defaultValue the `schema` of the URL, or else `public` */
+  /** The schema of the tables. @defaultValue the `schema` of the URL, or else `public` */
   @SchemaName
   schema?: string | undefined;
 }
 
 export class MigratorSettings extends DatabaseAddress {
-  /** Role of the service, if another role migrates: it gets the rights that the service and `plant-store token` need. @defaultValue none */
+  /** The role of the service, if it is another one. It gets the rights that it needs. @defaultValue none */
   @Should('the name of a role', isString)
   grantTo?: string | undefined;
 }
@@ -71,10 +70,10 @@ export class MigratorSettings extends DatabaseAddress {
 export type MigratorOptions = Given<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
-  /** Connections that may be open at a time, 1 to 1000. @defaultValue 10 */
+  /** The most connections that may be open, 1 to 1000. @defaultValue 10 */
   @Should(...POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
+  /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Should(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Rule((pool) => (pool === undefined ? undefined : 'is given in addition to url, should be left out, or the url'))
@@ -85,31 +84,34 @@ class PoolSettings {
   /** The application's pool of `pg`, of any version. */
   @Should('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
   pool!: PgPoolLike;
-  /** The schema that holds the store's tables, whatever `search_path` the connections have. @defaultValue public */
+  /** The schema of the tables. The `search_path` of the connections does not matter. @defaultValue public */
   @SchemaName
   schema?: string | undefined;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together, 1 to 86400000 (a day). @defaultValue 5000 */
+  /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
   @Should(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
-/** Connections of the store's own. They are closed with the application. */
+/** The store opens its own connections and closes them with the application. */
 export type UrlDatabaseOptions = Given<UrlSettings, 'url'>;
 
-/** Connections borrowed from a pool of the application: they are returned unchanged, and the pool is never closed. */
+/**
+ * The store borrows connections from a pool of the application. It returns them unchanged, and never closes the pool.
+ */
 export type PoolDatabaseOptions = Given<PoolSettings, 'pool'>;
 
 /**
- * The database of the plants: either `url`, for connections of the store's own, or `pool`, to borrow those of the application.
+ * The database of the plants: `url` for the store's own connections, or `pool` to borrow those of the application.
  *
  * @example
  * import type { DynamicModule } from '@nestjs/common';
  * import { type DatabaseOptions, PlantsModule, type PlantsModuleOptions } from 'plant-store';
  *
- * export const database: DatabaseOptions = { url: 'postgresql://plants@localhost:5432/app', schema: 'garden', timeout: 2000 };
- * export const guardedStore = (options: PlantsModuleOptions): DynamicModule => PlantsModule.forRoot({ ...options, guards: 'global' });
+ * export const database: DatabaseOptions = { url: 'postgresql://plants@localhost:5432/app', schema: 'garden' };
+ * export const guardedStore = (options: PlantsModuleOptions): DynamicModule =>
+ *   PlantsModule.forRoot({ ...options, guards: 'global' });
  */
-// Only one of the types has `url`: for a URL that may be undefined, TypeScript then reports that, and not a missing `pool`.
+// Only one of the types has `url`: if a URL may be undefined, TypeScript reports that, and not a missing `pool`.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions;
 
 /** Whether the connections are the store's own. */
@@ -117,7 +119,7 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
   return (options as Partial<UrlDatabaseOptions>).url !== undefined;
 }
 
-/** The option that says where plants are stored. */
+/** The decorator of the option `database`. */
 export function DatabaseOption(): PropertyDecorator {
   const classOf = ({ url, pool }: { url?: unknown; pool?: unknown }): typeof UrlSettings | typeof PoolSettings =>
     url === undefined && pool !== undefined ? PoolSettings : UrlSettings;

@@ -3,74 +3,71 @@ import type { QueryValue } from './column-query.js';
 import { CANCELLED, DatabaseTimeoutError, isRejection, isServerError, READ_ONLY } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 
-/** By so much the server's own statement timeout comes first: it keeps the connection, ours gives it up. */
+/** The statement timeout of the server comes first by this margin. It keeps the connection, while ours gives it up. */
 const GRACE_MS = 250;
-/** Time for the answer to a statement that was cancelled; then its connection is given up. */
+/** How long a cancelled statement may take to answer. Then its connection is closed. */
 const CANCEL_TIMEOUT_MS = 1000;
-/** The message that asks a server to cancel: its length, this code, and the two numbers of the session. */
+/** The CancelRequest of the protocol: its length, this code, and the two numbers of the session. */
 const CANCEL_REQUEST_BYTES = 16;
 const CANCEL_REQUEST_CODE = 80_877_102;
 
-/** Runs one statement, on whichever connection there is. */
+/** Runs one statement on any connection. */
 export type Query = <Row>(sql: string, values?: QueryValue[]) => Promise<Row[]>;
 
-// Types of our own: those of pg would reach the declarations that a host compiles.
+// These are not the types of pg, which would become part of the declarations for hosts.
 
-/** One statement, in the form that pg takes. */
+/** A statement in the form of pg. */
 export interface QueryConfig {
   readonly text: string;
   readonly values?: QueryValue[];
 }
 
-/** The answer to a statement, in the form that pg gives. */
+/** The answer of pg. */
 export interface QueryResult {
   readonly rows: unknown[];
 }
 
-/** Calls back with the answer to a statement. */
 export type Done<Answer> = (error: Error | null | undefined, answer: Answer) => void;
 
 /**
- * The database that holds the plants, whether the store connects to it by itself or borrows connections from the host. The class of an
- * error says whether the statement was sent: with a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was not. A statement
- * that PostgreSQL rejected fails with a `DatabaseError` of pg. After any other error the outcome is unknown.
+ * The database of the plants. Its connections are the store's own or borrowed from the host. The class of an error says
+ * whether the statement was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was not. A
+ * statement that PostgreSQL rejected fails with a `DatabaseError` of pg. After any other error the outcome is unknown.
  */
 export abstract class Database {
-  /** The schema that holds the tables. */
   abstract readonly schema: string;
-  /** Milliseconds to wait for a connection and the answer to a statement, both together. */
+  /** Milliseconds to wait for a connection and an answer together. */
   abstract readonly timeout: number;
-  /** The maximum number of connections; Infinity if it is not known. */
+  /** The most connections; Infinity if it is unknown. */
   abstract readonly connections: number;
   abstract readonly connectionsInUse: number;
-  /** Hears of each wait for a connection, in vain too: metrics set it. */
+  /** Metrics set this to observe each wait for a connection, also one that failed. */
   connectionWaits: { observeSince(moment: number): void } | undefined;
 
-  /** Whether every connection is in use, as far as that is known. */
+  /** Whether every connection is in use, as far as the store knows. */
   abstract isBusy(): boolean;
   abstract connect(): Promise<BorrowedConnection>;
   /** Runs one statement on any connection. */
   abstract execute(statement: QueryConfig): Promise<QueryResult>;
-  /** The same, and returns the first column of its rows, as texts. */
+  /** Runs a statement and returns the first column of its rows as texts. */
   abstract queryColumn(sql: string, values: readonly QueryValue[]): Promise<string[]>;
 
-  /** The tables' names have to be qualified: the connection may have any `search_path`. */
+  /** Names of tables must be qualified, because a connection may have any `search_path`. */
   readonly query: Query = async <Row>(text: string, values: QueryValue[] = []): Promise<Row[]> =>
     (await this.execute({ text, values })).rows as Row[];
 }
 
-/** Connections whose server has not waited for its synchronous standby, of which PostgreSQL only warns. */
+/** Connections that committed without their synchronous standby. PostgreSQL only warns of that. */
 export const unsynced = new WeakSet<PgClientLike>();
 
 /**
- * A connection of a pool. It is returned once it is released and its last statement is answered, or is known never to be: so there are no
- * more sessions than connections in the pool.
+ * A connection of a pool. It is returned after its release and the end of its last statement. So there are never more
+ * sessions than connections in the pool.
  */
 export class BorrowedConnection {
   private pending = 0;
   private isReleased = false;
   private isReturned = false;
-  /** Why the connection cannot be used again. */
   private fault: Error | undefined;
 
   constructor(
@@ -86,19 +83,19 @@ export class BorrowedConnection {
     });
   }
 
-  /** @param deadline by `performance.now()`: until then, and for a moment more, the caller waits for the answer */
+  /** @param deadline by `performance.now()`; the caller waits until then and a moment longer */
   send<Answer>(deadline: number, send: (done: Done<Answer>) => void): Promise<Answer> {
     this.pending += 1;
     return new Promise((resolve, reject) => {
       const timeUp = (): void => {
         reject((this.fault = new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`)));
-        // If it were closed at once, a session that waits for a standby would go on, and each new connection would add one.
+        // A session that waits for a standby would survive the close, and each new connection would add one.
         requestCancel(this.client);
         timer = setTimeout(() => {
           this.giveBack();
         }, CANCEL_TIMEOUT_MS);
       };
-      // The server's own time limit comes first, and has the better answer.
+      // The time limit of the server comes first and explains the failure better.
       let timer = setTimeout(timeUp, deadline + GRACE_MS - performance.now());
       send((error, answer) => {
         clearTimeout(timer);
@@ -117,7 +114,7 @@ export class BorrowedConnection {
     if (this.pending === 0) this.giveBack();
   }
 
-  /** With a fault the pool closes the connection, in the midst of a statement too. */
+  /** With a fault the pool closes the connection, even during a statement. */
   private giveBack(): void {
     if (this.isReturned) return;
     this.isReturned = true;
@@ -130,18 +127,18 @@ export class BorrowedConnection {
     return new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
   }
 
-  /** After a plain rejection the connection is as good as before. */
+  /** Decides whether the connection is still good. It is after a plain rejection. */
   private judge(failure: Error): Error {
     const isServers = isServerError(failure);
-    // A server may go on with what it has cancelled, as Citus does if a node hangs; and a standby takes no later create either.
+    // A cancelled statement may still run, as on Citus when a node hangs. A standby will take no later create either.
     const isPlain = isServers && isRejection(failure) && ![READ_ONLY, CANCELLED].includes(failure.code ?? '');
     if (!isPlain) this.fault ??= failure;
-    // For the log, which has the server's code, detail and hint from it.
+    // The log prints the code, detail and hint of the server from the cause.
     return isServers ? Object.assign(failure, { cause: Object.assign({}, failure) }) : failure;
   }
 }
 
-/** What the types of pg leave out of a client. */
+/** The members of a client that the types of pg leave out. */
 interface Internals {
   readonly connection?: { readonly stream: Socket };
   readonly host: string;
@@ -150,17 +147,17 @@ interface Internals {
   readonly secretKey: number;
 }
 
-/** Asks the server to end what a connection does, as libpq does. pg's own `cancel()` sends nothing over TLS. */
+/** Asks the server to cancel the statement, as libpq does. `cancel()` of pg sends nothing over TLS. */
 function requestCancel(client: object): void {
   const { connection, host, port, processID, secretKey } = client as Internals;
-  // A host may lend a client of another kind.
+  // A host may lend a client that is not from pg.
   if (connection === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
   const numbers = [CANCEL_REQUEST_BYTES, CANCEL_REQUEST_CODE, processID, secretKey];
   const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
   for (const [index, number] of numbers.entries()) request.writeInt32BE(number, 4 * index);
-  // There is no answer, and nothing depends on its success.
+  // The server sends no answer, and nothing depends on the success.
   socket.on('error', () => undefined).setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
   socket.end(request);
 }

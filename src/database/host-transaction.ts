@@ -3,13 +3,14 @@ import type { QueryValue } from './column-query.js';
 import type { Query } from './database.js';
 
 /**
- * An open transaction of the application's, on the database of the store. It is recognised by its methods, so packages may be of any version:
- * - a client of `pg`, that of `pool.connect()`, after `await client.query('BEGIN')`;
- * - what the callback of Prisma's `$transaction()` gets, with extensions too;
- * - for other libraries an object with `query(sql, values)`: it runs the statement, with `$1` for the first value, in your transaction, and
- *   resolves with the rows or with `{ rows }`. A `QueryRunner` of TypeORM after `await queryRunner.startTransaction()` is one.
+ * An open transaction of the application, on the database of the store. Its methods identify it, so any version works:
+ * - a client of `pg` from `pool.connect()`, after `await client.query('BEGIN')`;
+ * - the argument of the callback of Prisma's `$transaction()`, also with extensions;
+ * - for other libraries, an object with `query(sql, values)`, such as a `QueryRunner` of TypeORM after
+ *   `startTransaction()`. It runs the statement in your transaction, with `$1` for the first value, and resolves with
+ *   the rows or `{ rows }`.
  *
- * Whether a transaction was begun is up to you: without one, the plant is committed by itself.
+ * If you did not begin a transaction, the plant is committed by itself.
  *
  * @example
  * import type { HostTransaction, PlantsService } from 'plant-store';
@@ -25,7 +26,7 @@ export type HostTransaction =
 
 type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
-/** Runs statements in a transaction of the host's. Throws a TypeError if this is no transaction. */
+/** Returns a function that runs statements in a transaction of the host. Throws a TypeError if this is none. */
 export function queryIn(transaction: unknown): Query {
   const given = Object(transaction) as { $queryRawUnsafe?: Run; query?: Run };
   const { $queryRawUnsafe, query } = given;
@@ -44,7 +45,7 @@ export function queryIn(transaction: unknown): Query {
   }
   return async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
     const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query?.call(transaction, sql, values));
-    // Only pg has more than the rows.
+    // pg returns an object with the rows.
     return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
   };
 }

@@ -6,13 +6,13 @@ import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
 import { findPending } from './table-checks.js';
 
-/** The lock of a schema: this number spells "PLNT". */
+/** The advisory lock of a schema. This number spells "PLNT". */
 const STORE_LOCK = 0x504c4e54;
-/** The lock that Prisma's schema engine takes, for the whole database. */
+/** The advisory lock of the schema engine of Prisma. It is for the whole database. */
 const PRISMA_LOCK = 72707369;
-/** SQLSTATEs: the time for a lock was up, or two sessions waited for each other. */
+/** SQLSTATEs of a lock timeout and of a deadlock. */
 const LOCKED = ['55P03', '40P01'];
-/** SQLSTATE: the role lacks a privilege. */
+/** SQLSTATE of a missing right. */
 const MISSING_RIGHT = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -22,16 +22,17 @@ const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
 const RECORD = `INSERT INTO _prisma_migrations (id, migration_name, checksum, finished_at, applied_steps_count)
   VALUES (gen_random_uuid(), $1, $2, clock_timestamp(), 1)`;
 
-/** What the service and `plant-store token` do. */
+/** The rights that the service and `plant-store token` need. */
 const RIGHTS = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDATE', _prisma_migrations: 'SELECT' };
 
 /**
- * Makes the tables that this version needs, and tells whether a database has them, as `plant-store migrate` does.
+ * Creates the tables of this version, as `plant-store migrate` does, and tells whether a database has them.
  *
  * @example
  * import { MigrationError, Migrator } from 'plant-store';
  *
- * const migrator = new Migrator({ url: process.env.DATABASE_URL ?? 'postgresql://owner@localhost:5432/app', schema: 'garden' });
+ * const url = process.env.DATABASE_URL ?? 'postgresql://owner@localhost:5432/app';
+ * const migrator = new Migrator({ url, schema: 'garden' });
  * const outcome: unknown = await migrator.migrate().catch((reason: unknown) => reason);
  * console.log(outcome instanceof MigrationError ? outcome.code : await migrator.status()); // locked: run it again
  */
@@ -39,7 +40,7 @@ export class Migrator {
   private readonly database: DatabaseUrl;
   private readonly grantTo: string;
 
-  /** Connects to nothing yet. @throws Error that names every fault, if the options cannot work */
+  /** Connects to nothing yet. @throws Error that names every fault of the options */
   constructor(options: MigratorOptions) {
     const { url, password, schema, grantTo = '' } = checkOptions(MigratorSettings, options, 'Migrator');
     this.database = parseDatabaseUrl(url, password, schema);
@@ -47,8 +48,8 @@ export class Migrator {
   }
 
   /**
-   * Applies the pending migrations in one transaction, waits up to 30 seconds for others that migrate, and returns the names of what this
-   * call applied. If it is interrupted, nothing of it is left.
+   * Applies the pending migrations in one transaction and returns their names. It waits up to 30 seconds for another
+   * migration. An interrupted call leaves nothing behind.
    * @throws {@link MigrationError} whose `code` says why: with `locked`, run it again
    */
   async migrate(): Promise<string[]> {
@@ -65,7 +66,10 @@ export class Migrator {
     }
   }
 
-  /** The tables are those of this version, of an earlier one or none, of something else, or out of reach. @throws {@link MigrationError} `refused` */
+  /**
+   * Tells whether the tables are those of this version, older or missing, unknown, or out of reach.
+   * @throws {@link MigrationError} `refused`
+   */
   async status(): Promise<'current' | 'behind' | 'unknown' | 'unreachable'> {
     try {
       const pending = await withConnection(this.database, (query) => findPending(query, this.database));
@@ -80,16 +84,16 @@ export class Migrator {
   private async migrateOn(query: Query): Promise<string[]> {
     const { database, grantTo } = this;
     const schema = pg.escapeIdentifier(database.schema);
-    // It must see what others have committed while it waited for the lock. A role's own limits must not end a transaction that waits.
+    // READ COMMITTED shows what others have committed during the wait. The limits of the role must not end the wait.
     await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${schema}, pg_temp;
       SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '30s'`);
     const ofSchema = `pg_advisory_xact_lock(${STORE_LOCK}::int4, hashtext($1::text))`;
     await query(`SELECT ${ofSchema}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
-    // Creates wait behind it from here on. On Citus the limit is for the sessions on other nodes too; elsewhere its setting is a name without effect.
+    // From here on creates wait. The first setting passes the limit on to other nodes of Citus. Others ignore it.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);
     const pending = await findPending(query, database);
     if (pending.length > 0) {
-      // IF NOT EXISTS would ask for the right to create schemas even if there is nothing to create.
+      // IF NOT EXISTS would require the right to create schemas even if the schema exists.
       const found = await query('SELECT FROM pg_namespace WHERE nspname = $1::name', [database.schema]);
       if (found.length === 0) await query(`CREATE SCHEMA ${schema}`);
       await query(PRISMA_HISTORY);
@@ -98,7 +102,7 @@ export class Migrator {
       await query(sql);
       await query(RECORD, [name, checksum]);
     }
-    // Not to a role that only a pooler knows.
+    // The role may exist in a pooler only.
     const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';
     if ((await query(role, [grantTo])).length > 0) {
       const tables = Object.entries(RIGHTS).map(([table, rights]) => `${rights} ON ${table}`);

@@ -11,8 +11,8 @@ import {
 import { BorrowedConnection, Database, type QueryResult, type QueryConfig } from './database.js';
 
 /**
- * A database whose connections are borrowed from a pool of the host. Each statement is a transaction, with a time limit that ends with it,
- * so that the session is returned unchanged. Pool, connections and errors may come from another copy of pg than ours.
+ * Borrows connections from a pool of the host. Each statement runs in a transaction whose time limit ends with it, so
+ * the session is returned unchanged. The pool and its errors may come from another copy of pg.
  */
 export class PoolDatabase extends Database {
   readonly schema: string;
@@ -36,10 +36,10 @@ export class PoolDatabase extends Database {
 
   async connect(): Promise<BorrowedConnection> {
     const client = await this.pool.connect();
-    // A client of pg has a `connect()` as well, which gives nothing to return.
+    // A client of pg has a `connect()` too, which returns no connection.
     if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
       throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    // A lost connection also fails what waits for it; without a listener, the event would end the process.
+    // A lost connection fails its statements too. Without a listener, the event would end the process.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     this.connectionsInUse += 1;
@@ -68,9 +68,9 @@ export class PoolDatabase extends Database {
     return rows.map((row) => String(Object.values(row as object)[0]));
   }
 
-  /** A connection with a transaction. If this fails, the statement was not sent. */
+  /** Begins a transaction. If this fails, the statement was not sent. */
   private async begin(deadline: number): Promise<BorrowedConnection> {
-    // Asked now, and not when the time is up.
+    // The answer counts at the beginning of the wait, not at its end.
     const waits = this.isBusy();
     const connecting = this.connect();
     const timeUp = (): Error => new DatabaseTimeoutError(`no transaction could be begun within ${this.timeout} ms`);
@@ -82,7 +82,7 @@ export class PoolDatabase extends Database {
       throw timeUp();
     } catch (cause) {
       connecting.then(abandon, () => undefined);
-      // An error with a code is the server's or the network's: the wait for others was over by then.
+      // An error with a code comes from the server or the network, so a connection was free.
       throw waits && (cause as { code?: string }).code === undefined
         ? new DatabaseOverloadedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no transaction could be begun', { cause });
@@ -90,7 +90,7 @@ export class PoolDatabase extends Database {
   }
 }
 
-/** Returns a connection with nothing left open on it. If the rollback fails too, the connection is lost, and the transaction with it. */
+/** Rolls back and returns the connection. If the rollback fails, the connection and its transaction are lost. */
 function abandon(connection: BorrowedConnection): void {
   connection.query({ text: 'ROLLBACK' }).catch(() => undefined);
   connection.release();

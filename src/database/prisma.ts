@@ -3,7 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Database, type QueryConfig } from './database.js';
 import { PrismaClient } from './generated/client.js';
 
-/** What fails with a lost connection hears of it by itself. */
+/** Statements report a lost connection, so nobody needs its events. */
 const NO_EVENTS = { on: () => undefined, removeListener: () => undefined };
 
 /** Prisma's client, over the connections of the store. */
@@ -11,8 +11,8 @@ const NO_EVENTS = { on: () => undefined, removeListener: () => undefined };
 export class PrismaService extends PrismaClient {
   constructor(database: Database) {
     const adapter = new PrismaPg({}, { schema: escapeSchema(database.schema) });
-    // The way of all other statements: on a bare pool a time limit, or a commit that the standby lacks, would not be noticed. Its constructor
-    // would take what is no pool of its own copy of pg for a configuration.
+    // Prisma's statements go the way of all others. On a bare pool, a timeout or a commit without its standby would not
+    // be noticed. The constructor of the adapter knows only the pool of its own copy of pg.
     Reflect.set(adapter, 'externalPool', {
       query: (statement: QueryConfig) => database.execute(statement),
       connect: async () => Object.assign(await database.connect(), NO_EVENTS),
@@ -22,7 +22,7 @@ export class PrismaService extends PrismaClient {
   }
 }
 
-/** The name of a schema for Prisma, which puts it between quotes and leaves those within it as they are. */
+/** Escapes the name of a schema. Prisma puts it between quotes and escapes none in it. */
 export function escapeSchema(schema: string): string {
   return schema.replaceAll('"', '""');
 }

@@ -6,13 +6,14 @@ import { type DatabaseOptions, hasUrl } from './database.options.js';
 import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
 
-/** A schema, and its name in messages. */
+/** A schema and its description. */
 type SchemaOfStore = Pick<DatabaseUrl, 'schema' | 'place'>;
 
 /**
- * The tables of the store in the schema $1, their partitions, and the sequence. A role that owns one could run code as those who use it, so
- * that only these may: this role, those that it is a member of, superusers, and the owners of the schema and the database. (For
- * `pg_has_role` a superuser would be in every role.) All is in the catalogue, which every role may read, with any rights in the schema.
+ * The tables of the store in schema $1, their partitions and the sequence. Whoever owns a table can run code with the
+ * rights of its users. So only these may own one: this role, roles that it is a member of, superusers, and the owners
+ * of the schema and the database. `pg_has_role` is not used, because a superuser is a member of every role. Every role
+ * may read the catalogue.
  */
 const TABLES = `WITH RECURSIVE tables (oid) AS (
     SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
@@ -43,19 +44,19 @@ function tableFault({ identity, owner, databaseOwner, isTrusted, isTable, isUnlo
   return isUnlogged ? `a crash of PostgreSQL would empty ${identity}. ${alter} SET LOGGED` : undefined;
 }
 
-/** Throws if functions of other roles could come before those of PostgreSQL. */
+/** Throws if functions of another schema would be called instead of those of PostgreSQL. */
 export async function assertSearchPath(query: Query, { place }: SchemaOfStore): Promise<void> {
   const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
   const [row] = await query<{ path: string }>(sql);
-  // Temporary tables, which come first, are the session's own.
+  // The schema of temporary tables may come first: only this session can write to it.
   if (row === undefined || /^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) return;
   const fault = `the search_path ${row.path} names pg_catalog behind other schemas, whose functions would be called instead`;
   throw new MigrationError('refused', `${place}: ${fault}. Leave pg_catalog out of it`);
 }
 
 /**
- * Returns the migrations that a schema lacks, oldest first. Throws if its tables are of another application or not safe to use, before any is
- * read (a view would run functions of the role that made it), or if it has other migrations.
+ * Returns the migrations that a schema lacks, oldest first. Throws if it has other migrations, or if its tables are of
+ * another application or not safe. They are checked before one is read: a view would run functions of its owner.
  */
 export async function findPending(
   query: Query,
@@ -84,7 +85,6 @@ export async function findPending(
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
 }
 
-/** Throws unless the schema has the migrations of this build, and no others. */
 export async function assertMigrated(query: Query, store: SchemaOfStore): Promise<void> {
   const pending = await findPending(query, store);
   if (pending.length === 0) return;
@@ -93,7 +93,7 @@ export async function assertMigrated(query: Query, store: SchemaOfStore): Promis
   throw new MigrationError('behind', `${store.place} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
-/** For the start of a store. Throws if creates would fail, or could be lost. */
+/** Checks the database when a store starts. Throws if creates would fail or be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
   const assertUsable = async (query: Query, store: SchemaOfStore): Promise<void> => {
     await assertSearchPath(query, store);

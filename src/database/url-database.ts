@@ -6,20 +6,21 @@ import { DatabaseOverloadedError, DatabaseUnreachableError } from './database.er
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
 import { BorrowedConnection, Database, type Done, type QueryResult, type QueryConfig, unsynced } from './database.js';
 
-/** Idle time of a connection before TCP keep-alive. Node.js then probes every second, and ends the connection after ten probes without an answer. */
+/** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
 const KEEP_ALIVE_DELAY_MS = 5000;
 
-/** A database with a pool of the store's own. */
+/** Opens the connections of the store. */
 export class UrlDatabase extends Database implements OnApplicationShutdown {
   readonly schema: string;
   readonly timeout: number;
   readonly connections: number;
   connectionsInUse = 0;
   private readonly pool: pg.Pool;
-  /** Names of statements by their text, so that a connection parses and plans each once. Their number is small and fixed. */
+  /**
+   * The names of prepared statements by text. A connection parses each statement once. Their number is small and fixed.
+   */
   private readonly names: Map<string, string> | undefined;
 
-  /** Connects to nothing yet. */
   constructor({ size = DEFAULT_POOL_SIZE, timeout = DEFAULT_STORAGE_TIMEOUT, ...options }: UrlDatabaseOptions) {
     super();
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
@@ -33,41 +34,41 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
       ...url.config,
       max: size,
       connectionTimeoutMillis: timeout,
-      // PgBouncer refuses it, by default.
+      // PgBouncer refuses this setting by default.
       ...(!url.isPooled && { statement_timeout: timeout }),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
     this.pool.on('connect', (client) => {
-      // A lost connection also fails what waits for it; without a listener, the event would end the process.
+      // A lost connection fails its statements too. Without a listener, the event would end the process.
       client.on('error', () => undefined);
       client.on('notice', ({ code, routine }) => {
-        // Functions of the database can warn with this code too.
+        // The routine matters, because functions can warn with this code too.
         if (code === '01000' && routine === 'SyncRepWaitForLSN') unsynced.add(client);
       });
     });
     this.pool.on('acquire', () => (this.connectionsInUse += 1));
     this.pool.on('release', () => (this.connectionsInUse -= 1));
-    // The pool replaces an idle connection that the server closes. When the pool ends, the server may be faster: that does no harm.
+    // The pool replaces idle connections that the server closes. While the pool ends, such an event does no harm.
     this.pool.on('error', ({ message }) => {
       if (!this.pool.ending) new Logger(UrlDatabase.name).warn(`An idle database connection was lost: ${message}`);
     });
   }
 
-  /** Connections that are just being made do not count: they wait for the database as well. */
+  /** New connections do not count while they are being opened: they wait for the database too. */
   isBusy(): boolean {
     return this.connectionsInUse >= this.connections;
   }
 
-  /** Never by the pool's own `query`, whose rejection does not say whether anything was sent. */
+  /** The `query` of the pool is not used: its rejection does not say whether anything was sent. */
   connect(): Promise<BorrowedConnection> {
     const since = performance.now();
-    // Asked now, and not when the time is up: a connection may just be replaced at that moment.
+    // The answer counts at the beginning of the wait: later a connection may just be replaced.
     const waits = this.isBusy();
     return new Promise((resolve, reject) => {
       this.pool.connect((cause, client) => {
         this.connectionWaits?.observeSince(since);
-        // The pool's limit counts for its queue, and again for a new connection.
+        // The limit of the pool counts once in the queue and again for a new connection.
         if (client && performance.now() - since < this.timeout) {
           resolve(new BorrowedConnection(client, this.timeout));
           return;
@@ -96,9 +97,9 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
     });
   }
 
-  /** Not in `onModuleDestroy`, which Nest runs before the requests in flight are answered. */
+  /** Nest runs `onModuleDestroy` before the requests in flight are answered, so this hook comes later. */
   async onApplicationShutdown(): Promise<void> {
-    // An application may be closed twice, and pg refuses the second end.
+    // An application may be closed twice, but pg refuses the second end.
     if (!this.pool.ending) await this.pool.end();
   }
 
@@ -112,7 +113,7 @@ export class UrlDatabase extends Database implements OnApplicationShutdown {
     return answer;
   }
 
-  /** The name under which a connection keeps a statement; empty behind a pooler. */
+  /** The name of a prepared statement; empty behind a pooler. */
   private nameOf(sql: string): string {
     let name = this.names?.get(sql) ?? '';
     if (name === '' && this.names) this.names.set(sql, (name = `plant_store_${this.names.size + 1}`));

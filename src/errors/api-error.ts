@@ -3,12 +3,12 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
-/** RFC 6750, section 3.1: what is wrong with a credential stands behind the realm. */
+/** The challenge of RFC 6750, section 3.1. Its attributes follow the realm. */
 function challenge(...attributes: string[]): OutgoingHttpHeaders {
   return { 'WWW-Authenticate': ['Bearer realm="plants"', ...attributes].join(', ') };
 }
 
-/** Header fields of every failure with a number. */
+/** The headers that a number always has. */
 const HEADERS: Partial<Record<ErrorNumber, OutgoingHttpHeaders>> = {
   40100: challenge(),
   40101: challenge('error="invalid_token"'),
@@ -18,9 +18,9 @@ const HEADERS: Partial<Record<ErrorNumber, OutgoingHttpHeaders>> = {
 };
 
 /**
- * A failure that is reported to the client: a number of the catalogue and a message for people. `ApiExceptionFilter` answers
- * with all of it, headers included. Any other filter sees an `HttpException` of Nest: `{error, message}`, with the status that the
- * number begins with.
+ * A failure that the client sees: a number of the catalogue and a message for people. `ApiExceptionFilter` answers with
+ * both and with the headers. For other filters it is an `HttpException` of Nest with the body `{error, message}`, and
+ * its status is the first three digits of the number.
  */
 export class ApiError extends HttpException {
   /** Response headers of this failure, such as `Retry-After`. */
@@ -28,7 +28,7 @@ export class ApiError extends HttpException {
 
   /**
    * @param message for people: what was wrong, where, and what would be right
-   * @param options response headers, besides those of the number; the cause, for the log alone
+   * @param options more response headers, and the cause, which only the log shows
    */
   constructor(
     /** The number of the failure in the error catalogue. */
@@ -54,19 +54,17 @@ export class ErrorBody {
   message!: string;
 }
 
-/** The request breaks HTTP itself or never ends, so where the next one begins is unknown. */
+/** Such a request breaks HTTP or never ends. So nobody knows where the next request begins. */
 const CLOSE = { headers: { Connection: 'close' } };
 const CREDENTIAL = '"Authorization: Bearer <ACCESS_TOKEN>"';
 const SEND_LATER = 'Nothing was written; send the request again later.';
-
-// A factory for each failure, in the order of the catalogue.
 
 export const missingBody = (found: string): ApiError =>
   new ApiError(40001, `${found}. The body must be a JSON object such as {"id": 1, "name": "Rose"}.`);
 
 export const unreadableBody = (message: string, cause?: Error): ApiError => new ApiError(40002, message, { cause });
 
-/** @param faults one sentence part for each field that is missing or wrong */
+/** @param faults a part of a sentence for each field that is missing or wrong */
 export const invalidPlant = (faults: readonly string[]): ApiError =>
   new ApiError(40003, `This is not a plant: ${faults.join('. ')}.`);
 
@@ -88,7 +86,7 @@ export const mistypedToken = (): ApiError =>
 export const malformedAuthorization = (found: string): ApiError =>
   new ApiError(40102, `${found}. It must be sent once, as ${CREDENTIAL}.`);
 
-/** @param required all scopes that the route requires; `lacking` are those of them that the token lacks */
+/** @param lacking the required scopes that the token does not have */
 export const insufficientScope = (required: readonly string[], lacking = required): ApiError =>
   new ApiError(40300, `The access token lacks the scope ${lacking.join(' ')}. Send one that has it.`, {
     headers: challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`),
@@ -102,7 +100,7 @@ export const methodNotAllowed = (headers: OutgoingHttpHeaders = {}): ApiError =>
     headers: { Allow: 'POST', ...headers },
   });
 
-/** @param limit `within` a time, or `before` an event */
+/** @param limit a time, such as `within 10 ms`, or an event, such as `before the service stopped` */
 export const requestTimeout = (limit: string): ApiError =>
   new ApiError(40800, `The request did not arrive ${limit}. Send it again, without pauses.`, CLOSE);
 
@@ -133,7 +131,7 @@ export const headersTooLarge = (limit: number): ApiError =>
     CLOSE,
   );
 
-/** What it was stands in the log alone. */
+/** The cause is for the log alone: the client must not see it. */
 export const unforeseenFailure = (cause: unknown): ApiError =>
   new ApiError(
     50000,
@@ -144,15 +142,15 @@ export const unforeseenFailure = (cause: unknown): ApiError =>
 export const storageUnavailable = (cause: unknown): ApiError =>
   new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
 
-/** The verifier of tokens cannot decide now: its database is away, for example. */
+/** For example, the database of the tokens cannot be reached. */
 export const credentialUndecided = (cause: unknown): ApiError =>
   new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, { cause });
 
-/** @param cause too many creates wait, or the bodies in flight take too much memory */
+/** @param cause why: too many creates wait, for example, or the bodies take too much memory */
 export const overloaded = (cause?: unknown): ApiError =>
   new ApiError(50301, `The service has more to do than it can. ${SEND_LATER}`, { cause });
 
-/** The database has not answered, or the application has given up waiting: the plant may be created all the same. */
+/** The plant may be stored all the same. A host that stops waiting is answered with this too. */
 export const storageTimeout = (cause: unknown): ApiError =>
   new ApiError(
     50400,

@@ -1,6 +1,6 @@
 /**
- * Every error number that the store answers with. The first three digits are the status that plain HTTP would have used.
- * `meaning` says what happened, `retry` whether the same request may be sent again unchanged.
+ * Every error number of the store. Its first three digits are the status that plain HTTP would have used. `meaning`
+ * says what happened. `retry` says whether the client may send the same request again.
  */
 export const ERROR_CATALOGUE = {
   40001: { meaning: 'body missing, empty, or not a JSON object', retry: 'no' },
@@ -32,20 +32,19 @@ export const ERROR_CATALOGUE = {
   },
 } as const;
 
-/** A number of the error catalogue. */
 export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
 
-/** `contract` answers every failure with 400; `semantic` with the status that the error number begins with. */
+/** With `contract` every failure has the status 400. With `semantic` it has the first three digits of its number. */
 export type ErrorStatus = 'contract' | 'semantic';
 
 export function statusOf(error: ErrorNumber, errorStatus: ErrorStatus): number {
   return errorStatus === 'contract' ? 400 : Math.trunc(error / 100);
 }
 
-/** Whether the failure is that of the service or its database, and not of the request. */
+/** Whether the service or its database failed, and not the request. */
 export function isServiceFailure(error: number): boolean {
   return error >= 50000;
 }
 
-/** Injection token of the `ErrorStatus` in force. */
+/** Injection token of the chosen `ErrorStatus`. */
 export const ERROR_STATUS = Symbol('ERROR_STATUS');

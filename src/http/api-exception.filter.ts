@@ -20,11 +20,11 @@ import { nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } 
 import { requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
-/** The logger of Nest 11 prints fields as an entry of their own. */
+/** Nest 12 has this option, and adds fields to a line. Nest 11 would print them as a line of their own. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**
- * Answers every failure with `{error, message}`, for routes of the application. Numbers from 50000 on are logged, with the request id.
+ * Answers every failure with `{error, message}`. It logs numbers from 50000 on with the request id.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger(ApiExceptionFilter.name);
 
-  /** With `semantic` the status is that of the number; with `contract` it is always 400. */
+  /** With `semantic` the status is the first three digits of the number; with `contract` it is always 400. */
   constructor(@Inject(ERROR_STATUS) private readonly errorStatus: ErrorStatus) {}
 
   /** Called by Nest. */
@@ -55,16 +55,16 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<PlatformRequest>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
     const failure = toApiError(exception);
-    // A limit of the application's for its clients is no failure to the operator.
+    // A rate limit of the host refused the request. That is no failure of the service.
     const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
     if (isServiceFailure(failure.error) && !isLimit) this.log(failure, request, response);
-    // Half an answer cannot become another one.
+    // The answer has begun, so it cannot become another one.
     if (nodeResponse(response).headersSent) nodeResponse(response).destroy();
     else sendError(response, failure, this.errorStatus);
   }
 
   private log({ error, message, cause }: ApiError, request: PlatformRequest, response: PlatformResponse): void {
-    // Under the names that the access log has too.
+    // The access log uses the same names.
     const known = { token: request[PRINCIPAL]?.name, plantId: requestContext(response).plantId?.toString() };
     const others = Object.entries(known).filter(([, value]) => value !== undefined);
     const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
@@ -73,21 +73,21 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** The failure as the client gets it. What was not foreseen keeps its message for the log. */
+/** Maps any failure to the one that the client sees. */
 function toApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   if (!(failure instanceof HttpException)) return unforeseenFailure(failure);
-  // A refusal by Nest, Express or a guard of a host.
+  // Nest, Express or a guard of the host refused the request.
   const status = failure.getStatus();
   if (status >= 500) return unforeseenFailure(failure);
-  // When a host gives up waiting, the plant may have been created meanwhile.
+  // A host that stops waiting does not know whether the plant was stored.
   if (status === 408) return storageTimeout(failure);
   if (status === 404) return unknownPath();
   const error = status === 429 ? 50301 : status * 100;
   return new ApiError(error in ERROR_CATALOGUE ? (error as ErrorNumber) : 40010, failure.message, { cause: failure });
 }
 
-/** The stacks of a failure and of all that caused it; an error may cause itself, and a host may throw anything. */
+/** The stacks of a failure and its causes. An error may be its own cause, and a host may throw any value. */
 function describe(failure: unknown): string | undefined {
   const causes = new Set<unknown>();
   for (let cause = failure; cause !== undefined && !causes.has(cause); cause = (Object(cause) as Error).cause) {

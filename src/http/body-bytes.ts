@@ -6,34 +6,34 @@ import { http2Stream } from './platform.js';
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
-/** Without the memory of the service itself, as measured. Node.js reports 0 or a huge number if a container has no limit. */
+/** The service itself takes some 64 MiB. Without a container limit Node.js reports 0 or a huge number. */
 const memory = Math.min(getHeapStatistics().heap_size_limit - 64 * MEBIBYTE, process.constrainedMemory() || Infinity);
-/** The memory of all bodies together: each is copied several times until its plant is stored. */
+/** The memory of all bodies together. An eighth, because a body is copied several times until its plant is stored. */
 export const MAX_BODIES_BYTES = Math.max(MEBIBYTE, Math.min(256 * MEBIBYTE, Math.floor(memory / 8)));
-/** A smaller body need not be counted: all that can wait take little. */
+/** Smaller bodies are not counted: all requests that can wait take little memory. */
 export const MIN_COUNTED_BYTES = 16 * KIBIBYTE;
 
-/** Chunks take time, however small they are: so many of one byte each take some 50 ms. */
+/** Each chunk takes time. So many chunks of one byte take some 50 ms. */
 const MAX_CHUNKS = 10_000;
 
-/** A body that is discarded may be so long and take so much time. Then its connection ends. */
+/** The connection ends if the discarded body is longer or takes more time. */
 const MAX_DISCARDED_BYTES = 64 * MEBIBYTE;
 const MAX_DISCARD_MS = 5000;
 
 /**
- * Reads a request's body from its raw stream, and gives up as soon as it has more than `limit` bytes.
+ * Reads a body from the raw stream. It fails as soon as the body has more than `limit` bytes.
  *
- * @throws ApiError 41300 if it is too large or comes in too many chunks, 50301 if the bodies of all requests are too large together,
- * 40010 or 40800 if its rest will not arrive
+ * @throws ApiError 41300 if the body is too large or has too many chunks, 50301 if all bodies together are too large,
+ * 40010 or 40800 if the rest will not arrive
  */
 export async function readBytes(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > limit) throw bodyTooLarge(limit);
   if (awaitingContinue.delete(request)) response.writeContinue();
-  // Most bodies are small and arrive with their headers.
+  // Most bodies are small and arrive together with the headers.
   if (length > 0 && length < MIN_COUNTED_BYTES && request.readableLength === length && !request.destroyed) {
     const bytes = request.read() as Buffer;
-    // Else the stream would not end, and the connection would carry no other request.
+    // Without this the stream never ends, and the connection carries no other request.
     request.resume();
     return bytes;
   }
@@ -41,13 +41,13 @@ export async function readBytes(request: IncomingMessage, response: ServerRespon
 }
 
 /**
- * Discards what still arrives of a refused request, within bounds, so that its connection can carry the answer and the next
- * request. Returns false if nothing does, or if its connection has to end at once.
+ * Discards the rest of a refused request, so that its connection can carry the answer and the next request. Returns
+ * false if nothing more will arrive, or if the connection has to end at once.
  */
 export function discardBody(request: IncomingMessage): boolean {
-  // What a test of a host makes in the place of a request has no `complete`.
+  // A host's test may use a fake request without `complete`.
   if (request.complete || request.readableEnded || request.destroyed || overrun.has(request)) return false;
-  // Over HTTP/2 the connection belongs to other requests too.
+  // Other requests share an HTTP/2 connection, so only the stream is destroyed.
   const stream = http2Stream(request);
   const cut = (): unknown => (stream ?? request).destroy();
   const connection = stream ?? request.socket;
@@ -56,7 +56,7 @@ export function discardBody(request: IncomingMessage): boolean {
     clearTimeout(timer);
     connection.off('close', settle);
   };
-  // Node does not close a request itself that is answered when its connection goes.
+  // After the answer, Node does not close the request when its connection is lost.
   connection.once('close', settle);
   let [bytes, chunks] = [0, 0];
   request.once('end', settle).on('data', (chunk: Buffer) => {
@@ -69,7 +69,7 @@ export function discardBody(request: IncomingMessage): boolean {
 
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
-/** Leaves a request's `Expect: 100-continue` to the reader of the body. */
+/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
 export function deferContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
@@ -77,18 +77,18 @@ export function deferContinue(request: IncomingMessage): void {
 const ABORTED = Symbol('request aborted');
 const failures = new WeakMap<IncomingMessage, ApiError>();
 
-/** Reports that the rest of a request will not arrive, to the reader of its body if there is one. */
+/** Tells the reader of the body that the rest will not arrive. */
 export function abortRequest(request: IncomingMessage, failure: ApiError): void {
   failures.set(request, failure);
   request.emit(ABORTED);
 }
 
-/** The requests whose body has come in too many chunks. */
+/** Requests whose bodies had too many chunks. */
 const overrun = new WeakSet<IncomingMessage>();
 
 function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The event that reports it does not come a second time.
+    // The abort may have come before. Its event does not come again.
     if (request.destroyed || failures.has(request)) throw closedEarly(request);
     let chunks = 0;
     const settle = (failure?: Error): void => {
@@ -121,18 +121,20 @@ function closedEarly(request: IncomingMessage, cause?: Error): ApiError {
 }
 
 /**
- * The chunks in which a body of so many bytes may come. The network cuts large chunks into pieces of more than a KiB, so these are
- * allowed too. A body with a length has no chunks of the client's own.
+ * The most chunks that a body of this size may have. The network cuts large chunks into pieces of more than 1 KiB, and
+ * these count too. A body with a Content-Length has no chunks of the client.
  */
 function maxChunks(request: IncomingMessage, bytes: number): number {
   const isChunked = request.headers['transfer-encoding'] !== undefined;
   return isChunked ? MAX_CHUNKS + Math.floor(bytes / KIBIBYTE) : Infinity;
 }
 
-/** The bytes of all bodies in this process that are large enough to be counted. */
+/** The sum of all counted bodies in this process. */
 let allBytes = 0;
 
-/** Bytes that are copied as they come: a list of chunks would keep, with a byte each, all the memory that they were read into. */
+/**
+ * Copies each chunk as it arrives. In a list, a chunk of one byte would keep the whole buffer that it was read into.
+ */
 class BodyBuffer {
   private buffer = Buffer.alloc(0);
   private length = 0;
@@ -163,12 +165,12 @@ class BodyBuffer {
     received.copy(this.buffer);
   }
 
-  /** Counts this body until its request is answered or its connection is gone. The only one is accepted, however large. */
+  /** Counts this body until its request is answered or its connection is lost. A single body is always accepted. */
   private count(bytes: number): void {
     const others = allBytes - this.counted;
     if (others > 0 && others + bytes > MAX_BODIES_BYTES) throw overloaded();
     if (this.counted === 0) {
-      // An answer that never came to its connection, as others were before it, does not close.
+      // A pipelined answer that never got its turn emits no `close` event.
       this.response.once('close', this.release);
       this.request.socket.once('close', this.release);
     }

@@ -5,12 +5,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Keeps the application's own body parsers off the route of every `PlantsModule` in it, and off nothing else. The store then reads the
- * bodies of its requests itself: after the guards, and byte for byte, so that ids are exact over all of int64. Call it right after
- * `NestFactory.create()`, on Express or Fastify; in a test before `app.init()`. {@link PlantsModule} has an example.
- * On Express, a `POST` route of the application's that takes the same path, for example in another version, gets no body from them either.
+ * Keeps the body parsers of the application off the routes of the store. The store then reads these bodies itself,
+ * after the guards and byte for byte, so ids are exact. Call it right after `NestFactory.create()`, and in a test
+ * before `app.init()`. {@link PlantsModule} has an example. On Express, the parsers also skip a `POST` route of the
+ * application with the same path, such as one of another version.
  *
- * @throws Error if it comes too late, after a parser or the routes
+ * @throws Error if a parser or the routes were added before
  */
 export function exemptPlantsFromBodyParser(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
@@ -18,10 +18,10 @@ export function exemptPlantsFromBodyParser(app: INestApplication): void {
   else exemptOnExpress(adapter.getInstance() as Express);
 }
 
-/** The key of `@RouteConfig()` of `@nestjs/platform-fastify`: by its name, so that a host on Express does not need that package. */
+/** The metadata key of `@RouteConfig()`. A host on Express does not have that package, so it is not imported. */
 const ROUTE_CONFIG = '__fastify_route_config__';
 
-/** Marks a route that reads its body from the raw stream, if the application's own parser leaves it alone. */
+/** Marks a route whose handler reads the raw body. */
 export function ReadsOwnBody(): CustomDecorator {
   return SetMetadata(ROUTE_CONFIG, { readsOwnBody: true });
 }
@@ -33,20 +33,20 @@ function readsOwnBody(config: unknown): boolean {
 const TOO_LATE =
   'exemptPlantsFromBodyParser() comes too late: call it right after NestFactory.create(), before any body parser and before app.init() or app.listen().';
 
-/** A layer of Express' router, with what its types leave out. */
+/** A layer of the router of Express. The types of Express leave `match` out. */
 type Layer = Express['router']['stack'][number] & { match(path: string): boolean };
 
-/** Express finds the route only after its parsers, so the routes are asked here, before them. */
+/** Express runs the parsers before it looks for the route. So this middleware looks for the route first. */
 function exemptOnExpress(express: Express): void {
   const layers = express.router.stack as Layer[];
   if (layers.some(({ name, route }) => route ?? /^(?:json|urlencoded|raw|text)Parser$/.test(name)))
     throw new Error(TOO_LATE);
-  // Nest copies the metadata of a route to the function that it gives to the router.
+  // Nest copies the metadata of the handler to the function that it gives to the router.
   const isMarked = ({ route }: Layer): boolean =>
     route?.stack.some(({ handle }) => readsOwnBody(Reflect.getMetadata(ROUTE_CONFIG, handle))) ?? false;
   let routes: Layer[] | undefined;
   express.use((request, _response, next) => {
-    // The first request comes after all routes.
+    // All routes are there when the first request comes.
     routes ??= layers.filter(isMarked);
     if (request.method === 'POST' && routes.some((route) => route.match(request.path))) hideContentType(request);
     next();
@@ -68,7 +68,7 @@ function exemptOnFastify(fastify: FastifyInstance): void {
   });
 }
 
-/** Parsers go by the media type. No parser takes this one, unless it takes every one, and no client can know it. */
+/** Parsers choose bodies by this type. It is random, so no client knows it and only a catch-all parser takes it. */
 const UNPARSED = `application/vnd.plant-store.${randomUUID()}`;
 const hidden = new WeakMap<IncomingMessage, string | undefined>();
 
@@ -78,7 +78,7 @@ function hideContentType(request: IncomingMessage): void {
   request.headers['content-type'] = UNPARSED;
 }
 
-/** Gives a request the media type that its client sent. */
+/** Restores the media type that the client sent. */
 export function restoreContentType(request: IncomingMessage): void {
   if (hidden.has(request)) request.headers['content-type'] = hidden.get(request);
 }

@@ -1,6 +1,6 @@
 import { quote } from '../util/text.js';
 
-/** The text is not JSON. `position` counts UTF-16 code units from 0. */
+/** The text is not JSON. `position` is an index of the text, in UTF-16 code units. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
 
@@ -12,12 +12,12 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** A JSON number as it was written: no float ever holds it, so nothing is rounded. */
+/** A JSON number as text. No float holds it, so nothing is rounded. */
 export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-/** An object or array inside the document: its syntax was checked, its content is not kept. */
+/** A nested object or array. Its syntax is checked, its content is not kept. */
 export class JsonStructure {
   constructor(readonly kind: 'object' | 'array') {}
 }
@@ -26,17 +26,17 @@ type JsonValue = string | boolean | null | JsonNumber | JsonStructure;
 export type JsonObject = Record<string, JsonValue>;
 
 /**
- * Parses one JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object, or undefined if the
- * text holds another value. Depth costs memory but no stack, so no nesting overflows it.
+ * Parses a JSON text (RFC 8259) whose objects have unique keys (RFC 7493). Returns the members of the outermost object,
+ * or undefined if the text is another value. It uses no recursion, so deep nesting cannot overflow the stack.
  *
- * @param names the members to return; others are only checked, as keeping thousands of them would take long
+ * @param names the members to return; keeping thousands of others would take long
  * @throws JsonSyntaxError if the text is not JSON or repeats a key, at any depth
  */
 export function parseExactJson(text: string, names: readonly string[]): JsonObject | undefined {
   return new ExactJsonParser(text, names).parse();
 }
 
-/** The keys of one open object: most have one or two, and a Set would cost more. `null` is an open array. */
+/** The keys of an open object; `null` is an open array. Most have one or two, so a Set would cost more. */
 type OpenContainer = { keys: Set<string> | string | undefined } | null;
 
 const OBJECT = new JsonStructure('object');
@@ -58,7 +58,7 @@ class ExactJsonParser {
       this.skipWhitespace();
       let value = this.readValue();
       if (value === undefined) continue;
-      // A value has ended; it may end any number of containers around it.
+      // The end of a value may also end the containers around it.
       for (;;) {
         if (this.open.length === 1 && this.open[0] && this.names.includes(this.member))
           this.members[this.member] = value;
@@ -82,7 +82,7 @@ class ExactJsonParser {
     }
   }
 
-  /** Reads a scalar or an empty container; opens any other container, up to its first value, and returns undefined. */
+  /** Reads a scalar or an empty container. It opens any other container and returns undefined. */
   private readValue(): JsonValue | undefined {
     const start = this.text[this.position];
     if (start !== '{' && start !== '[') return this.readScalar();
@@ -103,7 +103,8 @@ class ExactJsonParser {
     const start = this.position;
     if (this.text[start] !== '"') this.fail('expected a key in double quotes');
     const key = this.readString();
-    // Unlike an integer: older releases of Node.js hash those without a seed, so that a client can choose thousands that collide.
+    // Older Node.js releases hash integer keys without a seed, so a client could choose thousands that collide. The
+    // quote makes it no integer.
     const entry = key.charCodeAt(0) <= LAST_DIGIT ? `"${key}` : key;
     if (container.keys === undefined) container.keys = entry;
     else {
@@ -142,7 +143,7 @@ class ExactJsonParser {
     if (this.text[this.position] !== '"') this.fail('a control character in a string must be escaped');
     this.position++;
     try {
-      // Behind a letter, as V8 looks up short strings, integers among them.
+      // V8 looks up short strings in a hash table, integers among them. The letter makes it no integer.
       return (JSON.parse(`"x${this.text.slice(start + 1, this.position)}`) as string).slice(1);
     } catch {
       return this.fail('the string holds an escape that JSON does not know', start);

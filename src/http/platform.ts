@@ -1,20 +1,19 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 
-/** Where a request keeps who makes it. Not `user`, which the guards of a host may set to anything. */
+/** The property of a request that holds its principal. A guard of the host may set `user` to anything. */
 export const PRINCIPAL = Symbol('plant-store:principal');
 
-/** A request as the platform of the application gives it: Express' is Node's own, Fastify's has Node's as `raw`. */
+/** A request of Express, which is Node's own, or of Fastify, which has it as `raw`. */
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
   readonly [PRINCIPAL]?: { readonly name: string };
-  /** The bytes of the body, if the application was created with `rawBody: true`. */
+  /** The bytes of the body. Nest keeps them if the application was created with `rawBody: true`. */
   rawBody?: unknown;
 };
 
-/** A response as the platform of the application gives it. */
 export type PlatformResponse = ServerResponse | FastifyReply;
 
-/** The part of Fastify's reply in use. It has to send the answer itself: its hooks and headers belong to the application. */
+/** The part of a Fastify reply that the store uses. Only the reply may send: its hooks and headers are the host's. */
 interface FastifyReply {
   readonly raw: ServerResponse;
   readonly sent: boolean;
@@ -33,20 +32,20 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
 }
 
-/** The stream of a request over HTTP/2; undefined over HTTP/1. Its connection belongs to other requests too, and Node refuses to change it. */
+/** The stream of an HTTP/2 request; undefined over HTTP/1. Other requests share its connection. */
 export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undefined {
   return request.httpVersionMajor === 2 ? (request as { stream?: ServerHttp2Stream }).stream : undefined;
 }
 
-/** Every value that the client sent for a header, in order. `request.headers` hides repetitions: it drops or joins them. */
+/** All values of a header, in order. `request.headers` hides repetitions: it drops or joins them. */
 export function headerValues(request: IncomingMessage, lowerCaseName: string): string[] {
   const { rawHeaders } = request;
-  // A serverless adapter has them in no other form.
+  // Serverless adapters leave the raw headers empty.
   if (rawHeaders.length === 0) return [request.headers[lowerCaseName] ?? []].flat();
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i];
-    // The length first: it spares most names the conversion.
+    // Comparing the length first is faster: most names need no conversion.
     if (name?.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) {
       values.push(rawHeaders[i + 1] ?? '');
     }

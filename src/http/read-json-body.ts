@@ -17,12 +17,12 @@ import {
 } from './platform.js';
 
 /**
- * Reads a request's body from its raw stream as one JSON object with its numbers as they were written. If the application's
- * own parser came first, it takes the raw body that Nest kept.
+ * Reads the body as one JSON object and keeps its numbers as text. If a parser of the application read the body before,
+ * the raw body that Nest kept is used.
  *
- * @param limit bytes that the body may have
- * @param names the members that are returned; of others, only the syntax is checked
- * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301, and Error if the body was read and not kept
+ * @param limit the most bytes that the body may have
+ * @param names the members to return; the syntax of the others is checked
+ * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301; Error if a parser read the body and kept no bytes
  */
 export async function readJsonBody(
   request: PlatformRequest,
@@ -38,7 +38,7 @@ export async function readJsonBody(
   if (message.readableDidRead || message.readableEnded)
     return parseObject(keptBytes(message, request.rawBody, limit), names);
   const bytes = await readBytes(message, nodeResponse(response), limit);
-  // An adapter may leave an empty stream in place of what it has read.
+  // An adapter may have read the body and left an empty stream.
   if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(ALREADY_READ);
   const object = parseObject(bytes, names);
   if (bytes.length >= MIN_COUNTED_BYTES) copyStrings(object);
@@ -52,12 +52,11 @@ function announcesBody(request: IncomingMessage): boolean {
 }
 
 const JSON_TYPE = 'application/json';
-/** The time that Node takes to parse a media type grows with the square of its length. */
+/** The time to parse a media type grows with the square of its length. */
 const MAX_MEDIA_TYPE_LENGTH = 256;
 
-/** Checks that a request body is declared as UTF-8 JSON, and not compressed. */
 function checkMediaType(request: IncomingMessage): void {
-  // `request.headers` has only the first of them.
+  // `request.headers` has only the first value.
   const [type, ...others] = headerValues(request, 'content-type');
   if (type === undefined || others.length > 0) throw unsupportedMedia('The Content-Type is missing or repeated');
   if (type.length > MAX_MEDIA_TYPE_LENGTH)
@@ -84,7 +83,7 @@ function parseMediaType(type: string): MIMEType | undefined {
 const ALREADY_READ =
   'The body of the request was read before the store came to it. Call exemptPlantsFromBodyParser(app) right after NestFactory.create(), or create the application with `rawBody: true`; and no body parser may take every media type.';
 
-/** The bytes of a body that the application's own parser has read. */
+/** The bytes that Nest kept when a parser of the application read the body. */
 function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {
   if (!announcesBody(request)) return Buffer.alloc(0);
   if (!Buffer.isBuffer(rawBody)) throw new Error(ALREADY_READ);
@@ -112,10 +111,10 @@ function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   }
 }
 
-/** Puts copies in the place of the strings: V8 makes a part of a string keep the whole string in memory. */
+/** Copies the strings. In V8 a substring keeps the whole text in memory. */
 function copyStrings(object: JsonObject): void {
   for (const [key, value] of Object.entries(object)) {
-    // Unlike an encoding, this keeps lone surrogates, which are reported later.
+    // This keeps lone surrogates, which UTF-8 would lose. They are reported later.
     if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
   }
 }

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 
-/** What is known of a request, for those who observe it. */
+/** What the log and the metrics need of a request. */
 interface RequestContext {
   requestId: string | undefined;
-  /** Number of the catalogue that it was answered with; 0 for any answer that is no failure. */
+  /** The error number of the answer; 0 for success. */
   error: number;
-  /** What that failure was answered with; undefined if it is none. */
+  /** The message of the failure. */
   message: string | undefined;
-  /** The plant that it is about, if that could be read. */
+  /** The id of the plant, once it was read. */
   plantId: bigint | undefined;
 }
 
-/** A symbol, since the other keys of a response are the platform's. */
+/** A symbol cannot collide with the properties of the platform. */
 const CONTEXT = Symbol('plant-store:request-context');
 
 export function requestContext(reply: PlatformResponse): RequestContext {
@@ -21,10 +21,10 @@ export function requestContext(reply: PlatformResponse): RequestContext {
   return (response[CONTEXT] ??= { requestId: undefined, error: 0, message: undefined, plantId: undefined });
 }
 
-/** What the public listener calls for each request: metrics and the access log. It is given at the start. It must not throw. */
+/** What the public listener calls for each request: the metrics and the access log. */
 export interface RequestObserver {
   /**
-   * An answer is sent now. A request whose connection broke before is answered all the same, though no client reads it.
+   * Called when an answer is sent, even if its connection is lost and no client reads it. It must not throw.
    *
    * @param durationMs from the arrival of the headers until the answer was ready
    */
@@ -34,7 +34,7 @@ export interface RequestObserver {
 export const REQUEST_ID_HEADER = 'X-Request-Id';
 const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 
-/** The id of a request: the one that the application has set, or the client's own `X-Request-Id` if it is a plain word, or a new one. */
+/** The id of the request: the one set by the host, or a plain `X-Request-Id` of the client, or a new one. */
 export function requestIdOf(reply: PlatformResponse): string {
   return (requestContext(reply).requestId ??= hostsId(reply) ?? clientsId(nodeResponse(reply).req) ?? randomUUID());
 }

@@ -5,7 +5,7 @@ import { discardBody } from './body-bytes.js';
 import { http2Stream, nodeResponse, type PlatformResponse } from './platform.js';
 import { REQUEST_ID_HEADER, requestContext, requestIdOf } from './request-context.js';
 
-/** An answer must not be cached, and must be read as JSON only. */
+/** No cache may keep an answer, and a browser must read it as JSON only. */
 const ANSWER_HEADERS = {
   'Content-Type': 'application/json',
   'X-Content-Type-Options': 'nosniff',
@@ -13,8 +13,8 @@ const ANSWER_HEADERS = {
 };
 
 /**
- * Answers with JSON, byte for byte the same on every platform. Does nothing if an answer was sent already, for example by a
- * timeout interceptor of a host.
+ * Answers with the same JSON on every platform. It does nothing if an answer was sent before, by a timeout interceptor
+ * of a host for example.
  */
 export function sendJson(
   response: PlatformResponse,
@@ -30,12 +30,12 @@ export function sendJson(
     [REQUEST_ID_HEADER]: requestIdOf(response),
     ...headers,
   };
-  // Bytes for Fastify, which may serialize a string. A string for Node, which sends it in one write with the headers.
+  // Fastify may serialize a string again, so it gets bytes. Node sends a string together with the headers in one write.
   const isArriving = discardBody(nodeResponse(response).req);
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
   else {
     response.writeHead(status, fields);
-    // Node says so too, in HTTP/1.0 for example.
+    // Node may end the connection by itself, as in HTTP/1.0.
     const endsConnection = headers.Connection !== undefined || !response.shouldKeepAlive;
     if (isArriving && endsConnection && !http2Stream(response.req)) endBehindRequest(response, body);
     else response.end(body);
@@ -43,8 +43,8 @@ export function sendJson(
 }
 
 /**
- * The system resets a connection that is closed with unread bytes in it, and a client that still sends would never see the
- * answer. So only our half is closed until the request has arrived.
+ * The operating system resets a connection that is closed with unread bytes. The client would never see the answer. So
+ * only our half is closed until the request has arrived.
  */
 function endBehindRequest(response: ServerResponse, body: string): void {
   response.write(body);
@@ -52,10 +52,7 @@ function endBehindRequest(response: ServerResponse, body: string): void {
   response.req.once('end', () => response.end());
 }
 
-/**
- * Writes the one shape that every failure has: `{"error": <int32>, "message": <string>}`. A header that the application has set stays, a
- * challenge of its own guard for example.
- */
+/** Answers with `{"error": <int32>, "message": <string>}`. Headers that the host has set stay. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message } = failure;
   const context = requestContext(response);

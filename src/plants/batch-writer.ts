@@ -4,14 +4,13 @@ import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
 import { PendingCreate, type WriteBudget, WriteQueue } from './write-queue.js';
 
-/** A statement that takes longer waits for something of its own, a lock on a row for example, and holds back no other. */
+/** A slower statement waits for something, a row lock for example. It must not hold back the others. */
 const SLOW_STATEMENT_MS = 100;
-/** So long after its deadline a create in flight gets an answer in any case. That of the server's own time limit comes before. */
+/** A create in flight gets an answer this long after its deadline. The time limit of the server ends before that. */
 const LATE_ANSWER_MS = 400;
 
-/** Writes the plants of requests. */
 export interface PlantWriter {
-  /** Resolves when the plant is committed: with undefined, or with the plant that has the id already. */
+  /** Resolves when the plant is committed: with undefined, or with the stored plant that already has the id. */
   create(record: PlantRecord): Promise<StoredPlant | undefined>;
 }
 
@@ -19,12 +18,12 @@ export interface PlantWriter {
 interface Batch {
   readonly creates: readonly PendingCreate[];
   readonly sentAt: number;
-  /** One plant of a batch that was rejected, alone in its statement. */
+  /** The only plant is one of a rejected batch. */
   readonly isSingle: boolean;
 }
 
 /**
- * Creates plants that arrive at the same time in one statement and one commit. A create that arrives alone is sent at once; those that
+ * Sends the creates that arrive together in one statement with one commit. A lone create is sent at once. Creates that
  * arrive while statements are in flight form the next batch. Each create gets its own result.
  */
 export class BatchWriter implements PlantWriter {
@@ -56,7 +55,7 @@ export class BatchWriter implements PlantWriter {
   sendNext(now: number): boolean {
     const { queue } = this;
     const hasSlot = queue.hasBatch && this.freeSlots(now) > 0;
-    // Repeats go before singles, and singles before new creates: what was sent already is the nearest to its deadline.
+    // Repeats go first, then singles, then new creates: the oldest is nearest to its deadline.
     const isRepeat = hasSlot && queue.beginsWithRepeat;
     if (queue.singles.length > 0 && this.budget.maySendSingle && !isRepeat)
       this.send(queue.singles.splice(0, 1), now, true);
@@ -72,7 +71,7 @@ export class BatchWriter implements PlantWriter {
         create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
   }
 
-  /** Batches that may be sent now, besides singles. */
+  /** The number of batches that may be sent now. */
   private freeSlots(now: number): number {
     const { pace } = this.statements;
     let [all, fast] = [0, 0];
@@ -106,7 +105,7 @@ export class BatchWriter implements PlantWriter {
     if (!this.isIdle) this.budget.schedule(this);
   }
 
-  /** Settles the creates whose plants it has stored, and returns the others. */
+  /** Settles the creates whose plants were stored. Returns the others. */
   private async insert({ creates, sentAt }: Batch): Promise<PendingCreate[]> {
     const { metrics, statements } = this;
     metrics.statementPlants.observe(creates.length);
@@ -123,7 +122,7 @@ export class BatchWriter implements PlantWriter {
     }
   }
 
-  /** Another create has the id, or this one stored it in an earlier statement, or the plant was left out, by a trigger for example. */
+  /** The id is taken by another plant or by an earlier statement of this create, or a trigger left the plant out. */
   private async settleConflicts(creates: readonly PendingCreate[]): Promise<void> {
     const open = this.queue.endLate(creates, performance.now());
     if (open.length === 0) return;
@@ -145,7 +144,7 @@ export class BatchWriter implements PlantWriter {
     }
   }
 
-  /** Decides which creates of a failed statement are sent again, and how. */
+  /** Decides which creates of a failed statement are sent again. */
   private settleFailure(creates: readonly PendingCreate[], error: Error): void {
     const open = creates.filter(({ isSettled }) => !isSettled);
     const isRejected = isPlantRejected(error);
@@ -155,7 +154,7 @@ export class BatchWriter implements PlantWriter {
     } else if (isRejected && creates.length > 1) {
       this.queue.singles.push(...open);
     } else {
-      // What is no plant's fault would fail the others again, and nothing of them is written.
+      // No plant caused this failure, so the others would fail again. The statement wrote nothing.
       for (const create of open)
         if (isRejected || !create.unconfirmed) create.fail(error);
         else this.queue.paused.push(create);

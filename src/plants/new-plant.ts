@@ -7,10 +7,10 @@ import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.j
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 
-/** What PostgreSQL can store: no U+0000, no lone surrogate. It means the same with and without a regex engine's Unicode flag. */
+/** The text that PostgreSQL can store: no U+0000, no lone surrogate. It needs no Unicode flag of the regex engine. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
-/** The check of a field for class-validator and class-transformer, with which an application may check a `NewPlant` of its own. */
+/** Validates a field. class-validator and class-transformer use it when a host validates a `NewPlant` of its own. */
 function CheckedBy(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
   const defaultMessage = (args?: ValidationArguments): string => `${args?.property ?? ''} ${faultOf(args?.value)}`;
   return applyDecorators(
@@ -19,9 +19,9 @@ function CheckedBy(isRight: (value: unknown) => boolean, faultOf: (value: unknow
   );
 }
 
-/** A plant to create, with its id; as a schema of OpenAPI too. */
+/** A plant to create. It is also the schema of OpenAPI. */
 export class NewPlant {
-  // No minimum and maximum: as JSON numbers they are ones that most readers round.
+  // No minimum and maximum here: as JSON numbers, most readers would round them.
   /** Any int64: a `bigint` from -(2n ** 63n) to 2n ** 63n - 1n. */
   @ApiProperty({
     type: 'integer',
@@ -37,7 +37,7 @@ export class NewPlant {
   @CheckedBy(isStorableText, textFault)
   name!: string;
 
-  /** Text as `name`, for the type of the plant. @defaultValue none */
+  /** The type of the plant, as any text like `name`. @defaultValue none */
   @ApiPropertyOptional({
     type: String,
     description: 'Tag to specify the type',
@@ -48,16 +48,16 @@ export class NewPlant {
   tag?: string;
 }
 
-/** All that is read of a request's body. */
+/** The fields that are read from the body. */
 export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', 'name', 'tag'];
 
-/** A plant as the store answers with it: without the id. */
+/** A plant in an answer, without its id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
 
-/** Values that may be those of a plant: of a request as JSON has them, of code as JavaScript has them. */
+/** Fields that nobody has checked yet. */
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
-/** A plant whose fields were checked: those of a request when they are parsed, those of code when it gives them to the service. */
+/** A plant with checked fields. So a plant from HTTP is not checked again by the service. */
 export class CheckedPlant implements NewPlant {
   readonly id: bigint;
   readonly name: string;
@@ -71,7 +71,7 @@ export class CheckedPlant implements NewPlant {
     if (tag !== undefined) this.tag = tag;
   }
 
-  /** JavaScript has no types, so code of the application may give anything. @throws ApiError 40003 if this is no plant */
+  /** Checks a plant from code, where JavaScript allows any value. @throws ApiError 40003 if it is no plant */
   static of(given: unknown): CheckedPlant {
     if (given instanceof CheckedPlant) return given;
     const { id, name, tag } = Object(given) as Fields;
@@ -79,7 +79,7 @@ export class CheckedPlant implements NewPlant {
   }
 }
 
-/** The plant of a request's body. Fields that no plant has are ignored. @throws ApiError 40003 that names every wrong field */
+/** Reads a plant from a body and ignores unknown fields. @throws ApiError 40003 that names every wrong field */
 export function parseNewPlant({ id, name, tag }: JsonObject): CheckedPlant {
   const exact = id instanceof JsonNumber ? parseInt64(id.source) : undefined;
   return new CheckedPlant(exact ?? id, name, tag);
@@ -87,7 +87,7 @@ export function parseNewPlant({ id, name, tag }: JsonObject): CheckedPlant {
 
 const MAX_KEY_LENGTH = 255;
 
-/** The `Idempotency-Key` of a request, or undefined if it has none. @throws ApiError 40004 */
+/** The `Idempotency-Key` of a request, if it has one. @throws ApiError 40004 */
 export function idempotencyKey(request: PlatformRequest): string | undefined {
   const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
   if (others.length > 0) throw invalidIdempotencyKey('is repeated');
@@ -95,7 +95,7 @@ export function idempotencyKey(request: PlatformRequest): string | undefined {
   return key;
 }
 
-/** @throws ApiError 40004 if this cannot be stored with a plant */
+/** @throws ApiError 40004 if the key cannot be stored with a plant */
 export function assertIdempotencyKey(key: string): void {
   if (key === '') throw invalidIdempotencyKey('is empty');
   if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
@@ -108,16 +108,15 @@ export const INT64_MAX = 2n ** 63n - 1n;
 
 const MAX_DIGITS = 19;
 const MAX_SHOWN_DIGITS = 40;
-/** Most ids: within the range for certain, as they are written. */
+/** Most ids. Such a number is certainly within the range. */
 const PLAIN = /^-?\d{1,18}$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Whether this is an int64, as a bigint. */
 function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
 }
 
-/** The int64 of a JSON number: `5`, `5.0` and `50e-1` are the same one. Undefined if it has a fraction or lies outside of int64. */
+/** The int64 of a JSON number; undefined if it is not one. `5`, `5.0` and `50e-1` are the same integer. */
 export function parseInt64(source: string): bigint | undefined {
   if (PLAIN.test(source)) return BigInt(source);
   const match = NUMBER.exec(source);
@@ -129,14 +128,14 @@ export function parseInt64(source: string): bigint | undefined {
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
 
-  // Checked before it is expanded, so that 1e999999999 costs nothing. An exponent that Number() rounds is out of range in any case.
+  // The size is checked before the zeros are added, so 1e999999999 costs nothing. An exponent that Number() rounds is
+  // out of range anyway.
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
   if (zeros < 0 || end + zeros > MAX_DIGITS) return undefined;
   const value = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
   return isInt64(value) ? value : undefined;
 }
 
-/** Whether this is a string that PostgreSQL can store. */
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }

@@ -5,62 +5,62 @@ import { Prisma } from '../database/generated/client.js';
 import { escapeSchema, PrismaService } from '../database/prisma.js';
 import { isUndecided } from './storage-failure.js';
 
-/** What is written of a plant. */
+/** A row to insert. */
 export interface PlantRecord {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
   readonly idempotencyKey: string | null;
-  /** The name of its creator. */
+  /** The name of the creator. */
   readonly createdBy: string | null;
-  /** Different for each create. */
+  /** Unique for each create. */
   readonly writeId: bigint;
 }
 
-/** What is read of a plant. Its write id is null if a transaction of the host's wrote it. */
+/** A stored row. Its write id is null if a transaction of the host wrote it. */
 export type StoredPlant = Omit<PlantRecord, 'createdBy' | 'writeId'> & { readonly writeId: bigint | null };
 
-/** The statements that a writer sends: for the whole table, or for one shard. */
+/** The statements of a writer, for the whole table or for one shard. */
 export interface WriterStatements {
-  /** Statements that may be in flight, and as many more while those are slow. */
+  /** How many statements may be in flight. The same number again is allowed while those are slow. */
   readonly pace: number;
-  /** Inserts plants in one statement, all or, if it fails, none. Returns the write ids of those that it has stored: their ids were free. */
+  /** Inserts all plants in one statement, or none if it fails. Returns the write ids of those whose ids were free. */
   insert(plants: readonly PlantRecord[]): Promise<string[]>;
-  /** The plants that have these ids, durable by the time they are returned. */
+  /** Finds the plants with these ids. They are durable when they are returned. */
   findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>>;
-  /** Whether a statement that failed in this way may have been carried out. */
+  /** Whether the statement may have been executed although it failed with this error. */
   mayBeStored(error: unknown): boolean;
 }
 
-/** Share of the time limit that a statement with several plants may wait for the lock of a row. */
+/** The part of the time limit that a statement with several plants may wait for a row lock. */
 const LOCK_SHARE = 0.2;
-/** Statements in flight: while one waits for the disk, another is sent. With more, fewer plants would share each commit. */
+/** While one statement waits for the disk, another one is sent. With more, fewer plants would share a commit. */
 const MAX_STATEMENTS = 2;
-/** Makes the commit of its statement wait for the disk, whatever the session's setting is. A stricter one stays. */
+/** Makes the commit wait for the disk, even if the session does not. A stricter setting stays. */
 const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit'::text) NOT IN ('on'::text, 'remote_apply'::text)
   THEN set_config('synchronous_commit'::text, 'on'::text, true) END`;
 
 /**
- * A row can be seen before it is durable. So a look-up writes a message: its own commit then waits for the disk, behind that of the row.
- * With the prefix, as another function could match better where a parameter is left to its default.
+ * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
+ * commit of the row. The prefix is needed because another function could match better with fewer parameters.
  */
 const FENCE = `(SELECT ${WAIT_FOR_DISK},
   pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `;
 
 export const COLUMNS = 'id, write_id, name, tag, idempotency_key, created_by';
-// Casts: a prepared statement fails for ever if the type of a result changes with that of a column.
+// A prepared statement fails for ever if the type of its result changes with a column. So results are cast.
 export const RETURNING = 'ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text';
-// A numeric id has decimal places.
+// The cast to bigint is for a table whose id is numeric, which has decimal places.
 const STORED = `id::bigint::text, write_id::bigint::text AS "writeId", name::text, tag::text, idempotency_key::text AS "idempotencyKey"`;
 
 /**
- * The SQL of the store. Ids are sent and read as text: a host may have changed what pg makes of an int8. Arguments have exactly the types of
- * the catalogue's functions, so that no function of others takes their place.
+ * The SQL of the store. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
+ * exactly the types of the catalogue, so no function of another schema is called instead.
  */
 @Injectable()
 export class PlantStatements implements WriterStatements {
   readonly pace: number = MAX_STATEMENTS;
-  /** Read beside the table by a look-up. */
+  /** What a look-up selects from, next to the table. */
   protected readonly fence: string = FENCE;
   private readonly table: string;
   protected readonly insertInto: string;
@@ -73,12 +73,12 @@ export class PlantStatements implements WriterStatements {
   ) {
     this.table = `"${escapeSchema(database.schema)}"."plants"`;
     this.insertInto = `INSERT INTO ${this.table} (${COLUMNS})`;
-    // The settings are made before the first row goes in, and for this statement alone.
+    // The settings are local to this statement, and are made before the first row is inserted.
     this.insertOneSql = `${this.insertInto} SELECT $1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::text
       FROM (SELECT ${WAIT_FOR_DISK}) AS setting ${RETURNING}`;
     const lockTimeout = Math.ceil(database.timeout * LOCK_SHARE);
-    // In the order of their ids, or two statements could each wait for a row of the other. `unnest` of several lists is syntax, for
-    // which no function of others can stand in.
+    // The order of ids prevents deadlocks: two statements could each wait for a row of the other. `unnest` with several
+    // lists is syntax, so no other function can replace it.
     this.insertManySql = `${this.insertInto} SELECT ${COLUMNS}
       FROM (SELECT set_config('lock_timeout'::text, '${lockTimeout}'::text, true), ${WAIT_FOR_DISK}) AS setting,
         unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
@@ -90,7 +90,7 @@ export class PlantStatements implements WriterStatements {
     return isUndecided(error);
   }
 
-  /** Of several plants with one id the first is inserted. */
+  /** Of several plants with the same id, only the first is inserted. */
   insert(plants: readonly PlantRecord[]): Promise<string[]> {
     const [first] = plants;
     if (first && plants.length === 1) return this.database.queryColumn(this.insertOneSql, valuesOf(first));
@@ -111,16 +111,16 @@ export class PlantStatements implements WriterStatements {
     return new Map(rows.map((row) => [BigInt(row.id), plantOf(row)]));
   }
 
-  /** Inserts a plant in a transaction of the host's, whose settings stay as they are. Returns whether its id was not taken. */
+  /** Inserts a plant in a transaction of the host and keeps its settings. Returns false if the id was taken. */
   async insertIn(query: Query, plant: PlantRecord): Promise<boolean> {
-    // Text first: some versions of Prisma go by the type of a value, others by that of the parameter.
+    // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const sql = `${this.insertInto} VALUES ($1::text::bigint, NULL, $2::text, $3::text, $4::text, $5::text)
       ON CONFLICT (id) DO NOTHING RETURNING id::bigint::text`;
     const { id, name, tag, idempotencyKey, createdBy } = plant;
     return (await query(sql, [String(id), name, tag, idempotencyKey, createdBy])).length > 0;
   }
 
-  /** The stored plant that has this id, as a transaction of the host's sees it. */
+  /** Finds the plant with this id, as the transaction of the host sees it. */
   async findExistingIn(query: Query, id: bigint): Promise<StoredPlant | undefined> {
     const sql = `SELECT ${STORED} FROM ${this.table} WHERE id = $1::text::bigint`;
     const [row] = await query<StoredRow>(sql, [String(id)]);
@@ -134,12 +134,12 @@ function plantOf({ id, writeId, ...texts }: StoredRow): StoredPlant {
   return { ...texts, id: BigInt(id), writeId: writeId === null ? null : BigInt(writeId) };
 }
 
-/** Characters of a plant. */
+/** The number of characters of a row. */
 export function sizeOf({ name, tag, idempotencyKey, createdBy }: PlantRecord): number {
   return name.length + (tag?.length ?? 0) + (idempotencyKey?.length ?? 0) + (createdBy?.length ?? 0);
 }
 
-/** The parameters of one row, in the order of the columns. */
+/** The values of a row, in the order of `COLUMNS`. */
 export function valuesOf({ id, writeId, name, tag, idempotencyKey, createdBy }: PlantRecord): QueryValue[] {
   return [String(id), String(writeId), name, tag, idempotencyKey, createdBy];
 }

@@ -22,10 +22,10 @@ import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-/** The controller of one store. Each has a class of its own, as decorators keep their metadata at the methods of a class. */
+/** Makes a controller class for one store. Decorators keep their metadata on the class, so stores cannot share one. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
   const { version, guards, errorStatus, securityScheme } = options;
-  // The check of the options refuses that; a route must never be open by default.
+  // The options are checked before. Without this guard a mistake would open the route.
   if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })
@@ -40,7 +40,7 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
       private readonly options: PlantsOptions,
     ) {}
 
-    // The body is read and the answer sent from here, so that no pipe or interceptor of a host can change either.
+    // The handler reads the body and sends the answer itself, so no pipe or interceptor of a host can change them.
     @Post()
     @ReadsOwnBody()
     @HttpCode(200)

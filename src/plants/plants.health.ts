@@ -7,13 +7,13 @@ import { COLUMNS } from './plant-statements.js';
 
 const PROBE_EVERY_MS = 2000;
 const CHECK_TIMEOUT_MS = 2000;
-/** So long after a lack of resources the probe needs room: on a full disk, small plants still fit into what the table has. */
+/** For this long after a lack of resources, probes are large. Small rows still fit on a full disk. */
 const LARGE_PROBES_MS = 60_000;
-/** SQLSTATEs of a server that lacks resources, such as room on the disk, or has trouble with its files; not those of too many connections. */
+/** SQLSTATEs of a server that lacks resources or cannot use its files. 53300 (too many connections) is not one. */
 const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
-/** SQLSTATEs with which the probe's own plant was refused: others may pass. */
+/** SQLSTATEs that refuse the plant of the probe. Other plants may still be accepted. */
 const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0|42501)/;
-/** Where PostgreSQL finds a right to be missing; a policy refuses with the same SQLSTATE from elsewhere. */
+/** The routine of PostgreSQL that reports a missing right. A policy has the same SQLSTATE, but another routine. */
 const RIGHT_MISSING = 'aclcheck_error';
 const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
@@ -34,12 +34,12 @@ const REASONS: Partial<Record<string, string>> = {
  */
 @Injectable()
 export class PlantsHealth {
-  /** What is wrong although plants can be created, in one line; undefined if nothing is. As of the last check. */
+  /** What is wrong although plants can be created; undefined if nothing is. It is as of the last check. */
   degradation: string | undefined;
-  /** As of the last probe that got a connection. */
+  /** The result of the last probe that got a connection. */
   private failure: Error | undefined;
   private probing = Promise.resolve();
-  /** Infinite while a probe runs. */
+  /** The time of the next probe; Infinity while one runs. */
   private nextProbe = 0;
   private largeUntil = 0;
 
@@ -47,10 +47,10 @@ export class PlantsHealth {
   constructor(private readonly database: Database) {}
 
   /**
-   * Resolves if a plant could be created. A probe inserts a plant and rolls it back, once in 2 seconds at most; until then, and while every
-   * connection is in use, the last result counts.
+   * Resolves if a plant can be created. A probe inserts a plant and rolls it back, at most every 2 seconds. Otherwise,
+   * and while all connections are in use, the last result counts.
    *
-   * @throws Error within 2 seconds; its message is the reason, without any secret, and its `cause` has the details
+   * @throws Error within 2 seconds. Its message is the reason without any secret; its `cause` has the details.
    */
   async check(): Promise<void> {
     const now = performance.now();
@@ -65,7 +65,7 @@ export class PlantsHealth {
     if (this.failure) throw this.failure;
   }
 
-  /** Takes note of a create that failed. */
+  /** Records a failed create: after a lack of resources the next probes are large. */
   noteFailure(error: unknown): void {
     if (LACKS_RESOURCES.test(sqlStateOf(error) ?? '')) this.largeUntil = performance.now() + LARGE_PROBES_MS;
   }
@@ -91,11 +91,11 @@ export class PlantsHealth {
 }
 
 /**
- * Inserts a plant as a create does, and rolls it back; large ones need further pages. One statement, which every connection can run. It waits
- * neither for a locked table nor for a disk or a standby as long as a create would.
+ * Inserts a plant and rolls it back, in one statement that any connection can run. A large one needs new pages. It
+ * waits for a lock, the disk and a standby for less time than a create.
  */
 function probeStatement(schema: string, isLarge: boolean): string {
-  // Too random to be compressed.
+  // Random text cannot be compressed.
   const large = `(SELECT string_agg(md5(random()::text), ''::text) FROM generate_series(1, 500))`;
   return `DO ${pg.escapeLiteral(`DECLARE stored text;
     BEGIN

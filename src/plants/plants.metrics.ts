@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-/** Up to as many as one statement may have. */
+/** The last bound is the most plants that a statement may have. */
 const STATEMENT_PLANTS_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-/** In seconds: up to as long as a client waits. */
+/** In seconds. The last bound is the longest that a client waits by default. */
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts values by their size, and allocates nothing for one. */
+/** Counts values in buckets. It allocates nothing for a value. */
 export class Histogram {
-  /** Values up to each bound and above the one before it; at the end, those above the last bound. */
+  /** The count of each bucket. The last bucket is above the last bound. */
   readonly counts: number[];
   sum = 0;
 
@@ -32,21 +32,20 @@ export class Histogram {
     this.sum += value;
   }
 
-  /** Counts the time since a moment of `performance.now()`. */
+  /** Observes the seconds since a moment of `performance.now()`. */
   observeSince(start: number): void {
     this.observe((performance.now() - start) / 1000);
   }
 }
 
-/** What a store has done since it started, and what it does now. */
+/** The counters of one store. */
 @Injectable()
 export class PlantsMetrics {
-  /** Plants that were created. */
   created = 0;
-  /** Creates with a statement in flight now. */
+  /** The creates whose statement is in flight. */
   inFlight = 0;
-  /** Plants in each of the statements that create them. */
+  /** The plants in each statement. */
   readonly statementPlants = new Histogram(STATEMENT_PLANTS_BOUNDS);
-  /** Seconds that each statement took, including the wait for a connection. */
+  /** The seconds that each statement took, with the wait for a connection. */
   readonly statementSeconds = Histogram.ofSeconds();
 }

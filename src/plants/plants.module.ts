@@ -27,14 +27,14 @@ import { PlantsService } from './plants.service.js';
 import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
 import { WriteBudget } from './write-queue.js';
 
-/** Injection token of the options as they were given, not checked yet. Nest tells stores apart by them. */
+/** Injection token of the options as given. Nest tells two stores apart by this value. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
 
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
 
-/** Checks at the start that plants can be created, and opens the writer for the table as it is. */
+/** Checks that plants can be created, and opens the writer that fits the table. */
 async function openWriter(
   options: PlantsOptions,
   database: Database,
@@ -54,11 +54,11 @@ async function openWriter(
 }
 
 /**
- * The store as a module: `POST /plants`, with tables of its own. The application says with `guards` who may create plants. The start fails
- * with a {@link MigrationError} if the database cannot be reached, or lacks the tables of this version.
+ * The store as a module: `POST /plants` and its tables. `guards` says who may create plants. The start fails with a
+ * {@link MigrationError} if the database cannot be reached or its tables are not those of this version.
  *
- * It exports `PlantsService` and `PlantsHealth`. Each call of `forRoot` makes a store of its own: to use one in several modules, import
- * what one call has returned.
+ * It exports `PlantsService` and `PlantsHealth`. Each call of `forRoot` makes another store. To use one store in
+ * several modules, import what one call has returned.
  *
  * @example
  * ```ts
@@ -104,7 +104,7 @@ async function openWriter(
       inject: [PlantsOptions, Database, PrismaService, PlantStatements, WriteBudget, PlantsMetrics],
     },
   ],
-  // The last three for the metrics of this package's own application; their classes are not public.
+  // The last three are for the metrics of the service. Their classes are not public.
   exports: [PlantsService, PlantsHealth, PlantsMetrics, WriteBudget, Database],
 })
 export class PlantsModule implements NestModule {
@@ -113,7 +113,7 @@ export class PlantsModule implements NestModule {
     @Optional() private readonly application: ApplicationConfig,
   ) {}
 
-  /** The store with these options. @throws Error that names every fault, if they cannot work; for `database` and the like at the start */
+  /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
     const { path, version, guards, imports, errorStatus, securityScheme, ...others } = Object(
       options,
@@ -122,12 +122,12 @@ export class PlantsModule implements NestModule {
     return storeAt(route, { provide: GIVEN_OPTIONS, useValue: others });
   }
 
-  /** The store with the options that a factory returns. `path`, `version`, `guards`, `imports`, `errorStatus` and `securityScheme` are given next to the factory. */
+  /** A store with the options that the factory returns. The options of the route stand next to the factory. */
   static forRootAsync({ useFactory, inject = [], ...route }: PlantsModuleAsyncOptions): DynamicModule {
     return storeAt(route, { provide: GIVEN_OPTIONS, useFactory, inject });
   }
 
-  /** Before anything connects to the database. */
+  /** Nest calls this before the store connects to the database. */
   configure(): void {
     const { guards, path } = this.route;
     if (path === false) return;
@@ -137,7 +137,7 @@ export class PlantsModule implements NestModule {
       );
     if (guards !== 'global') return;
     const found = [...this.application.getGlobalGuards(), ...this.application.getGlobalRequestGuards()];
-    // A factory of APP_GUARD may have returned nothing.
+    // A factory for APP_GUARD may have returned nothing.
     if (!found.some(Boolean)) throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
   }
 }

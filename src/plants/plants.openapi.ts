@@ -20,14 +20,13 @@ const REQUEST_ID = {
   schema: { type: 'string' },
 } as const;
 
-/** Headers of some failures. */
+/** The headers that only some failures have. */
 const FAILURE_HEADERS = [
   { name: 'WWW-Authenticate', type: 'string', of: /^40[13]/, description: 'With 401xx and 40300: the challenge' },
   { name: 'Allow', type: 'string', of: /^405/, description: 'With 40500: the one method that is offered' },
   { name: 'Retry-After', type: 'integer', of: /^503/, description: 'With 503xx: seconds to wait' },
 ];
 
-/** Describes `POST /plants` of one store in the OpenAPI document. */
 export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -63,7 +62,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
   );
 }
 
-/** With semantic statuses there is one for every status of the catalogue. */
+/** One response for 400, or with semantic statuses one for each status of the catalogue. */
 function failureResponses(errorStatus: ErrorStatus): ApiResponseOptions[] {
   const all = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
   const statuses = new Set(all.map((number) => statusOf(number, errorStatus)));

@@ -8,30 +8,32 @@ import { checkOptions, describeFound, type Given, oneOf, Rule, Should, wholeNumb
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
-  /** Stored with the plant, as `created_by`, and logged: 1 to 255 characters without U+0000 and lone surrogates. */
+  /** It is logged, and stored as `created_by`: 1 to 255 characters without U+0000 and lone surrogates. */
   readonly name: string;
 }
 
-/** The class that messages name. */
 export const PLANTS_MODULE = 'PlantsModule';
 
-// A longer body could not become a string.
+// A longer body would not fit into a string.
 export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
 export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
 export const ERROR_STATUSES = oneOf('contract', 'semantic');
 
-/** The options that `forRootAsync` takes from its factory. */
+/** The options that the factory of `forRootAsync` returns. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @DatabaseOption()
   database!: DatabaseOptions;
-  /** Maximum size of a request body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
+  /** Maximum size of a body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
   @Should(...BODY_LIMIT)
   bodyLimit = 1_048_576;
-  /** Maximum number of creates that wait for the database, 1 to 1000000; more are answered with 50301. @defaultValue 10000 */
+  /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */
   @Should(...WRITE_QUEUE_LIMIT)
   writeQueueLimit = 10_000;
-  /** Returns the creator of a plant, given the request of the platform; not a promise. @defaultValue the principal of `BearerAuthGuard`; with other guards nobody */
+  /**
+   * Returns the creator, given the request of the platform. It must not return a promise.
+   * @defaultValue the principal of `BearerAuthGuard`; nobody with other guards
+   */
   @Should('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
@@ -40,8 +42,8 @@ export type PlantsFactoryOptions = Given<PlantsOptions, 'database'>;
 
 /**
  * Who may create plants:
- * - guard classes, at least one, which run after the global ones: the store's `BearerAuthGuard` or your own;
- * - `'global'`: a global guard protects the route. The start checks that there is one, not what it checks;
+ * - guard classes, at least one: `BearerAuthGuard` or your own. They run after the global guards;
+ * - `'global'`: a global guard protects the route. The start checks only that there is one;
  * - `'none'`: everybody may create plants, unless a global guard forbids it. The start logs a warning.
  */
 export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
@@ -53,7 +55,7 @@ function isGuards(value: unknown): boolean {
   return value === 'global' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isGuard));
 }
 
-/** Not every version of Nest refuses a class without this method: some leave it out, and so the route open. */
+/** Some versions of Nest ignore a class without this method, which would leave the route open. */
 function isGuard(value: unknown): boolean {
   const { prototype } = Object(value) as { prototype?: Partial<CanActivate> };
   return typeof value === 'function' && typeof prototype?.canActivate === 'function';
@@ -61,15 +63,15 @@ function isGuard(value: unknown): boolean {
 
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
-/** The options that must be known before the application starts; `forRootAsync` takes them next to the factory. */
+/** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
-  /** Path of the route, below the application's global prefix, such as `garden/plants`; `false`: no route, the service alone. @defaultValue 'plants' */
+  /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
   @Should(
     'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false',
     (value) => value === false || (typeof value === 'string' && PATH.test(value)),
   )
   path: string | false = 'plants';
-  /** The `version` of `@Controller()`, if the application has versioning enabled. @defaultValue the default version of the application */
+  /** The `version` of `@Controller()`. @defaultValue the default version of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
@@ -79,14 +81,14 @@ export class PlantsRouteOptions {
       : `${describeFound(guards)}, should be ${GUARDS}`,
   )
   guards?: PlantsGuards;
-  /** Modules that export what the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
+  /** Modules that the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @Should('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
-  /** Status of failures: `contract` is 400 for each, `semantic` the first three digits of the number. @defaultValue 'contract' */
+  /** `contract` answers failures with 400, `semantic` with the first digits of the number. @defaultValue 'contract' */
   @Should(...ERROR_STATUSES)
   errorStatus: ErrorStatus = 'contract';
-  /** The security scheme of the OpenAPI document that the operation requires, unless `guards` is `'none'`. @defaultValue 'bearer' */
-  // What OpenAPI allows in the keys of components.
+  /** The security scheme in the OpenAPI document, unless `guards` is `'none'`. @defaultValue 'bearer' */
+  // OpenAPI allows these characters in the keys of components.
   @Should(
     'the name of a security scheme of the OpenAPI document, such as "bearer"',
     (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
@@ -100,16 +102,16 @@ export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' |
 /** The options of `PlantsModule.forRoot`. `guards` is required unless `path` is `false`. */
 export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOptions;
 
-/** The options of `PlantsModule.forRootAsync`: the factory of some, and next to it those of the route. */
+/** The options of `PlantsModule.forRootAsync`: a factory, and next to it the options of the route. */
 export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
   Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
 
-/** The options with their defaults. @throws Error that names every fault */
+/** Checks the options and adds the defaults. @throws Error that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
   return checkOptions(PlantsOptions, given, PLANTS_MODULE);
 }
 
-/** The same for those of the route. */
+/** Does the same for the options of the route. */
 export function routeOptionsOf(given: object): PlantsRouteOptions {
   return checkOptions(PlantsRouteOptions, given, PLANTS_MODULE);
 }

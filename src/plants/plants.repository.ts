@@ -6,10 +6,9 @@ import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-sta
 import { PlantsHealth } from './plants.health.js';
 import { PlantLeftOutError, storageError } from './storage-failure.js';
 
-/** Injection token of a function that opens the writer for the table as it is, at the start. */
+/** Injection token of the function that opens the writer at the start. */
 export const OPEN_WRITER = Symbol('OPEN_WRITER');
 
-/** The plants in PostgreSQL. */
 @Injectable()
 export class PlantsRepository {
   private writer: PlantWriter | undefined;
@@ -26,10 +25,10 @@ export class PlantsRepository {
   }
 
   /**
-   * Stores a plant, durably by the time the promise resolves, unless an earlier request with the same idempotency key has
-   * stored this very plant.
+   * Stores a plant. It is durable when the promise resolves. A repetition with the same idempotency key also resolves.
    *
-   * @throws ApiError 40901 or 40902 if the id is taken, 50300 or 50301 if nothing was written, 50400 if the outcome is unknown, 50000
+   * @throws ApiError 40901 or 40902 if the id is taken, 50300 or 50301 if nothing was written, 50400 if the outcome is
+   * unknown, 50000 for any other failure
    */
   async create(record: PlantRecord): Promise<void> {
     if (this.writer === undefined)
@@ -45,8 +44,8 @@ export class PlantsRepository {
   }
 
   /**
-   * The same in a transaction of the host's, which can go on if the id is taken. What the host's driver throws stays
-   * unchanged: what the host does with its transaction depends on it.
+   * Does the same in a transaction of the host, which can go on if the id is taken. Errors of the host's driver stay
+   * unchanged, because the host decides by them what to do with its transaction.
    */
   async createIn(query: Query, record: PlantRecord): Promise<void> {
     if (await this.statements.insertIn(query, record)) return;
@@ -56,7 +55,7 @@ export class PlantsRepository {
   }
 }
 
-/** Throws unless an earlier create with the same key has stored the plant: the id is taken. */
+/** The id is taken. Throws unless an earlier create with the same key stored the same plant. */
 function assertRepetition({ id, idempotencyKey, name, tag }: PlantRecord, existing: StoredPlant): void {
   if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
   if (existing.name !== name || existing.tag !== tag) throw idempotencyKeyReused(id);

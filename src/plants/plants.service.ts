@@ -6,38 +6,37 @@ import { assertIdempotencyKey, CheckedPlant, isStorableText, type NewPlant, type
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** A number for each create. It begins at random, so that no other process has the same, and can be counted up within 64 bits. */
+/** Counts the creates from a random start, so that no other process has the same ids. It stays within 64 bits. */
 let writeId = randomBytes(8).readBigInt64BE() >> 1n;
 
-/** What `create()` takes in addition to the plant. */
 export interface CreatePlantOptions {
-  /** 1 to 255 characters. The same plant with the same key is created once, however often you call. @defaultValue none */
+  /** 1 to 255 characters. The same plant with the same key is created only once. @defaultValue none */
   readonly idempotencyKey?: string | undefined;
   /** The creator of the plant, stored with it. @defaultValue none */
   readonly creator?: Creator | undefined;
   /**
-   * A transaction of the application's: the plant is stored when that commits. `undefined` is refused: it may stand for a transaction that
-   * rolls back. @defaultValue none: the create is committed by itself
+   * A transaction of the application. The plant is stored when that commits. `undefined` is refused, because the plant
+   * would be stored even if your transaction rolls back. @defaultValue none: the create is committed by itself
    */
   readonly transaction?: HostTransaction;
 }
 
-/** Creates plants from code of the application, without HTTP. Inject it in a module that imports the store. */
+/** Creates plants from code, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
   /** @internal The declarations of hosts need no type of it. */
   constructor(private readonly repository: PlantsRepository) {}
 
-  /** Here and not in the module: a host's test that overrides this service needs no database. */
+  /** This is not in the module: a host's test that overrides this service needs no database. */
   onModuleInit(): Promise<void> {
     return this.repository.open();
   }
 
   /**
-   * Creates a plant, or recognises that the same create, by its key, has been made before. It resolves when the plant is on disk.
+   * Creates a plant, or recognises by the key that it was created before. It resolves when the plant is on disk.
    *
    * @param plant the plant, with its id as a bigint
-   * @returns the plant as HTTP answers with it, without the id
+   * @returns the plant without its id, as in the answer of HTTP
    * @throws {@link ApiError} whose `error` is the number of the failure:
    *   - 40003 if this is no plant, with every fault in the message, and 40004 if the key is empty or too long;
    *   - 40901 if the id is taken, and 40902 if this key created a plant of this id with other fields;
@@ -45,8 +44,8 @@ export class PlantsService implements OnModuleInit {
    *   - 50400 if the outcome is unknown: try again only with a key, unchanged;
    *   - 50000 for any other failure, which is its `cause`.
    *
-   *   In a transaction, your driver's error comes instead of those from 50000 on, except if a trigger left the plant out. After 40003 to 40902 your
-   *   transaction can go on.
+   *   In a transaction, the error of your driver comes instead of the numbers from 50000 on. Only if a trigger left the
+   *   plant out, it is 50000. After 40003 to 40902 your transaction can go on.
    * @throws TypeError if an option cannot be used
    * @example
    * import { ApiError, type CreatePlantOptions, type NewPlant, type Plant, type PlantsService } from 'plant-store';
@@ -75,12 +74,12 @@ export class PlantsService implements OnModuleInit {
     };
     if ('transaction' in options) await this.repository.createIn(queryIn(options.transaction), record);
     else await this.repository.create(record);
-    // A field that was not given is absent.
+    // An absent field stays absent.
     return tag === undefined ? { name } : { name, tag };
   }
 }
 
-/** @throws TypeError: a host or a verifier of tokens may name anything, and it is stored */
+/** @throws TypeError: a host or a token verifier may return any name, and the name is stored */
 function assertCreator(creator: unknown): void {
   const { name } = Object(creator) as Record<string, unknown>;
   if (isStorableText(name) && name.length > 0 && name.length <= MAX_PRINCIPAL_NAME_LENGTH) return;

@@ -16,21 +16,21 @@ import { isUndecided, rejectionOf } from './storage-failure.js';
 
 const TYPES = ['bigint', 'bigint', 'text', 'text', 'text', 'text'];
 const READ_EVERY_MS = 60_000;
-/** SQLSTATEs of a server that has lost the one that holds the shard: the statement may have been committed there before. */
+/** SQLSTATEs of a coordinator that lost the node of a shard. The node may have committed before. */
 const SHARD_LOST = /^(?:08|57P|XX)/;
-/** Of a table that is distributed; `$1` is its name. */
+/** The shards of the table $1, if it is distributed. */
 const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::oid AND shardminvalue IS NOT NULL';
 
-/** Has a writer for each shard of a table that Citus has distributed. With a map that is out of date a statement is only slower. */
+/** Has a writer for each shard of a table that Citus distributes. With an old shard map, statements are only slower. */
 export class ShardedWriter implements PlantWriter {
   private readonly logger = new Logger(ShardedWriter.name);
-  /** In the order of their hashes. Each shard ends where the next one begins. */
+  /** Ordered by hash. Each shard ends where the next one begins. */
   private shards: readonly { readonly minHash: number; readonly writer: PlantWriter }[] = [];
   private nextReading = 0;
 
   constructor(
     private readonly database: Pick<Database, 'query' | 'schema'>,
-    /** Of a table that is not distributed. */
+    /** The writer for a table that is not distributed. */
     private readonly writer: PlantWriter,
     private readonly writerOfShard: () => PlantWriter,
   ) {}
@@ -42,7 +42,7 @@ export class ShardedWriter implements PlantWriter {
     return (shard?.writer ?? this.writer).create(record);
   }
 
-  /** Reads the map. The writers of an earlier one get no creates, and end with those that they have. A failure here ends nothing. */
+  /** Reads the shard map. Writers of an earlier map finish their creates. A failure here is only logged. */
   async refresh(): Promise<void> {
     this.nextReading = performance.now() + READ_EVERY_MS;
     try {
@@ -60,24 +60,23 @@ export class ShardedWriter implements PlantWriter {
   }
 }
 
-/** The statements for plants of one shard. */
 export class ShardStatements extends PlantStatements {
-  // While a statement of one shard waits for the disk, those of the others are sent.
+  // While the statement of one shard waits for the disk, the others send theirs.
   override readonly pace = 1;
-  /** The server of the shard made the plants durable before it showed them. */
+  /** The node makes a plant durable before it shows it, so no fence is needed. */
   protected override readonly fence = '';
-  /** By their number of rows. */
+  /** SQL by the number of rows. */
   private readonly insertSqls = new Map<number, string>();
 
   override mayBeStored(error: unknown): boolean {
     return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
   }
 
-  /** A statement is sent on to its shard, and committed there alone, only if its rows are constants: so it makes no setting. */
+  /** Citus commits on one node only if all rows are constants. So this statement sets no setting. */
   override insert(plants: readonly PlantRecord[]): Promise<string[]> {
-    // In the order of their ids, or two statements could each wait for a row of the other; the first of several with one id stays first.
+    // The order of ids prevents deadlocks. The first of several plants with one id stays first.
     const sorted = [...plants].sort(({ id: one }, { id: other }) => (one < other ? -1 : Number(one > other)));
-    // The shortest is repeated: there are few statements to prepare.
+    // The shortest row fills the statement up, so that few different statements are prepared.
     const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
     const size = paddedSize(sorted.length);
     while (sorted.length < size) sorted.push(shortest);
@@ -87,13 +86,12 @@ export class ShardStatements extends PlantStatements {
   }
 }
 
-/** The next power of two, or three quarters of it: a row that is repeated costs as much as one that is new. */
+/** The next power of two or three quarters of it. More rows would cost: a repeated row costs as much as a new one. */
 function paddedSize(rows: number): number {
   const power = 2 ** Math.ceil(Math.log2(rows));
   return power > 2 && rows <= power * 0.75 ? power * 0.75 : power;
 }
 
-/** The parameters of so many rows. */
 function rowsOf(size: number): string {
   const rows = Array.from({ length: size }, (_, row) =>
     TYPES.map((type, column) => `$${row * TYPES.length + column + 1}::${type}`),
@@ -104,9 +102,7 @@ function rowsOf(size: number): string {
 const tableIn = (schema: string): string => `${pg.escapeIdentifier(schema)}.plants`;
 
 /**
- * Whether the database has Citus. An insert cannot set `synchronous_commit` on the server of its shard, so that of the role counts.
- *
- * @throws MigrationError if plants could be lost
+ * Whether the database has Citus. An insert cannot set `synchronous_commit` on another node, so the role must have it.
  */
 export async function assertDurableShards(query: Query, schema: string): Promise<boolean> {
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
@@ -123,7 +119,7 @@ export async function assertDurableShards(query: Query, schema: string): Promise
     [tableIn(schema)],
   );
   const [first] = await weak.catch((error: unknown) => {
-    // A node that does not answer keeps no other from its work.
+    // One node without an answer must not stop the others.
     new Logger(ShardedWriter.name).warn(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
     return [];
   });
@@ -133,12 +129,12 @@ export async function assertDurableShards(query: Query, schema: string): Promise
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
-/** The function `hashint8` of PostgreSQL, whose results partitions rest on, so that it does not change. */
+/** The function `hashint8` of PostgreSQL. Partitions depend on its results, so it never changes. */
 export function hashInt8(id: bigint): number {
   const high = Number(BigInt.asIntN(32, id >> 32n));
   const word = Number(BigInt.asIntN(32, id)) ^ (id >= 0n ? high : ~high);
   const start = (0x9e3779b9 + 4 + 3923095) | 0;
-  // The final mix of Bob Jenkins' hash: three words change in turn.
+  // The final mix of the hash of Bob Jenkins. Its three words change in turn.
   let [changing, mixer, next] = [start, start, (start + word) | 0];
   for (const bits of [14, 11, 25, 16, 4, 14, 24]) {
     const mixed = ((changing ^ mixer) - rotate(mixer, bits)) | 0;

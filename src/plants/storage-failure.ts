@@ -13,7 +13,7 @@ import {
   unforeseenFailure,
 } from '../errors/api-error.js';
 
-/** An insert has stored nothing, twice, though no plant has the id. */
+/** An insert stored nothing twice, although no plant has the id. */
 export class PlantLeftOutError extends Error {
   override readonly name = 'PlantLeftOutError';
   override readonly message =
@@ -21,19 +21,21 @@ export class PlantLeftOutError extends Error {
 }
 
 /**
- * SQLSTATEs that leave open whether the statement was carried out: a connection lost on the way, by a pooler between us and
- * the server for example; a statement completion that is unknown by its name; a statement that was cancelled.
+ * SQLSTATEs that leave open whether the statement was executed. The connection was lost, between a pooler and the
+ * server for example (08). The completion is unknown (40003). The statement was cancelled (57014).
  */
 const UNDECIDED = /^08|^40003$|^57014$/;
 /**
- * SQLSTATE classes of a server that rejects the statement now and may take it later: transaction rollback, insufficient
- * resources, operator intervention, system error; and a server that is (for now) a read-only standby.
+ * SQLSTATE classes of a server that may take the statement later: transaction rollback, insufficient resources,
+ * operator intervention, system error. 25006 is a server that is a standby or read-only.
  */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
-/** SQLSTATEs that every statement gets now: the server is a standby, it shuts down, lacks resources; a table or a privilege is missing. */
+/**
+ * SQLSTATEs that no plant causes: a standby, a shutdown, a missing table or right, a lack of resources, a file error.
+ */
 const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 
-/** What a failed create means to the client: above all, whether something may have been written. */
+/** Maps a failed create to the answer. The answer says whether something may have been written. */
 export function storageError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
   if (error instanceof DatabaseOverloadedError) return overloaded(error);
@@ -42,13 +44,13 @@ export function storageError(error: unknown): ApiError {
   return unforeseenFailure(error);
 }
 
-/** Whether PostgreSQL rejected a statement for what may be the fault of one of its plants alone. */
+/** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */
 export function isPlantRejected(error: unknown): boolean {
   const state = rejectionOf(error);
   return state !== undefined && !NO_PLANTS_FAULT.test(state);
 }
 
-/** Whether a statement may have been carried out although it failed: if it was sent, only a plain rejection says that it was not. */
+/** Whether a failed statement may have been executed. Once it was sent, only a rejection says that it was not. */
 export function isUndecided(error: unknown): boolean {
   const unsent = [DatabaseUnreachableError, DatabaseOverloadedError, PlantLeftOutError];
   if (unsent.some((type) => error instanceof type)) return false;
@@ -56,9 +58,9 @@ export function isUndecided(error: unknown): boolean {
   return state === undefined || UNDECIDED.test(state);
 }
 
-/** The SQLSTATE with which PostgreSQL rejected a statement; undefined for any other failure. */
+/** The SQLSTATE of a rejection by PostgreSQL; undefined for any other failure. */
 export function rejectionOf(error: unknown): string | undefined {
-  // Prisma's client has it in an error of its own.
+  // Prisma wraps the error of the driver adapter in one of its own.
   const failure = (Object(error) as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError ?? error;
   if (isServerError(failure)) return isRejection(failure) ? failure.code : undefined;
   if (!(failure instanceof Error && isDriverAdapterError(failure))) return undefined;

@@ -2,35 +2,35 @@ import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/datab
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 
-/** Characters of the plants that wait, at two bytes each and twice: in the queue and in a statement. */
+/** The most characters that may wait. Each takes two bytes, and is held twice: in the queue and in a statement. */
 const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-/** Singles in flight, at most half of all statements: each may wait for a lock. */
+/** The most singles in flight. Each may wait for a lock, so they take at most half of all statements. */
 const MAX_SINGLES = 4;
-/** Plants in one statement: more would gain little, as 500 share a commit already, and those behind them wait longer. */
+/** The most plants in one statement. With more, a commit gains little and the next plants wait longer. */
 const MAX_BATCH_PLANTS = 500;
-/** Characters of the plants in one statement; a longer plant has a statement to itself. */
+/** The most characters in one statement. A longer plant has its own statement. */
 const MAX_BATCH_CHARACTERS = 2 ** 20;
-/** Statements in flight if the number of connections is not known. */
+/** The most statements in flight if the number of connections is unknown. */
 const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
 
-/** A create that has no result yet. */
+/** A create without a result. */
 export class PendingCreate {
-  /** Resolves with the plant that has the id already, or with undefined: this create has stored its own. */
+  /** Resolves with the stored plant that has the id, or with undefined if this create stored its plant. */
   readonly result: Promise<StoredPlant | undefined>;
   /** In characters. */
   readonly size: number;
   isSettled = false;
-  /** The first failure of a statement that may have stored it all the same. */
+  /** The first failure of a statement that may have stored the plant. */
   unconfirmed: Error | undefined;
-  /** An insert has stored nothing, though no plant has the id. */
+  /** One insert stored nothing, although no plant has the id. */
   isLeftOut = false;
   private resolve!: (existing: StoredPlant | undefined) => void;
   private reject!: (error: unknown) => void;
 
   constructor(
     readonly record: PlantRecord,
-    /** From then on it is not sent again. */
+    /** It is not sent again after this moment. */
     readonly deadline: number,
   ) {
     this.size = sizeOf(record);
@@ -45,7 +45,7 @@ export class PendingCreate {
     this.resolve(existing);
   }
 
-  /** What may be stored never fails as if nothing had been written. */
+  /** A plant that may be stored must not fail with an error that says "nothing was written". */
   fail(error: Error): void {
     this.isSettled = true;
     const { unconfirmed: cause } = this;
@@ -55,14 +55,14 @@ export class PendingCreate {
 
 /** The creates of one writer that wait for a statement. */
 export class WriteQueue {
-  /** In the order of their arrival; those that are sent again come first. */
+  /** In order of arrival. Creates that are sent again come first. */
   private waiting: PendingCreate[] = [];
-  /** Plants of rejected batches: each is sent alone, so that only the one at fault fails. */
+  /** Creates of rejected batches. Each is sent alone, so that only the one at fault fails. */
   readonly singles: PendingCreate[] = [];
-  /** Wait again from the next sweep on. */
+  /** Creates that return to the queue at the next sweep. */
   readonly paused: PendingCreate[] = [];
 
-  /** @param timeout milliseconds, for the message of a create that is late */
+  /** @param timeout milliseconds, for the message of a late create */
   constructor(
     private readonly budget: WriteBudget,
     private readonly timeout: number,
@@ -83,7 +83,7 @@ export class WriteQueue {
   /**
    * Adds a new create.
    *
-   * @param freeSlots of its writer: what fits into the statements that may be sent now does not wait
+   * @param freeSlots statements that the writer may send now; the creates that fit into them do not wait
    * @throws DatabaseOverloadedError if too many wait
    */
   add(create: PendingCreate, freeSlots: number): void {
@@ -96,7 +96,7 @@ export class WriteQueue {
     let count = 0;
     let characters = 0;
     for (const { size, unconfirmed } of waiting) {
-      // One plant may fail in this way again and again: it takes along only those with which it was sent first.
+      // A repeated plant may fail again and again. So it is sent only with the plants that were sent with it before.
       if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== beginsWithRepeat) break;
       if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
       count += 1;
@@ -115,7 +115,7 @@ export class WriteQueue {
     this.endLate(this.singles, now);
   }
 
-  /** Fails the creates whose time is up: they are sent no more. Returns those that still have no result. */
+  /** Fails the creates that are late. Returns the creates without a result. */
   endLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
     for (const create of creates)
       if (!create.isSettled && create.deadline <= now)
@@ -124,31 +124,30 @@ export class WriteQueue {
   }
 }
 
-/** What the budget needs of a writer. */
 interface Writer {
   readonly isIdle: boolean;
-  /** Sends its next statement; returns false if it may send none now, or has none. */
+  /** Sends the next statement. Returns false if there is none or none may be sent now. */
   sendNext(now: number): boolean;
-  /** Keeps the deadlines of its creates. */
+  /** Ends the creates whose deadlines have passed. */
   sweep(now: number): void;
 }
 
-/** What all writers of a store share: the limits, their turns to send, and the sweep that keeps deadlines. */
+/** The limits that all writers of a store share, their turns, and the timer that keeps deadlines. */
 export class WriteBudget {
-  /** Creates that wait for a statement. */
+  /** The creates that wait for a statement. */
   waiting = 0;
   private characters = 0;
   private inFlight = 0;
   private singlesInFlight = 0;
   private isScheduled = false;
   private sweepTimer: NodeJS.Timeout | undefined;
-  /** Those that have creates; the one that sent last comes last. */
+  /** The writers with creates. The one that sent last comes last. */
   private readonly writers = new Set<Writer>();
   private readonly maxStatements: number;
 
   /**
-   * @param connections one is for look-ups of tokens and the health check
-   * @param limit creates that may wait
+   * @param connections one of them is kept for look-ups of tokens and the health check
+   * @param limit the most creates that may wait
    */
   constructor(
     connections: number,
@@ -157,7 +156,7 @@ export class WriteBudget {
     this.maxStatements = Number.isFinite(connections) ? Math.max(1, connections - 1) : UNKNOWN_STATEMENTS;
   }
 
-  /** Statements that may be sent now. */
+  /** The number of statements that may be sent now. */
   get freeSlots(): number {
     return this.maxStatements - this.inFlight;
   }
@@ -166,7 +165,7 @@ export class WriteBudget {
     return this.singlesInFlight < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
   }
 
-  /** Counts a new create. @throws DatabaseOverloadedError if more wait than these, which can be sent now, and the limit */
+  /** Counts a new create. @throws DatabaseOverloadedError if too many wait; `sendable` ones do not count */
   admit(create: PendingCreate, sendable: number): void {
     const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
     if (isLong || this.waiting >= this.limit + sendable)
@@ -194,7 +193,7 @@ export class WriteBudget {
     if (isSingle) this.singlesInFlight -= 1;
   }
 
-  /** Gives a writer its turn, behind all requests that have arrived with this one: they share a statement. */
+  /** Gives a writer its turn after all requests of this event-loop turn were read: their creates share a statement. */
   schedule(writer: Writer): void {
     this.writers.add(writer);
     this.sweepTimer ??= setInterval(this.sweep, SWEEP_EVERY_MS);
@@ -206,7 +205,7 @@ export class WriteBudget {
   private readonly send = (): void => {
     this.isScheduled = false;
     const now = performance.now();
-    // One that is added again is visited again, behind the others.
+    // A writer that is added again comes last in this loop.
     for (const writer of this.writers) {
       if (this.freeSlots === 0) break;
       if (!writer.sendNext(now)) continue;

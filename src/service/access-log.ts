@@ -10,7 +10,7 @@ import { REQUEST } from './logger.js';
 const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
 
-/** A line for each answer, or for each failure, with its message. No line holds a body, a query or a token. */
+/** Logs each answer, or only failures with their messages. No line holds a body, a query or a token. */
 export class AccessLog implements RequestObserver {
   private readonly logger = new Logger(REQUEST);
 
@@ -20,12 +20,12 @@ export class AccessLog implements RequestObserver {
     const { error, message, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
     const request: ServerResponse['req'] & PlatformRequest & { originalUrl?: string } = response.req;
-    // Express changes `url` below a prefix. That of a request which could not be read is empty.
+    // Express shortens `url` below a prefix. It is empty if the request could not be read.
     const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
     const fields = {
       requestId: requestIdOf(response),
       client: request.socket.remoteAddress,
-      // As it was sent: anybody may write it, and only the proxy in front knows what is true.
+      // The value as sent. Anybody may write it, and only the proxy in front knows whether it is true.
       forwardedFor: this.shown(request.headers['x-forwarded-for']?.toString()),
       method: request.method ?? undefined,
       path: this.shown(path),
@@ -38,7 +38,7 @@ export class AccessLog implements RequestObserver {
     this.logger.log(this.shown(message) ?? 'Answered', Object.fromEntries(known));
   }
 
-  /** Text that came from a client: without access tokens, and safe for a terminal. Undefined if it is empty. */
+  /** Text of a client, without access tokens and safe for a terminal. Undefined if it is empty. */
   private shown(text = ''): string | undefined {
     const plain = this.environment.ACCESS_TOKENS.reduce(
       (rest, token) => rest.replaceAll(token, '[access token]'),

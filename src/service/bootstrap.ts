@@ -15,13 +15,13 @@ import { ManagementServer } from './management/management-server.js';
 import { RequestMetrics } from './management/metrics.js';
 import { ServiceModule } from './service.module.js';
 
-/** Starts the service. Rejects with the fault of the configuration, the database or a port. */
+/** Starts the service. Rejects if the configuration, the database or a port cannot be used. */
 export async function startService(environment: ServiceEnvironment): Promise<NestExpressApplication> {
   const service = await createService(environment);
   try {
     await service.listen(environment.PORT, environment.HOST);
   } catch (error) {
-    // The management listener opens first.
+    // The management listener opens first. If it is closed, its port is at fault.
     const prefix = service.get(ManagementServer).address() === undefined ? 'MANAGEMENT_' : '';
     await service.close();
     throw listenError(error, prefix, environment);
@@ -33,7 +33,7 @@ export async function startService(environment: ServiceEnvironment): Promise<Nes
   return service;
 }
 
-/** The service, complete but not listening. */
+/** Creates the service without listening. */
 export async function createService(environment: ServiceEnvironment): Promise<NestExpressApplication> {
   const logger = new ServiceLogger(environment);
   const requests = new RequestMetrics();
@@ -42,7 +42,7 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
   const service = await NestFactory.create<NestExpressApplication>(
     ServiceModule.forRoot(environment, requests),
     new PlantStoreAdapter(environment, observers),
-    // The plant route reads its body itself, after the guard.
+    // The route of the plants reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
   service.getHttpServer().on('drop', () => {
@@ -54,17 +54,17 @@ export async function createService(environment: ServiceEnvironment): Promise<Ne
   return service;
 }
 
-/** An error of `listen` as a fault of the variables that say where. Any other error stays as it is. */
+/** Turns an error of `listen` into a fault of the variables. Any other error stays as it is. */
 function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', environment: Environment): Error {
   const { code, syscall, message } = cause as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return cause as Error;
   const where = `${environment[`${prefix}PORT`]} on ${quote(environment[`${prefix}HOST`])} (${prefix}HOST)`;
   const fault = `${prefix}PORT: ${where} cannot be used, should be a free port of an address of this machine: ${message}`;
-  // Another program may free the port, and the network may come up later.
+  // Another program may free the port, or the network may come up later.
   return new ConfigurationError([fault], code !== 'EACCES', { cause });
 }
 
-/** The addresses that the listeners are bound to: Nest's `getUrl` has 127.0.0.1 for all addresses. */
+/** The addresses of the listeners. `getUrl` of Nest says 127.0.0.1 instead of 0.0.0.0. */
 export function listenUrls(service: INestApplication): Readonly<{ public: string; management: string }> {
   const urlOf = (server: { address(): unknown }): string => {
     const { address, family, port } = server.address() as AddressInfo;
@@ -73,7 +73,7 @@ export function listenUrls(service: INestApplication): Readonly<{ public: string
   return { public: urlOf(service.getHttpServer() as Server), management: urlOf(service.get(ManagementServer)) };
 }
 
-/** What was started, with which database. */
+/** The fields of the log line about the start. */
 export function describeStart(service: INestApplication, environment: ServiceEnvironment): Record<string, unknown> {
   const { description } = parseDatabaseUrl(environment.DATABASE_URL, environment.DATABASE_PASSWORD);
   const production = environment.NODE_ENV === 'production';

@@ -8,14 +8,14 @@ import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.
 import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
 import { ExplainedError, failureOf, quote } from '../util/text.js';
 
-/** Reads the value that a text means. The message of what it throws says what is wrong and what would be right. */
+/** Parses the text of a variable. It throws an error that says what is wrong and what would be right. */
 type Reader<T> = (text: string) => T;
 
 function reader<T>([what, holds]: Requirement<T>, parse: (text: string) => unknown = String): Reader<T> {
   return (text) => {
     const value = parse(text);
     if (holds(value)) return value;
-    // A URL with an @ may hold a password.
+    // A URL with an @ may hold a password, so it is not shown.
     throw new Error(`${text.includes('@') ? 'holds a user or password' : `is ${quote(text)}`}, should be ${what}`);
   };
 }
@@ -25,7 +25,7 @@ function matching(what: string, test: (text: string) => boolean): Reader<string>
 }
 
 function numberReader(requirement: Requirement<number>): Reader<number> {
-  // Number() also takes "1e3", "0x10" and "", and rounds beyond 15 digits.
+  // Number() also accepts "1e3", "0x10" and "", and rounds beyond 15 digits.
   return reader(requirement, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : NaN));
 }
 
@@ -53,7 +53,7 @@ const keys = optional(reader(JWKS_URL));
 const statuses = wordReader(ERROR_STATUSES);
 const level = wordReader(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'));
 const url = optional((text) => text.trim());
-/** White space around it may belong to it. */
+/** White space may be a part of a secret. */
 const secret = optional(String);
 const tokens: Reader<string[]> = (text) => {
   const found = text.split(/[\s,]+/).filter(Boolean);
@@ -64,11 +64,11 @@ const tokens: Reader<string[]> = (text) => {
 const audiences: Reader<string[]> = (text) => text.split(/\s*,\s*/).filter(Boolean);
 const onOff: Reader<boolean> = (text) => wordReader(oneOf('on', 'off'))(text) === 'on';
 
-/** A secret also reads from the file that `<NAME>_FILE` names, and no message shows it. */
+/** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */
 export const SECRETS =
   'DATABASE_URL DATABASE_PASSWORD MIGRATION_DATABASE_URL MIGRATION_DATABASE_PASSWORD ACCESS_TOKENS'.split(' ');
 
-/** Each variable with what reads it, its default as text, and its explanation. .env.example and the table of docs/configuration.md are made from it. */
+/** The parser, default and explanation of each variable. .env.example and docs/configuration.md come from it. */
 export const VARIABLES = {
   NODE_ENV: [mode, 'development', 'With production the service needs a database, and makes no access token'],
   PORT: [port, '3000', 'Port of the public listener; 0 takes any free one'],
@@ -109,7 +109,7 @@ export const VARIABLES = {
 
 type Name = keyof typeof VARIABLES;
 
-/** What means nothing without another variable. */
+/** The first variable means nothing without the second. */
 const NEEDS: [Name, Name][] = [
   ['JWT_ISSUER', 'JWT_AUDIENCE'],
   ['JWT_AUDIENCE', 'JWT_ISSUER'],
@@ -118,17 +118,16 @@ const NEEDS: [Name, Name][] = [
   ['MIGRATION_DATABASE_PASSWORD', 'MIGRATION_DATABASE_URL'],
 ];
 
-/** The configuration of the process. */
 export type Environment = { -readonly [One in Name]: ReturnType<(typeof VARIABLES)[One][0]> };
 
-/** The configuration of a service: it has a database. */
+/** A service always has a database. */
 export type ServiceEnvironment = Environment & { DATABASE_URL: string };
 
-/** The configuration cannot be used. `faults` has a line for each fault: the variable, what is wrong, what would be right. */
+/** The configuration cannot be used. Each fault names the variable, what is wrong and what would be right. */
 export class ConfigurationError extends ExplainedError {
   override readonly name = 'ConfigurationError';
 
-  /** @param mayPass whether the same configuration may be usable later: another program may free the port */
+  /** @param mayPass whether a later start may succeed, for example when another program frees the port */
   constructor(
     readonly faults: readonly string[],
     readonly mayPass = false,
@@ -138,14 +137,14 @@ export class ConfigurationError extends ExplainedError {
   }
 }
 
-/** Reads the environment. @throws ConfigurationError with every fault at once; it shows no secret */
+/** Reads the environment. @throws ConfigurationError with every fault at once and without any secret */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const { environment, faults } = readEnvironment(variables);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return environment;
 }
 
-/** Reads the environment, whether or not it can be used: a variable that cannot be read has its default. */
+/** Reads the environment with its faults. A variable with a fault gets its default. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: Environment; faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const faults: string[] = [];
@@ -157,7 +156,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
     values[name] = read(initial);
     note(name, () => {
       const text = textOf(name, variables);
-      // Compose passes a variable that is not set as an empty one.
+      // Docker Compose passes an unset variable as an empty one.
       if (text.trim() !== '') values[name] = read(text);
     });
   }
@@ -165,7 +164,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
   const isGiven = (name: Name): boolean =>
     [name, `${name}_FILE`].some((source) => (variables[source] ?? '').trim() !== '');
   const isProduction = environment.NODE_ENV === 'production';
-  // The embedded database is for one developer.
+  // The embedded database is for one developer, so the listener stays local.
   if (!isProduction && !isGiven('DATABASE_URL') && !isGiven('HOST')) environment.HOST = '127.0.0.1';
   if (isProduction && !isGiven('DATABASE_URL'))
     faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
@@ -182,7 +181,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
   return { environment, faults };
 }
 
-/** The text of a variable, or of the file that has a secret: it goes first if both are given. */
+/** The text of a variable. For a secret, a file goes first. */
 function textOf(name: string, variables: NodeJS.ProcessEnv): string {
   const given = variables[name] ?? '';
   if (!SECRETS.includes(name)) return given.trim();
@@ -192,11 +191,11 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
   try {
     text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
   } catch (cause) {
-    // The path is not shown: it may be the secret itself, given to the wrong variable.
+    // The path may be the secret itself, given to the wrong variable, so it is not shown.
     const { code = '' } = cause as NodeJS.ErrnoException;
     throw new Error(`the file of ${name}_FILE cannot be read (${code})`, { cause });
   }
-  // A secret that is not there yet must not start another kind of service.
+  // Without its secret, the service would start in another way, for example with the embedded database.
   if (text.trim() === '') throw new Error(`the file of ${name}_FILE is empty, should hold the secret`);
   return text;
 }

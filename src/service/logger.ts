@@ -1,28 +1,28 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import type { Environment } from './environment.js';
 
-/** The names that LOG_LEVEL has for Nest's levels, from the gravest. */
+/** The names of LOG_LEVEL for the levels of Nest, gravest first. */
 const LEVEL_NAMES = { fatal: 'fatal', error: 'error', warn: 'warn', log: 'info', debug: 'debug', verbose: 'trace' };
-/** Nest logs each step of its start, and a failed listen, which the command reports as well. */
+/** Nest logs each step of its start. It also logs a failed listen, which the command reports again. */
 const NESTS_OWN = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
-/** Context of the access log. */
+/** The context of the access log. */
 export const REQUEST = 'Request';
-/** Lines of one kind in a second. */
+/** The most lines of one kind in a second. */
 const MAX_LINES = 10;
-/** What differs between messages of one kind. */
+/** These parts differ between messages of one kind. */
 const VARIABLE_PARTS = /"[^"]*"|\d+/g;
-/** Characters that may wait for the reader: Node keeps in memory what a pipe does not take. */
+/** The most characters that may wait. Node.js keeps in memory what a pipe does not take. */
 const MAX_WAITING_LENGTH = 4_194_304;
 
-/** What Nest prints a line from: messages, context, level, stream, stack and fields. */
+/** The arguments of `printMessages`: messages, context, level, stream, stack and fields. */
 type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * Nest's logger on one stream, which never waits for its reader. Of one kind it prints ten lines a second, and LOG_REQUESTS=all has no such
- * limit. `suppressed` is the number of lines that were left out since the line before.
+ * The logger of Nest on one stream. It never waits for the reader of the log. It prints at most ten lines of one kind a
+ * second; with LOG_REQUESTS=all, requests have no such limit. `suppressed` counts the lines that were left out.
  */
 export class ServiceLogger extends ConsoleLogger {
-  /** The lines of this second, by kind. */
+  /** The number of lines in this second, by kind. */
   private readonly counts = new Map<string, number>();
   private secondEndsAt = 0;
   private suppressed = 0;
@@ -48,7 +48,7 @@ export class ServiceLogger extends ConsoleLogger {
     this.suppressed = 0;
     const params = Object.keys(fields).length > 0 ? fields : undefined;
     super.printMessages(messages, context, level, 'stdout', stack, params);
-    // On a terminal Nest would write the stack to another stream.
+    // On a terminal, Nest writes the stack to stderr.
     if (!this.options.json && typeof stack === 'string') process.stdout.write(`${stack}\n`);
   }
 
@@ -64,10 +64,10 @@ export class ServiceLogger extends ConsoleLogger {
   }
 
   protected override printStackTrace(): void {
-    // It is part of its line.
+    // The line already holds the stack.
   }
 
-  /** With the names that readers of logs know in place of Nest's own. */
+  /** Uses the field names that log readers know, instead of those of Nest. */
   protected override stringifyJsonLogObject(line: Record<string, unknown>): string {
     const { timestamp, level, context, message, ...fields } = line;
     const time = new Date(Number(timestamp)).toISOString();

@@ -12,10 +12,10 @@ import { SECURITY_SCHEME } from './http/swagger-ui.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics, RequestMetrics } from './management/metrics.js';
 
-/** Refuses what nothing else answers: as routes, so that the guard runs before them too. */
+/** Refuses all other requests by routes, so that the guard runs before them too. */
 @Module({})
 class NotFoundModule {
-  /** To be imported last: routes are tried in the order of the modules, and these take every path. @param plantsPath the path that POST alone is offered at */
+  /** Import it last, because it matches every path. @param plantsPath the path that offers only POST */
   static forRoot(plantsPath: string): DynamicModule {
     @ApiExcludeController()
     @Controller()
@@ -34,7 +34,7 @@ class NotFoundModule {
   }
 }
 
-/** The service: a host of the store like any other, which guards it, answers every other path, and tells operators how it is. */
+/** The service. It is a host of the store with a guard for all paths, and has a management listener. */
 @Module({})
 export class ServiceModule {
   static forRoot(environment: ServiceEnvironment, requests: RequestMetrics): DynamicModule {

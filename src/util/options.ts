@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { applyDecorators } from '@nestjs/common';
 import { isInt, ValidateBy, ValidateNested, validateSync, type ValidationError } from 'class-validator';
 
-/** Options that cannot be used. The message has a line for each fault: the option, what was found, and what it should be. */
+/** Options that cannot be used. Each fault is a line: the option, the value found, and the value it should be. */
 export class OptionsError extends Error {
   /** @param owner the class that takes these options */
   constructor(owner: string, faults: readonly string[]) {
@@ -12,12 +12,12 @@ export class OptionsError extends Error {
 
 type OptionsClass<T extends object = object> = new () => T;
 
-/** What a caller may give for a class of options. A field that may be left out has its default as initialiser. */
+/** The options that a caller may give. The initialisers of the class are the defaults of the others. */
 export type Given<T, Required extends keyof T = never> = Pick<T, Required> & {
   [Name in keyof Omit<T, Required>]?: T[Name] | undefined;
 };
 
-/** What was found in place of the right value. A text is described by its type: it may be a secret. */
+/** Describes a wrong value. A text is described by its type alone, because it may be a secret. */
 export function describeFound(value: unknown): string {
   if (value === undefined) return 'is missing';
   if (value === null || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
@@ -26,7 +26,7 @@ export function describeFound(value: unknown): string {
   return `is ${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** A rule of a field, also of one that was not given. `findFault` gets all options too, and returns what is wrong. */
+/** Checks a field, even if it was not given. `findFault` also gets all options, and returns what is wrong. */
 export function Rule(findFault: (value: unknown, options: never) => string | undefined): PropertyDecorator {
   return ValidateBy({
     name: 'rule',
@@ -37,7 +37,7 @@ export function Rule(findFault: (value: unknown, options: never) => string | und
   });
 }
 
-/** What a value should be: words that follow "should be", and whether it is that. */
+/** What a value should be: the words behind "should be", and the test. */
 export type Requirement<T = unknown> = readonly [what: string, holds: (value: unknown) => value is T];
 
 export function wholeNumber(from: number, to: number, unit = ''): Requirement<number> {
@@ -50,7 +50,7 @@ export function oneOf<Word extends string>(...words: readonly Word[]): Requireme
   return [what, (value): value is Word => words.includes(value as Word)];
 }
 
-/** What a field should be, if it is given or required. */
+/** Checks a field that is given or required. */
 export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value) =>
     (value === undefined && !required) || holds(value) ? undefined : `${describeFound(value)}, should be ${what}`,
@@ -60,7 +60,7 @@ export function Should(what: string, holds: (value: unknown) => boolean, require
 const NESTED = Symbol('NESTED');
 type ClassOf = (given: object) => OptionsClass;
 
-/** Options within options. @param classOf the class of what is given, which may depend on it */
+/** Options within options. `classOf` chooses their class by the given value. */
 export function Nested(what: string, classOf: ClassOf, required = false): PropertyDecorator {
   return applyDecorators(Reflect.metadata(NESTED, classOf), ValidateNested(), Should(what, isRecord, required));
 }
@@ -69,7 +69,7 @@ function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What was given, and the initialisers of the class in place of the rest. Throws an error that names every fault, also names that are no option's. */
+/** Fills the class with the given options. Throws one error with every fault, such as a name that is no option. */
 export function checkOptions<T extends object>(Options: OptionsClass<T>, given: unknown, owner: string): T {
   const options = fill(Options, isRecord(given) ? given : {});
   const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(linesOf);
@@ -77,10 +77,10 @@ export function checkOptions<T extends object>(Options: OptionsClass<T>, given: 
   return options;
 }
 
-/** Assigns, and never transforms: a pool or a function stays the very object that the application gave. */
+/** Assigns and never transforms: a pool or a function stays the same object. */
 function fill<T extends object>(Options: OptionsClass<T>, given: object): T {
   const options = new Options();
-  // Those of the class by name: an application may give an instance whose options are getters of its own class.
+  // The given object may be an instance whose options are getters of its class, so the names of `Options` count too.
   for (const name of new Set([...Object.keys(options), ...Object.keys(given)])) {
     const value: unknown = Reflect.get(given, name);
     if (value === undefined) continue;

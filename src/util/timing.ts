@@ -1,4 +1,4 @@
-/** Settles as the work does. If that takes longer, it rejects with an error made then; the work goes on, and its result is lost. */
+/** Settles as the work does, or rejects when the time is up. The work itself is not stopped. */
 export async function withinTime<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

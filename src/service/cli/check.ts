@@ -14,19 +14,19 @@ import { ConfigurationError, type Environment, readEnvironment } from '../enviro
 import { adviceOn, escapeLines } from './output.js';
 import { STATEMENT_TIMEOUT_MS } from './token.commands.js';
 
-/** SQLSTATEs of a server that refuses what is configured: the role, its password, the database, a right. */
+/** SQLSTATEs of a wrong configuration: the role, its password, the database or a right. */
 const LASTING = /^(?:28|3D|42)/;
 
-/** Whether no token is configured: then only those in the database are valid. */
+/** Whether no token is configured. Then only issued tokens are valid. */
 export function isTokenless({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
   return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
 }
 
-/** Says how to create an access token if none is valid. The service runs meanwhile: a token is accepted as soon as it is created. */
+/** Warns if no issued token is valid. A new token is accepted while the service runs. */
 export async function hintAtFirstToken(query: Query, schema: string): Promise<void> {
   const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
   const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
-  // If the tokens cannot be read, another warning says so.
+  // Another warning says that the tokens cannot be read.
   if ((await found.catch(() => undefined))?.length !== 0) return;
   new Logger('PlantStore').warn(
     'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
@@ -34,9 +34,11 @@ export async function hintAtFirstToken(query: Query, schema: string): Promise<vo
   );
 }
 
-/** The optional peers that the service needs: a host of the store has none of them. @throws ConfigurationError with the command that installs them */
+/**
+ * Checks the optional peers that only the service needs. @throws ConfigurationError with the command to install them
+ */
 export function assertInstalled(): void {
-  // Of the versions that Nest 12 goes with.
+  // These versions go with Nest 12.
   const missing = ['@nestjs/platform-express@12', 'express@5', 'prom-client@15'].filter(
     (name) => findPackage(name.replace(/@\d+$/, '')) === undefined,
   );
@@ -47,8 +49,9 @@ export function assertInstalled(): void {
 }
 
 /**
- * `plant-store serve --check`: says all that a start would refuse or warn of, but for ports and what runs in the folder. It changes nothing,
- * and starts no server. @throws ConfigurationError with all faults, those of the database too; they may pass if all of them may
+ * `plant-store serve --check`: reports all that a start would refuse or warn of, but not ports or a server in the
+ * folder. It changes nothing and starts no server.
+ * @throws ConfigurationError with all faults. It may pass if all of them may
  */
 export async function check(): Promise<void> {
   const { environment, faults } = readEnvironment(process.env);
@@ -57,7 +60,7 @@ export async function check(): Promise<void> {
   const warn = (text: string): void => {
     console.log(`Warning: ${escapeLines(text)}`);
   };
-  // What is a line of the log at a start.
+  // A warning of the log becomes a line of the output.
   Logger.overrideLogger({ log: () => undefined, error: warn, warn });
   const isEmbedded = environment.DATABASE_URL === undefined;
   try {
@@ -80,12 +83,12 @@ export async function check(): Promise<void> {
   console.log(`The service can start, with ${database}.`);
 }
 
-/** What the start asks of the database, on a connection that ends if it does not answer. */
+/** Checks the database as a start does. The connection ends if the database does not answer. */
 async function inspectDatabase(environment: Environment, collect: (fault: unknown) => void): Promise<void> {
   const database = parseDatabaseUrl(String(environment.DATABASE_URL), environment.DATABASE_PASSWORD);
   logWarnings(database);
   const ask = async (query: Query): Promise<void> => {
-    // First of all: a function of another role could answer the rest.
+    // This comes first: a function of another role could answer the other checks.
     await assertSearchPath(query, database);
     await assertMigrated(query, database).catch(collectRefusal);
     await assertDurableShards(query, database.schema).catch(collectRefusal);
@@ -99,7 +102,7 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
   await withConnection(database, ask, { timeout: STATEMENT_TIMEOUT_MS });
 }
 
-/** What a check has found stays as it is. What kept it from looking may pass, unless the server has refused what is configured. */
+/** A fault that a check found stays. A failed connection may pass, unless the server refused the configuration. */
 function mayPass(fault: unknown): boolean {
   if (fault instanceof ConfigurationError) return fault.mayPass;
   return fault instanceof Error && fault.cause !== undefined && !LASTING.test(sqlStateOf(fault) ?? '');

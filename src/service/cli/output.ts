@@ -2,28 +2,27 @@ import { withoutTokens } from '../../auth/token-format.js';
 import { MigrationError } from '../../database/database.errors.js';
 import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
 
-/** A command could not print its result. */
 class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
 }
 
-/** Text of several lines, each safe for a terminal. */
+/** Makes each line of a text safe for a terminal. */
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }
 
-/** Prints to standard error. It may repeat arguments, or what the database says: no control character may reach a terminal, no token a log. */
+/** Prints to standard error. The text may repeat arguments or data, so control characters and tokens are removed. */
 export function printError(text: string): void {
   console.error(escapeLines(withoutTokens(text.trimEnd())));
 }
 
-/** What a command that failed prints: the message if it explains the failure, else the stack. */
+/** The text for a failed command: the message if it explains the failure, else the stack. */
 export function describeFailure(error: unknown): string {
   if (error instanceof ExplainedError) return `plant-store: ${error.message}${adviceOn(error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** What to correct if no connection to the database can be made. */
+/** The advice if the database cannot be reached. */
 export function adviceOn(error: unknown): string {
   const isUnreachable = error instanceof MigrationError && error.code === 'unreachable';
   return isUnreachable
@@ -32,14 +31,14 @@ export function adviceOn(error: unknown): string {
 }
 
 /**
- * Writes to standard output. What can be asked for again may lose its reader, as with head.
+ * Writes to standard output. A command such as head may close it early: a repeatable output may be lost then.
  *
- * @param ifLost what to do if nobody reads what is shown this once
- * @throws OutputError, where console.log says nothing
+ * @param ifLost the advice if the output cannot be repeated and is lost
+ * @throws OutputError, because console.log would hide the failure
  */
 export async function print(text: string, ifLost?: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    // Without a listener the event ends the process.
+    // Without a listener, the event would end the process.
     process.stdout.once('error', reject);
     process.stdout.write(`${escapeLines(text)}\n`, (error) => {
       if (error) return;
@@ -55,7 +54,7 @@ export async function print(text: string, ifLost?: string): Promise<void> {
 
 const GAP = '   ';
 
-/** A table for people. What is in the database may have control characters, ends of lines too: none reaches the terminal. */
+/** A table for people. Data may hold control characters or line breaks, so each cell is escaped. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(escapeControls));
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

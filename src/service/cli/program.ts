@@ -6,23 +6,23 @@ import { describeFailure, print, printError, table } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
-/** EX_CONFIG of sysexits.h: a service manager need not try again. */
+/** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
 const EX_CONFIG = 78;
 
-/** Runs one command to its end. Returns the exit code: 0, 1 if the command failed, 2 if the command line is wrong, or EX_CONFIG. */
+/** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or EX_CONFIG. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // It has printed the help, or what is wrong with the arguments.
+    // commander has printed the help or the fault already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
     printError(describeFailure(error));
     return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
   }
 }
 
-/** What a command needs is loaded when it is called: neither help nor a refusal waits for the framework. */
+/** Commands load their modules when they run, so help and usage errors come at once. */
 function createProgram(): Command {
   const program = new Command('plant-store')
     .description('A service that stores plants.')
@@ -94,7 +94,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
   if (url === undefined)
     throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
   const { user, schema } = parseDatabaseUrl(url, password, given);
-  // The same URL stands for one role, that of the service, with its password.
+  // The same URL means the same role, that of the service, with its password.
   const owner =
     ownerUrl === undefined || ownerUrl === url
       ? { url, password }
@@ -105,7 +105,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
   await print(`${place}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
 }
 
-/** The document that the service would serve. Connects to nothing. */
+/** Prints the document that the service would serve. It connects to nothing. */
 async function printOpenApi(): Promise<void> {
   const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
   const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';

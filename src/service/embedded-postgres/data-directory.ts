@@ -6,34 +6,34 @@ import { join } from 'node:path';
 import { type Account, EmbeddedPostgresError, failureAs } from './binaries.js';
 import { dataIn, endOf, type Place, spawnProgram } from './server.js';
 
-/** Where root keeps what the server's user cannot reach in root's own folders. */
+/** The folder of root for data that the user of the server could not reach elsewhere. */
 const SHARED_FOLDER = '/var/lib/plant-store';
-/** In the data directory, so that they are made together. */
+/** The password is in the data directory, so both are made together. */
 const PASSWORD_FILE = 'plant-store.password';
-// The encoding and the order of texts are PostgreSQL's own: the system needs no locale.
+// PostgreSQL has this encoding and order itself, so the system needs no locale.
 const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
-/** A folder for the data, and the user that the server runs as there. In `directory` or, if root runs us and no other user can enter that, in the shared folder. */
+/** Chooses the folder and the user of the server: root needs the shared folder if nobody else can enter `directory`. */
 export async function findHome(directory: string): Promise<Pick<Place, 'folder' | 'account'>> {
   const folder = await realpath(directory);
   const account = await serverAccount();
   if (account.uid === undefined) return { folder, account };
   const shared = join(SHARED_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
-  // Existing data decide: an empty store elsewhere would look like a loss.
+  // Existing data decide, because an empty store elsewhere would look like a loss.
   for (const home of [folder, shared]) {
     const owner = await stat(dataIn(home)).catch(() => undefined);
     if (owner) return { folder: home, account: { uid: owner.uid, gid: owner.gid } };
   }
-  // Tried, because modes say nothing of ACLs and mounts.
+  // The mode of a folder does not show ACLs and mounts, so this is tried.
   const failure = await failureAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]);
   if (failure === undefined) return { folder, account };
   await mkdir(shared, { recursive: true });
-  // With any umask.
+  // This holds with any umask.
   for (const each of [SHARED_FOLDER, shared]) await chmod(each, 0o711);
   return { folder: shared, account };
 }
 
-/** PostgreSQL refuses to run as root: an existing user in root's place, as only the administrator makes users. Without one initdb says so. */
+/** PostgreSQL refuses to run as root, so root uses an existing user. Without one, initdb explains that. */
 export async function serverAccount(): Promise<Account> {
   if (process.getuid?.() !== 0) return {};
   const users = await readFile('/etc/passwd', 'utf8');
@@ -42,7 +42,7 @@ export async function serverAccount(): Promise<Account> {
   return uid === undefined ? {} : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Makes the data directory if there is none yet; returns the password of the user `postgres`. */
+/** Makes the data directory at the first start. Returns the password of the user `postgres`. */
 export async function prepareData(place: Place): Promise<string> {
   const data = dataIn(place.folder);
   if (!existsSync(data)) await makeData(place);
@@ -53,7 +53,7 @@ export async function prepareData(place: Place): Promise<string> {
   });
 }
 
-/** Elsewhere first and then renamed, so that an interrupted start leaves nothing that looks like a data directory. */
+/** The directory gets its name when it is complete, so an interrupted start leaves no half of one. */
 async function makeData(place: Place): Promise<void> {
   const draft = join(place.folder, 'postgres-draft');
   const [made, password, output] = [join(draft, 'data'), join(draft, 'password'), join(draft, 'output')];
@@ -76,7 +76,7 @@ export async function giveTo({ uid, gid }: Account, path: string): Promise<void>
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
 }
 
-/** A rename lasts only when its folder is on the disk. */
+/** A rename survives a crash only after its folder was written to disk. */
 async function flush(folder: string): Promise<void> {
   await using handle = await open(folder);
   await handle.sync();

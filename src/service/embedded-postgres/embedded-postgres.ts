@@ -11,32 +11,31 @@ import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './b
 import { findHome, prepareData } from './data-directory.js';
 import { dataIn, type Place, type ServerSettings, startServer } from './server.js';
 
-/** The folder of what the service makes for itself: the data of the embedded PostgreSQL, its URL, and an access token. */
+/** The folder for the data of the embedded PostgreSQL, its URL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
-/** The file of the URL, for psql and for `plant-store token`. */
+/** psql and `plant-store token` read the URL from this file. */
 export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
-/** The token that the service has made for itself. */
 export const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
-/** Time for the server of a service that was killed to end. */
+/** How long the server of a killed service may take to end. */
 const LOCK_TIMEOUT_MS = 30_000;
-/** Time for the server to write everything and end; then it is made to end, and repairs its data at the next start. */
+/** How long the server may take to end. Then it is killed, and repairs its data at the next start. */
 const STOP_TIMEOUT_MS = 30_000;
-// open(2) of macOS takes the lock in the same call; Node has no name for that flag, the last one.
+// open(2) of macOS can lock the file in the same call. The last flag does that, and Node.js has no name for it.
 const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
-/** Mode bits: group and others may write. */
+/** The mode bits that let group and others write. */
 const OTHERS_WRITE = 0o022;
 const TAKEN = ['EADDRINUSE', 'EAGAIN'];
 
 type FolderLock = Place['lock'] & AsyncDisposable;
 
-/** A PostgreSQL server of this process's own, its data kept in a folder. It ends at the latest with this process, also by a kill. */
+/** A PostgreSQL server that keeps its data in a folder. It ends with this process at the latest, even after a kill. */
 export class EmbeddedPostgres {
   private readonly exit: Promise<unknown[]>;
 
   private constructor(
-    /** With the password. The server has no TLS, and a PGSSLMODE in the environment is meant for others. */
+    /** The URL with the password. The server has no TLS, so a PGSSLMODE of the environment must not count. */
     readonly url: string,
-    /** Where the data really are: not in `directory` if root runs us in a folder that only root can enter. */
+    /** The folder of the data. It is not `directory` if root runs us in a folder that only root can enter. */
     readonly location: string,
     private readonly server: ChildProcess,
     private readonly lock: FolderLock,
@@ -45,8 +44,8 @@ export class EmbeddedPostgres {
   }
 
   /**
-   * @param directory the folder that holds the data; made if missing. One server at a time runs in it.
-   * @param settings of the server, instead of those that keep the data safe: tests do not wait for the disk
+   * @param directory the folder of the data; made if missing. Only one server runs in it.
+   * @param settings other settings of the server: tests do not wait for the disk
    * @throws EmbeddedPostgresError that says what is in the way and what to do
    */
   static async start(directory: string, settings: ServerSettings = {}): Promise<EmbeddedPostgres> {
@@ -70,7 +69,7 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Resolves when the server ends, to what a user should know if nobody has stopped it. */
+  /** Resolves when the server ends, with the message for a user who did not stop it. */
   async ended(): Promise<EmbeddedPostgresError> {
     const [code, signal] = await this.exit;
     return new EmbeddedPostgresError(
@@ -79,7 +78,7 @@ export class EmbeddedPostgres {
     );
   }
 
-  /** Ends the server, and frees the folder. Clients are sent away, transactions rolled back, and everything is written. */
+  /** Stops the server and frees the folder. Open transactions are rolled back, and all data are written. */
   async stop(): Promise<void> {
     this.server.stdio[3]?.destroy();
     const forced = setTimeout(() => this.server.kill('SIGQUIT'), STOP_TIMEOUT_MS);
@@ -89,7 +88,7 @@ export class EmbeddedPostgres {
   }
 }
 
-/** @throws ConfigurationError if what is in the folder may be of others: they could choose the access token */
+/** @throws ConfigurationError if others may write here: they could choose the access token */
 export async function assertOwnFolder(directory: string): Promise<void> {
   const folder = await stat(directory).catch(() => undefined);
   if (folder === undefined) return;
@@ -101,15 +100,15 @@ export async function assertOwnFolder(directory: string): Promise<void> {
   const file = await lstat(token).catch(() => undefined);
   if (file === undefined) return;
   const isOwn = [0, process.getuid?.(), folder.uid].includes(file.uid);
-  // A link could lead to a file that others know.
+  // A link could lead to a file of somebody else.
   if (isOwn && file.isFile() && file.nlink === 1 && (file.mode & OTHERS_WRITE) === 0) return;
   const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
   throw new ConfigurationError([`${token}: others may have written it, or it is no file, ${advice}`]);
 }
 
 /**
- * Keeps other services out of a folder. The operating system frees it when the last process that holds the lock has ended, so that
- * none is stale. Containers that share the folder and not the network do not see each other's.
+ * Locks the folder for this service. The operating system frees the lock when its last process ends, so no lock is
+ * stale. Containers that share the folder but not the network do not see the lock.
  */
 async function lockFolder(directory: string): Promise<FolderLock> {
   const lockFile = join(directory, 'postgres.lock');
@@ -124,7 +123,7 @@ async function lockFolder(directory: string): Promise<FolderLock> {
     }
     const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
     const isAlive = failureOf(() => process.kill(owner, 0)) === undefined;
-    // The server of one that was killed is about to end.
+    // The server of a killed service is about to end.
     if (isAlive || performance.now() > deadline) {
       throw new EmbeddedPostgresError(
         `Another plant store (process ${owner}) is running with the data in ${directory}. ` +
@@ -135,12 +134,12 @@ async function lockFolder(directory: string): Promise<FolderLock> {
   }
 }
 
-/** A socket without a file, in Linux' abstract namespace. By device and inode, so that a folder is one under all its names. */
+/** Listens on a socket in the abstract namespace of Linux. Device and inode identify a folder under all its names. */
 async function listenFor(directory: string): Promise<FolderLock> {
   const { dev, ino } = await stat(directory, { bigint: true });
   const server = createServer((client) => client.destroy()).listen(`\0plant-store-${dev}-${ino}`);
   await once(server, 'listening');
-  // Node has no other way to the descriptor, which a child needs to inherit the socket.
+  // A child needs the descriptor to inherit the socket, and Node.js offers no other way to it.
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
   return Object.assign(server.unref(), { fd });
 }

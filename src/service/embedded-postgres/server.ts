@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, EmbeddedPostgresError } from './binaries.js';
 
-/** The port may be taken between our look and PostgreSQL's. */
+/** Another program may take the port before PostgreSQL does. */
 const MAX_STARTS = 5;
 /**
- * The program gets a SIGINT when its descriptor 3 is closed, which the end of this process does, a kill too. The shell that waits for
- * it is no child of the program: PostgreSQL would take it for one of its own processes.
+ * The end of this process closes descriptor 3, even after a kill. A shell that waits for that sends the program a
+ * SIGINT. It is no child of the program, because PostgreSQL would take it for one of its own processes.
  */
 const RUN_UNTIL_CLOSED = '((read -r end <&3; kill -INT $$) 2>/dev/null 4<&- &) && exec "$@" 3<&-';
 
-/** Where a server runs, and how. */
+/** A server and what it needs to run. */
 export interface Place {
-  /** Of the data and the log. */
+  /** The folder of the data and the log. */
   readonly folder: string;
-  /** The folder of PostgreSQL's programs. */
+  /** The folder of the programs. */
   readonly programs: string;
   readonly account: Account;
-  /** Held until this process and all those that have inherited its descriptor have ended. */
+  /** The lock lasts until all processes that have its descriptor have ended. */
   readonly lock: { readonly fd: number };
 }
 
@@ -31,7 +31,7 @@ export function dataIn(folder: string): string {
   return join(folder, 'postgres');
 }
 
-/** Starts a program of PostgreSQL that ends at the latest with this process. @param output the file that gets what it prints */
+/** Starts a program that ends with this process at the latest. @param output the file for what it prints */
 export async function spawnProgram(
   { programs, account, lock }: Place,
   program: 'initdb' | 'postgres',
@@ -44,7 +44,7 @@ export async function spawnProgram(
     cwd: '/',
     env: serverEnvironment(),
     stdio: ['ignore', file.fd, file.fd, 'pipe', lock.fd],
-    // Not in the terminal's process group: Ctrl-C is for the service, which still has requests to finish.
+    // Ctrl-C is for the service, which still answers requests, so the program leaves its process group.
     detached: true,
   });
   child.once('exit', () => child.stdio[3]?.destroy());
@@ -53,20 +53,20 @@ export async function spawnProgram(
 }
 
 /**
- * What PostgreSQL sees of our environment: neither our secrets, which its user could read, nor PG* variables meant for
- * other servers; and messages in English, so that users can search for them.
+ * The environment of PostgreSQL. Its user must not read our secrets, and PG* variables are for other servers. English
+ * messages are easier to search for.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const inherited = ['PATH', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH'];
   return { ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])), LC_ALL: 'C' };
 }
 
-/** What a program has printed last, for the message on its failure. */
+/** The last lines of the output, for the message about a failure. */
 export async function endOf(output: string): Promise<string> {
   return (await readFile(output, 'utf8')).trim().split('\n').slice(-10).join('\n');
 }
 
-/** Starts the server of a folder whose lock we hold, and waits until it takes connections. */
+/** Starts the server and waits until it accepts connections. The folder must be locked. */
 export async function startServer(
   place: Place,
   settings: ServerSettings,
@@ -88,7 +88,7 @@ export async function startServer(
   );
 }
 
-/** PostgreSQL's pid file has a value a line: the first is the process, the eighth its state. */
+/** The pid file of PostgreSQL has one value a line. The first is the process, the eighth its state. */
 async function becomesReady(child: ChildProcess, pidFile: string): Promise<boolean> {
   while (child.exitCode === null && child.signalCode === null) {
     const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
@@ -99,12 +99,12 @@ async function becomesReady(child: ChildProcess, pidFile: string): Promise<boole
 }
 
 /**
- * We hold the lock, so that the server of this file is gone, though another program may have its number now. PostgreSQL takes a file
- * with its parent's number for stale. Without the file it would not look whether processes of a killed server still use the data.
+ * Writes our process id into a stale pid file. We hold the lock, so that server is gone, but another program may have
+ * its id. PostgreSQL ignores the id of its parent. Without the file, it would not look for processes of that server.
  */
 async function disown(pidFile: string): Promise<void> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');
-  // The number of a single-user server is negative.
+  // The id of a single-user server is negative.
   if (/^-?[1-9]/.test(text)) await writeFile(pidFile, text.replace(/^.*/, String(process.pid)));
   else await rm(pidFile, { force: true });
 }

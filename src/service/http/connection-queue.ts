@@ -1,21 +1,21 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Bytes that are parsed before it is looked whether a request waits. */
+/** The parser gets so many bytes at a time. Then a waiting request stops it. */
 const SLICE_BYTES = 1024;
-/** Requests of all connections that may wait, at some 2 KB each. One more closes its connection. */
+/** The most requests that may wait, at some 2 KB each. One more closes its connection. */
 const MAX_WAITING = 20_000;
 
 interface Connection {
-  /** The response to the request that was parsed last. Answers go out in order, so this one comes after all others. */
+  /** The response to the last parsed request. Answers keep their order, so it is sent last. */
   last: ServerResponse | undefined;
-  /** Requests that were parsed and have not begun. */
+  /** The parsed requests that have not begun. */
   waiting: number;
   isParsedInSlices: boolean;
   isStopped: boolean;
 }
 
-/** The connections of a server: one request of each at a time. */
+/** Handles one request of each connection at a time. */
 export class ConnectionQueue {
   readonly connections = new Map<Socket, Connection>();
   private readonly servedThisTurn = new Set<Socket>();
@@ -33,20 +33,20 @@ export class ConnectionQueue {
     });
   }
 
-  /** Nothing more of the connection is parsed: what arrives is thrown away. Returns whether that is new. */
+  /** Stops the parser of a connection. Later bytes are dropped. Returns false if it was stopped before. */
   stop(socket: Socket): boolean {
     const connection = this.connections.get(socket);
     if (connection === undefined || connection.isStopped) return false;
     return (connection.isStopped = true);
   }
 
-  /** Begins a request when the one before it on its connection is answered, and reads nothing more until then. */
+  /** Begins a request when the one before it on its connection is answered. Until then nothing more is read. */
   whenFree(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const connection = this.connections.get(socket);
     if (connection === undefined || socket.writableEnded) return;
     connection.last = response;
-    // A response has no socket as long as others are before it. Between two requests of one connection, others have their turn.
+    // A response has no socket while others are before it. Other connections get their turn between two requests.
     if (response.socket !== null && !this.servedThisTurn.has(socket)) {
       this.noteTurn(socket);
       begin();
@@ -74,16 +74,16 @@ export class ConnectionQueue {
   }
 
   /**
-   * Node's parser reads 64 KiB at a time by itself, and cannot be stopped between two requests. Here it can. Other connections keep Node's
-   * way: this one costs a third of the requests a second that bare Node answers.
+   * The parser of Node.js reads 64 KiB at a time and cannot be stopped between two requests. In slices it can. Only
+   * pipelining connections are parsed so, because this costs a third of the requests a second of bare Node.js.
    */
   private parseInSlices(socket: Socket, connection: Connection): void {
     connection.isParsedInSlices = true;
-    // The parser is the only listener, and stops reading by itself when there is another one.
+    // The parser is the only listener. It stops reading by itself when another one is added.
     const [parse] = socket.listeners('data') as [(bytes: Buffer) => void];
     socket.on('data', (bytes: Buffer) => {
       let next = 0;
-      // A request pauses the connection too while its body is not read.
+      // A request also pauses its connection while its body is not read.
       while (next < bytes.length && connection.waiting === 0 && !socket.isPaused()) {
         if (connection.isStopped || socket.destroyed) return;
         parse(bytes.subarray(next, (next += SLICE_BYTES)));
@@ -92,7 +92,7 @@ export class ConnectionQueue {
       if (next < bytes.length) socket.unshift(bytes.subarray(next));
     });
     socket.off('data', parse);
-    // The parser may have stopped reading without the knowledge of the stream, which would wait for ever: this ends its wait.
+    // The parser may have stopped reading, and the stream does not know. This push ends its wait.
     socket.push(Buffer.alloc(0));
   }
 }

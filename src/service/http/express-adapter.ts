@@ -7,13 +7,13 @@ import type { Environment } from '../environment.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer, type HttpServerClasses } from './http-server.js';
 
-/** Nest's own handler of a route, with its guards and filters. */
+/** The handler of a route that Nest makes, with its guards and filters. */
 type Handler = (request: IncomingMessage, response: ServerResponse, next: () => unknown) => Promise<unknown>;
 
-/** Express with exact paths, whose routes of POST are called without it if no middleware is before them. */
+/** Express with exact paths. It calls POST routes directly if no middleware may see them. */
 export class PlantStoreAdapter extends ExpressAdapter {
   private readonly directHandlers = new Map<string, Handler>();
-  /** Where middleware is, up to now. */
+  /** The paths that have middleware. */
   private readonly usedPaths: unknown[] = [];
   private shutdown?: GracefulShutdown;
 
@@ -21,12 +21,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
     private readonly environment: Environment,
     private readonly observers: RequestObserver[],
   ) {
-    // Before the base class uses the application: its router takes these settings only once.
+    // The router takes these settings only before its first use, which is in the base class.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
   }
 
   override use(...handlers: unknown[]): unknown {
-    // The first may be a path, or a list of them.
+    // The first argument may be a path or a list of paths.
     this.usedPaths.push(...[handlers[0]].flat());
     return super.use(...handlers) as unknown;
   }
@@ -39,10 +39,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
     };
   }
 
-  /** Nest's router calls it for each route. What Nest adds behind them does not see the requests that they answer. */
+  /** The router of Nest calls this for each route. Handlers that Nest adds later do not see these requests. */
   override post(path: unknown, handler?: Handler): unknown {
     if (isPlain(path) && handler !== undefined) {
-      // Middleware sees what is below its own path, and perhaps anything if that is a pattern.
+      // Middleware sees all paths below its own. A pattern may match any path.
       const isSeen = this.usedPaths.some((used) => !isPlain(used) || `${path}/`.startsWith(`${used}/`));
       if (!isSeen) this.directHandlers.set(path, handler);
     }
@@ -57,9 +57,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
         app(request, response);
         return;
       }
-      // The one property that members of Express' responses need.
+      // Members of Express' responses need this property alone.
       (request as { res?: ServerResponse }).res = response;
-      // No error handler of Express is behind it.
+      // No error handler of Express sees this failure.
       handle(request, response, () => app(request, response) as unknown).catch((error: unknown) => {
         new Logger(PlantStoreAdapter.name).error('The answer to a failure failed', (Object(error) as Error).stack);
         response.destroy();
@@ -80,13 +80,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
 const isPlain = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
 
-/** Classes with the prototypes that Express gives each request and response. Exchanged later, they would make every access slow. */
+/** Classes with the prototypes that Express would set for each request. Setting them later makes every access slow. */
 export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     readonly #arrivedAt = performance.now();
 
-    // Node calls it too, unless other code has done so.
+    // Node.js calls it too, unless other code has called it.
     override writeHead(status: number, ...fields: unknown[]): this {
       const durationMs = performance.now() - this.#arrivedAt;
       if (!this.headersSent) for (const observer of observers) observer.answered(this, durationMs);
@@ -98,7 +98,7 @@ export function expressClasses(app: Express, observers: readonly RequestObserver
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }
 
-/** The prototype of a class, with these members and the prototype behind them. */
+/** Gives these members, and the prototype behind them, to the prototype of a class. */
 function adoptMembers<Members extends object>(members: Members, prototype: object): Members {
   Object.setPrototypeOf(prototype, Object.getPrototypeOf(members) as object);
   return Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members)) as Members;

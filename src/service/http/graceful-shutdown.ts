@@ -11,14 +11,14 @@ import type { ConnectionQueue } from './connection-queue.js';
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
 const SWEEP_MS = 50;
-/** The listener closes once no connection has come for this long; if they come without a pause it closes all the same. */
+/** The listener closes when no connection came for this long, or after the longest wait. */
 const QUIET_MS = 200;
 const MAX_QUIET_WAIT_MS = 2000;
 
-/** Ends an HTTP server without leaving a request unanswered, as far as the time allows. Node would reset connections. */
+/** Closes an HTTP server and answers as many requests as the time allows. Node.js alone would reset connections. */
 export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
-  /** What had been read of each connection with its last request that was answered. */
+  /** The bytes read from each connection up to its last answered request. */
   private readonly bytesAnswered = new WeakMap<Socket, number>();
   private newestConnectionAt = -Infinity;
   private isClosing = false;
@@ -33,16 +33,16 @@ export class GracefulShutdown implements RequestObserver {
     });
   }
 
-  /** From the stop on, answers say that their connection ends. */
+  /** During the stop, answers say that their connection ends. */
   answered(response: ServerResponse): void {
     const { req: request } = response;
     const { socket } = request;
     const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
     noteRead();
-    // A refusal may come before the body.
+    // A refusal may be sent before the body has arrived.
     if (!request.complete) request.once('end', noteRead);
     if (!this.isClosing) return;
-    // Of several requests that a client has sent in one go, only the last ends the connection.
+    // If a client pipelines, only the last answer ends the connection.
     const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
     response.shouldKeepAlive &&= hasNext;
   }
@@ -51,15 +51,15 @@ export class GracefulShutdown implements RequestObserver {
     if (!this.server.listening) return;
     const { DRAIN_DELAY, SHUTDOWN_TIMEOUT } = this.environment;
     const end = performance.now() + SHUTDOWN_TIMEOUT;
-    // A load balancer notices only after a while that the service stops.
+    // A load balancer notices the stop only after a while.
     this.isClosing = DRAIN_DELAY > 0;
     await sleep(DRAIN_DELAY);
-    // Clients that are sent away open another connection, so for this moment they stay.
+    // Clients whose connection ends open another one. So no connection ends during this wait.
     this.isClosing = false;
     await this.noNewConnection(Math.min(end, performance.now() + MAX_QUIET_WAIT_MS));
     this.isClosing = true;
     const closed = once(this.server, 'close');
-    // Not HTTP's own close(): it stops the check that ends requests that never arrive in full, and destroys idle connections.
+    // `close` of the HTTP server destroys idle connections and stops the check for requests that arrive too slowly.
     NetServer.prototype.close.call(this.server);
     const closedAt = performance.now();
     const graceEnd = Math.min(closedAt + GRACE_MS, (closedAt + end) / 2);
@@ -71,16 +71,18 @@ export class GracefulShutdown implements RequestObserver {
     this.server.close();
   }
 
-  /** The system resets connections that the listener has not accepted when it closes, and Node accepts one a turn. */
+  /**
+   * At the close, the system resets connections that were not accepted. Node.js accepts one in each event-loop turn.
+   */
   private async noNewConnection(end: number): Promise<void> {
     do {
       await sleep(SWEEP_MS);
-      // Behind the phase of the turn that accepts: else a long turn would look like a time without connections.
+      // This comes after the phase that accepts. Otherwise a long turn would look like a time without connections.
       await nextTurn();
     } while (performance.now() - this.newestConnectionAt < QUIET_MS && performance.now() < end);
   }
 
-  /** Ends connections on which nothing is in hand: all of them when the time is over. */
+  /** Ends idle connections, and all of them when the time is over. */
   private sweep(end: number): void {
     const { connections } = this.queue;
     const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
@@ -88,11 +90,11 @@ export class GracefulShutdown implements RequestObserver {
     if (left <= 0)
       this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
     for (const [socket, { last }] of connections) {
-      // To Node, a connection that never sent anything is not idle.
+      // For Node.js, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
       const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
       if (left <= 0 || isIdle) socket.destroy();
-      // It could not be stored any more.
+      // The plant could not be stored in time.
       else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
         this.server.emit('clientError', requestTimeout('before the service stopped'), socket);
     }

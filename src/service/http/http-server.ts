@@ -24,10 +24,10 @@ import { ConnectionQueue } from './connection-queue.js';
 export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
 export type HttpServerClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 
-/** Longer than the idle time of the usual reverse proxies, which else reuse a connection that is just closing. */
+/** Usual reverse proxies have a shorter idle time. Otherwise they would use a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Node's HTTP server. Requests that Node would refuse by itself, with another body or an empty one, are answered like every failure. */
+/** A server of Node.js that answers every failure in our format, also those that Node.js would answer itself. */
 export function createHttpServer(
   listener: RequestListener,
   options: HttpServerOptions,
@@ -36,23 +36,23 @@ export function createHttpServer(
   const { ERROR_STATUS, REQUEST_TIMEOUT } = options;
   const server = createServer({
     ...classes,
-    // Checked below: Node's own check answers with an empty body.
+    // `faultOf` checks the Host header: Node.js would answer with an empty body.
     requireHostHeader: false,
     requestTimeout: REQUEST_TIMEOUT,
     headersTimeout: REQUEST_TIMEOUT,
-    // Less often, and 40800 would come late.
+    // With a longer interval, 40800 would come late.
     connectionsCheckingInterval: Math.min(1000, Math.ceil(REQUEST_TIMEOUT / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  // A client that closes its half of the connection has sent all, and still waits for the answer. Node has no option for it.
+  // A client may close its half of the connection and still wait for the answer. Node.js has no option for that.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Node would silently drop header fields beyond a number, a repeated credential among them. Their size is limited all the same.
+  // By default Node.js drops header fields beyond a number, even a repeated credential. Their size is still limited.
   server.maxHeadersCount = 0;
   const queue = new ConnectionQueue(server);
-  // Node sets this one for each request, and KEEP_ALIVE_MS between two of them.
+  // Node.js applies this limit during a request, and KEEP_ALIVE_MS between two.
   server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
-    // A client that stops reading its answers would hold them and its connection for ever. Else the answer is still being made.
+    // A client that does not read its answers would hold its connection for ever. Others still wait for an answer.
     if (socket.writableLength > 0 || queue.connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
@@ -71,7 +71,7 @@ export function createHttpServer(
     answer(request, response, `This service does not know the expectation ${expectation}, only "100-continue".`);
   });
   server.on('checkContinue', (request, response) => {
-    // The body reader sends the 100 after the credential was checked.
+    // The body reader sends the 100 after the guard.
     deferContinue(request);
     answer(request, response);
   });
@@ -79,7 +79,7 @@ export function createHttpServer(
   return { server, queue };
 }
 
-/** What in a request breaks the rules of HTTP/1.1 that Node's parser does not check. */
+/** The rule of HTTP/1.1 that a request breaks. The parser of Node.js does not check these. */
 function faultOf(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
@@ -94,8 +94,8 @@ function faultOf(request: IncomingMessage): string | undefined {
 }
 
 /**
- * A target that does not decode (`/%`), is no path (`*`) or has a fragment, which the router would cut off, names nothing here.
- * It is replaced by a path that the router can read, so that the guard sees it like every unknown path.
+ * Replaces a target that the router cannot read: one that does not decode (`/%`), is no path (`*`) or has a fragment.
+ * The guard then sees it like every unknown path.
  */
 function readableTarget(url: string): string {
   if (url === '*') return '/*';
@@ -109,7 +109,7 @@ function readableTarget(url: string): string {
   return path.includes('#') ? '/%23' : url;
 }
 
-/** Answers requests for which Node makes no response: those that its parser rejects or that arrive too slowly, and CONNECT. */
+/** Answers requests without a response of Node.js: rejected by the parser, too slow, or CONNECT. */
 function answerClientErrors(
   server: Server,
   queue: ConnectionQueue,
@@ -117,19 +117,19 @@ function answerClientErrors(
   Response = ServerResponse,
 ): void {
   const answerLast = (socket: Socket, failure: ApiError): void => {
-    // In the place of an answer to a good request before, it would be taken for that one.
+    // The client would take this answer for that of an earlier request, so it is sent last.
     whenSent(queue.connections.get(socket)?.last, () => {
       if (!socket.writable) return;
       const response = new Response(new IncomingMessage(socket));
       response.assignSocket(socket);
-      // As its request never arrives in full, this ends our half of the connection, and the other half after a while.
+      // The request never ends, so this ends our half of the connection, and later the other half.
       sendError(response, failure, ERROR_STATUS);
     });
   };
 
   server.on('connect', (_request, duplex) => {
     const socket = duplex as Socket;
-    // Node hands the connection over without its own listeners: an error without one ends the process, and nothing reads.
+    // Node.js removes its listeners from this connection. An error without a listener would end the process.
     socket.on('error', () => socket.destroy()).resume();
     queue.stop(socket);
     answerLast(socket, methodNotAllowed({ Connection: 'close' }));
@@ -137,9 +137,9 @@ function answerClientErrors(
 
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
-    // Node reports what comes later on the same connection, too.
+    // Node.js also reports what comes later on the same connection.
     if (!queue.stop(socket)) return;
-    // A connection that is gone, or that never sent anything, gets no answer.
+    // A closed connection, or one that never sent anything, gets no answer.
     if (!socket.writable || socket.bytesRead === 0) {
       socket.destroy();
       return;
@@ -151,15 +151,15 @@ function answerClientErrors(
       return;
     }
     response.shouldKeepAlive = false;
-    // It may be answered already: for its credential, for example.
+    // The request may be answered already, for its credential for example.
     if (response.headersSent) socket.destroySoon();
     abortRequest(response.req, failure);
   });
 }
 
-/** Calls back when the connection is free of this response: only then can it carry another one, or end. */
+/** Calls back when the response has left the connection. Only then can the connection carry another one or end. */
 function whenSent(response: ServerResponse | undefined, callback: () => void): void {
-  // A response still holds its socket for a while when all of it has been written.
+  // A written response still holds its socket for a moment.
   if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
   else callback();
 }

@@ -8,10 +8,10 @@ import { discardBody } from '../../http/body-bytes.js';
 import { REQUEST_ID_HEADER, requestIdOf } from '../../http/request-context.js';
 import type { Environment } from '../environment.js';
 
-/** The name of the credential in the document. */
+/** The name of the security scheme in the document. */
 export const SECURITY_SCHEME = 'bearerAuth';
 
-/** The OpenAPI document, generated from the decorators of the code. The path before `/plants` is in its server, not in its paths. */
+/** The OpenAPI document, made from the decorators. The prefix of `/plants` stands in its server, not in its paths. */
 export function createOpenApiDocument(
   app: INestApplication,
   { BASE_PATH, ERROR_STATUS }: Pick<Environment, 'BASE_PATH' | 'ERROR_STATUS'>,
@@ -31,7 +31,7 @@ export function createOpenApiDocument(
     })
     .addSecurityRequirements(SECURITY_SCHEME)
     .build();
-  // There is no contact, and Nest would leave an empty one.
+  // Nest would leave an empty contact.
   delete config.info.contact;
   const document = SwaggerModule.createDocument(app, config);
   const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(BASE_PATH.length), item]);
@@ -55,7 +55,7 @@ function description(errorStatus: ErrorStatus): string {
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
 
-/** A user types a token into this page: it runs no script but its own, connects to the store alone, and stands in no frame. */
+/** A user types a token into this page. So only its own scripts run, and no other site can frame it. */
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -64,14 +64,14 @@ const HEADERS = {
   'Cache-Control': 'no-cache',
 };
 
-/** Serves Swagger UI at `/docs` and the document at `/openapi.json`, both without a credential: a browser must open them. */
+/** Serves Swagger UI and the document. Both need no credential, because a browser must open them. */
 export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
   app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
     discardBody(request);
     const [path, query] = request.originalUrl.split(/\?(.*)/s);
-    // Some queries stop Swagger UI before it takes the token, and index.html would look for its parts in the wrong folder. A
-    // browser that is sent on keeps the fragment.
+    // Some queries stop Swagger UI before it reads the token. From index.html it would look for its parts in the wrong
+    // folder. A redirected browser keeps the fragment.
     if (path === `${PAGE}/index.html` || (query !== undefined && path !== DOCUMENT)) response.redirect(302, PAGE);
     else next();
   });
@@ -82,7 +82,7 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
     patchDocumentOnRequest: (request, _response, served) =>
       (request as Request).path === DOCUMENT ? served : withNewIds(served),
     swaggerOptions: {
-      // Without the top bar, which switches between documents, and the badge of a validator on another site.
+      // This removes the top bar and the badge of a validator on another site.
       layout: 'BaseLayout',
       validatorUrl: null,
       deepLinking: false,
@@ -92,7 +92,7 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
   });
 }
 
-/** So that the first click on "Execute" creates a plant, at each load. */
+/** Gives each page new ids, so that the first click on "Execute" creates a plant. */
 function withNewIds(document: OpenAPIObject): OpenAPIObject {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === 'id' && typeof value === 'number' ? randomInt(2 ** 47) : value,
@@ -100,12 +100,12 @@ function withNewIds(document: OpenAPIObject): OpenAPIObject {
   return JSON.parse(text) as OpenAPIObject;
 }
 
-// Names of the browser: TypeScript's own library would declare them for the whole service.
+// Names of the browser. The DOM library of TypeScript would declare them for the whole service.
 declare const history: { replaceState: (state: null, title: string, url: string) => void };
 declare const location: { hash: string; pathname: string };
 declare const ui: { preauthorizeApiKey: (scheme: string, token: string) => void };
 
-/** Runs in the browser: Nest writes its text into the page, so it must not use anything from outside of itself. */
+/** Runs in the browser. Nest writes its source into the page, so it can use nothing from outside. */
 function takeToken(): void {
   const [, token] = /^#token=(.+)/.exec(location.hash) ?? [];
   if (token === undefined) return;

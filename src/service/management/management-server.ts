@@ -8,24 +8,24 @@ import { reasonOf, rootReasonOf } from '../../util/text.js';
 import type { Environment } from '../environment.js';
 import type { Metrics } from './metrics.js';
 
-/** What `/readyz` answers. `degraded`: ready, but something does not work. */
+/** The answer of `/readyz`. With `degraded`, plants can be created but something is wrong. */
 interface Readiness {
   readonly status: 'ok' | 'degraded' | 'unavailable';
   readonly reason?: string;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Beyond as many, the newest is closed at once: probes need few, and the others leave descriptors to clients. */
+/** The newest connection beyond this limit is closed. Probes need few, and clients need the descriptors. */
 const MAX_CONNECTIONS = 64;
 
-/** The management listener: a plain server, so that it answers even if the public one does not. */
+/** The management listener. It is a plain server, so it answers even if the public one does not. */
 export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
   private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
     void this.answer(request, response);
   });
   private isStopping = false;
-  /** Why it was not ready, as the log has it; undefined while plants can be created. */
+  /** The reason in the last log line; undefined while plants can be created. */
   private logged: string | undefined;
 
   constructor(
@@ -35,9 +35,9 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     private readonly metrics: Metrics,
   ) {}
 
-  /** Where the listener is bound; undefined while it is closed. */
+  /** The address of the listener; undefined while it is closed. */
   address(): AddressInfo | undefined {
-    // A string is the address of a pipe, which this server never listens on.
+    // Only a pipe has a string as its address.
     return (this.server.address() as AddressInfo | null) ?? undefined;
   }
 
@@ -45,7 +45,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } = this.environment;
     this.server.maxConnections = MAX_CONNECTIONS;
     await once(this.server.listen({ host, port }), 'listening');
-    // It must not keep a process alive whose start fails elsewhere.
+    // The listener must not keep the process alive if the start fails elsewhere.
     this.server.unref();
   }
 
@@ -57,7 +57,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
     this.server.close();
-    // An idle probe must not delay the end.
+    // An idle probe must not delay the stop.
     this.server.closeAllConnections();
     await closed;
   }
@@ -80,20 +80,20 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     }
   }
 
-  /** Whether requests may be sent to this process. */
+  /** Whether this process can take requests. */
   private async readiness(): Promise<Readiness> {
     const check = this.whyClosed() === undefined ? this.health.check() : undefined;
     const failure = await check?.then(
       () => undefined,
       (error: unknown) => error as Error,
     );
-    // Asked again: a stop may have begun meanwhile.
+    // A stop may have begun during the check.
     const closed = this.whyClosed();
     if (closed !== undefined) return { status: 'unavailable', reason: closed };
     const reason = failure && reasonOf(failure);
     if (reason !== this.logged) {
       this.logged = reason;
-      // What the server or the network said is for the log alone.
+      // The log alone says what the server or the network reported.
       if (failure)
         this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
       else this.logger.log('The service is ready again');

@@ -11,9 +11,9 @@ import { WriteBudget } from '../../plants/write-queue.js';
 
 const EVENT_LOOP_PRECISION_MS = 10;
 
-/** What the clients of the public listener got, since the process started. */
+/** The answers of the public listener since the start. */
 export class RequestMetrics implements RequestObserver {
-  /** By error number; 0 for success. */
+  /** The number of answers by error number; 0 is success. */
   readonly answers = new Map([0, ...Object.keys(ERROR_CATALOGUE)].map((error) => [Number(error), 0]));
   readonly durations = {
     success: Histogram.ofSeconds(),
@@ -29,7 +29,7 @@ export class RequestMetrics implements RequestObserver {
   }
 }
 
-/** The metrics of the service, and of its process. Values are read when they are asked for: to count them costs a request next to nothing. */
+/** The metrics of the service and its process. They read existing counters, so a request pays next to nothing. */
 @Injectable()
 export class Metrics {
   private readonly connectionWaits = Histogram.ofSeconds();
@@ -45,7 +45,7 @@ export class Metrics {
     database.connectionWaits = this.connectionWaits;
   }
 
-  /** All of them, in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   async expose(isReady: boolean): Promise<{ type: string; text: string }> {
     this.registry ??= metricsOfProcess();
     const registry = await this.registry;
@@ -73,7 +73,7 @@ export class Metrics {
   }
 }
 
-/** The end of a name with its labels, and the value. */
+/** The suffix of a name with its labels, and the value. */
 type Sample = readonly [suffix: string, value: number];
 
 function metric(name: string, type: string, help: string, samples: number | readonly Sample[]): string {
@@ -83,7 +83,7 @@ function metric(name: string, type: string, help: string, samples: number | read
   return [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`, ...lines].join('\n');
 }
 
-/** A histogram as Prometheus reads it: each bucket holds what the ones before it hold, too. */
+/** A histogram for Prometheus, where each bucket includes the smaller ones. */
 function bucketsOf({ bounds, counts, sum }: Histogram, label = ''): Sample[] {
   let count = 0;
   const buckets = counts.map((inBucket, at): Sample => {
@@ -94,12 +94,12 @@ function bucketsOf({ bounds, counts, sum }: Histogram, label = ''): Sample[] {
   return [...buckets, [`_sum${labels}`, sum], [`_count${labels}`, count]];
 }
 
-/** Memory, processor time, garbage collection and event loop, from now on: prom-client takes 30 ms and 12 MB, so the first scrape loads it. */
+/** Memory, CPU, garbage collection and event loop. prom-client takes 30 ms and 12 MB, so the first scrape loads it. */
 async function metricsOfProcess(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
-  // Before its second tick the monitor of the event loop has no values but NaN. Its timer comes before a longer one that begins now.
+  // The monitor of the event loop returns NaN until its second tick. Each wait is longer than one tick.
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   return registry;
