@@ -32,7 +32,7 @@ export class PlantsRepository {
    */
   async create(record: PlantRecord): Promise<void> {
     if (this.writer === undefined)
-      throw new Error('the store has not started: its PlantsService waits for the application');
+      throw new Error('The store has not started. Create plants after app.init() or app.listen()');
     let existing: StoredPlant | undefined;
     try {
       existing = await this.writer.create(record);

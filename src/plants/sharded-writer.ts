@@ -55,7 +55,9 @@ export class ShardedWriter implements PlantWriter {
       this.shards = found.map((minHash) => ({ minHash, writer: this.writerOfShard() }));
       this.logger.log(`The table plants has ${found.length} shards`);
     } catch (error) {
-      this.logger.warn(`The shards of the table plants were not read: ${reasonOf(error)}`);
+      this.logger.warn(
+        `The shards of the table plants were not read: ${reasonOf(error)}. The next try comes in a minute`,
+      );
     }
   }
 }
@@ -120,7 +122,8 @@ export async function assertDurableShards(query: Query, schema: string): Promise
   );
   const [first] = await weak.catch((error: unknown) => {
     // One node without an answer must not stop the others.
-    new Logger(ShardedWriter.name).warn(`synchronous_commit of the nodes is not known: ${reasonOf(error)}`);
+    const advice = 'Check that it is on at every node, or plants could be lost';
+    new Logger(ShardedWriter.name).warn(`synchronous_commit of the nodes was not read: ${reasonOf(error)}. ${advice}`);
     return [];
   });
   if (first) throw new MigrationError('refused', first.found);

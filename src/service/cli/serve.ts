@@ -72,7 +72,7 @@ async function run(
   });
   // Statements of cut-off requests may still wait for the database.
   const forced = setTimeout(() => {
-    logger.warn('The database did not answer in time; the process ends nevertheless');
+    logger.warn('The database did not answer within SHUTDOWN_TIMEOUT. The process ends without it');
     process.exit(1);
   }, environment.SHUTDOWN_TIMEOUT + DISCONNECT_MS);
   // The timer must not keep the process alive after a failure.
