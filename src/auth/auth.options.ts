@@ -1,6 +1,6 @@
 import { isString } from 'class-validator';
 import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../database/database.options.js';
-import { checkOptions, describeFound, type Given, Nested, oneOf, Rule, Should } from '../util/options.js';
+import { checkOptions, describeFound, type OptionsOf, Nested, oneOf, Rule, ShouldBe } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -17,34 +17,34 @@ export const JWT_TYP = oneOf('at+jwt');
 
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Should(...MILLISECONDS)
+  @ShouldBe(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
 /** The database of the tokens that `plant-store token` issues. It has the tables of the store. */
-export type IssuedTokensOptions = Given<IssuedTokens, 'url'>;
+export type IssuedTokensOptions = OptionsOf<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The exact `iss` of the JWTs: the URL of an OpenID Connect issuer. */
-  @Should(...ISSUER, true)
+  @ShouldBe(...ISSUER, true)
   issuer!: string;
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
-  @Should(
+  @ShouldBe(
     'what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
     (audience) => [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== ''),
     true,
   )
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
-  @Should(...JWKS_URL)
+  @ShouldBe(...JWKS_URL)
   jwksUrl?: string | undefined;
   /** The required `typ` of the JWTs (RFC 9068). @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
-  @Should(...JWT_TYP)
+  @ShouldBe(...JWT_TYP)
   typ?: 'at+jwt' | undefined;
 }
 
 /** The OpenID Connect issuer whose JWTs are access tokens. Their scopes come from `scope` or `scp`. */
-export type JwtOptions = Given<Jwt, 'issuer' | 'audience'>;
+export type JwtOptions = OptionsOf<Jwt, 'issuer' | 'audience'>;
 
 export class PlantsAuthOptions {
   /** Static bearer tokens of at least 20 characters. Their only scope is `plants:create`. @defaultValue none */
@@ -62,7 +62,7 @@ export class PlantsAuthOptions {
 }
 
 /** At least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
-export type PlantsAuthModuleOptions = Given<PlantsAuthOptions>;
+export type PlantsAuthModuleOptions = OptionsOf<PlantsAuthOptions>;
 
 /** Checks the options and adds the defaults. @throws Error that names every fault */
 export function authOptionsOf(options: unknown): PlantsAuthOptions {

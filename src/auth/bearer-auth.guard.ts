@@ -10,7 +10,8 @@ import {
   malformedAuthorization,
   missingCredential,
 } from '../errors/api-error.js';
-import { headerValues, nodeRequest, type PlatformRequest, PRINCIPAL } from '../http/platform.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { PRINCIPAL } from '../http/request-context.js';
 import { BEARER_TOKEN } from './token-format.js';
 import { type Principal, requiredScopes, TokenVerifier } from './token-verifier.js';
 

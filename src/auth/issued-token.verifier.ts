@@ -10,7 +10,7 @@ import { type TokenRow, TokenStore } from './token-store.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** A revocation takes effect within this time: a token is valid for so long after its confirmation. */
-const FRESH_MS = 2000;
+const MAX_CONFIRMATION_AGE_MS = 2000;
 /** The pause between two confirmations of the tokens in use. */
 const CONFIRM_EVERY_MS = 500;
 /** The pause after a failure. */
@@ -18,10 +18,10 @@ const RETRY_MS = 100;
 /** This is less than the time that a stop gives to the database. */
 const SHUTDOWN_TIMEOUT_MS = 1500;
 /** The interval in which last uses are recorded and unused tokens forgotten. */
-const MINUTE_MS = 60_000;
+const RECORD_EVERY_MS = 60_000;
 
 /** A token in use. Times are those of `performance.now()`. */
-interface KnownToken {
+interface CachedToken {
   readonly id: number;
   readonly principal: Principal;
   /** When the database was asked, which is before it answered. -Infinity once the token is not valid. */
@@ -31,7 +31,7 @@ interface KnownToken {
 }
 
 /** A request that waits for the look-up of its token. */
-interface Waiting {
+interface PendingLookUp {
   readonly key: string;
   resolve: (principal: Principal | undefined) => void;
 }
@@ -43,8 +43,8 @@ interface Waiting {
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
   /** Tokens by key. The database has confirmed all of them. */
-  private readonly known = new Map<string, KnownToken>();
-  private readonly waiting = new Set<Waiting>();
+  private readonly cache = new Map<string, CachedToken>();
+  private readonly waiting = new Set<PendingLookUp>();
   private loop: Promise<void> | undefined;
   /** Ends the pause of the loop. */
   private wake = (): void => undefined;
@@ -64,9 +64,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
     if (!token.startsWith(PREFIX)) return undefined;
     const key = tokenKey(token);
-    const known = this.known.get(key);
+    const known = this.cache.get(key);
     const now = performance.now();
-    if (known && now < known.confirmedAt + FRESH_MS && now < known.expiresAt) {
+    if (known && now < known.confirmedAt + MAX_CONFIRMATION_AGE_MS && now < known.expiresAt) {
       known.usedAt = now;
       return known.principal;
     }
@@ -78,7 +78,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   /** Seconds until the first token in use expires; Infinity if none does. */
   get soonestEnd(): number {
     let soonest = Infinity;
-    for (const { expiresAt } of this.known.values()) soonest = Math.min(soonest, expiresAt);
+    for (const { expiresAt } of this.cache.values()) soonest = Math.min(soonest, expiresAt);
     return (soonest - performance.now()) / 1000;
   }
 
@@ -95,7 +95,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   private lookUp(key: string): Promise<Principal | undefined> {
     const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    const request: Waiting = { key, resolve: () => undefined };
+    const request: PendingLookUp = { key, resolve: () => undefined };
     const result = new Promise<Principal | undefined>((resolve) => (request.resolve = resolve));
     this.waiting.add(request);
     this.wake();
@@ -106,20 +106,20 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   /** Runs while tokens are in use or requests wait. */
   private async run(): Promise<void> {
-    while (!this.isStopped && this.known.size + this.waiting.size > 0) {
-      await this.ask();
+    while (!this.isStopped && this.cache.size + this.waiting.size > 0) {
+      await this.queryTokens();
       if (performance.now() >= this.recordAt) await this.record();
       await this.pause();
     }
     this.loop = undefined;
   }
 
-  private async ask(): Promise<void> {
+  private async queryTokens(): Promise<void> {
     const askedAt = performance.now();
     // Later requests wait for the next statement: a token may be revoked while this one runs.
     const requests = [...this.waiting];
     const isToConfirm = askedAt >= this.confirmAt;
-    const keys = new Set([...requests.map(({ key }) => key), ...(isToConfirm ? this.known.keys() : [])]);
+    const keys = new Set([...requests.map(({ key }) => key), ...(isToConfirm ? this.cache.keys() : [])]);
     try {
       const rows = new Map((await this.store.find([...keys])).map((row) => [row.key, row]));
       if (isToConfirm) this.confirmAt = askedAt + CONFIRM_EVERY_MS;
@@ -136,17 +136,17 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   /** Keeps the answer of the database. A token that is no longer valid stays until its last use is recorded. */
   private remember(key: string, row: TokenRow | undefined, askedAt: number): void {
-    const known = this.known.get(key);
+    const known = this.cache.get(key);
     if (row?.state === 'valid') {
       const { id, name, scopes, remaining } = row;
       const principal = Object.freeze({ name, scopes: Object.freeze(scopes) });
       const expiresAt = askedAt + (remaining ?? Infinity);
-      this.known.set(key, { id, principal, confirmedAt: askedAt, expiresAt, usedAt: known?.usedAt ?? askedAt });
-    } else if (known) this.known.set(key, { ...known, confirmedAt: -Infinity, expiresAt: Infinity });
+      this.cache.set(key, { id, principal, confirmedAt: askedAt, expiresAt, usedAt: known?.usedAt ?? askedAt });
+    } else if (known) this.cache.set(key, { ...known, confirmedAt: -Infinity, expiresAt: Infinity });
   }
 
-  private answer({ key, resolve }: Waiting, row: TokenRow | undefined): void {
-    const known = row?.state === 'valid' ? this.known.get(key) : undefined;
+  private answer({ key, resolve }: PendingLookUp, row: TokenRow | undefined): void {
+    const known = row?.state === 'valid' ? this.cache.get(key) : undefined;
     if (known) known.usedAt = performance.now();
     else {
       const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
@@ -158,13 +158,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   private async record(): Promise<void> {
     const now = performance.now();
-    this.recordAt = now + MINUTE_MS;
-    const ages = new Map([...this.known.values()].map(({ id, usedAt }) => [id, now - usedAt]));
+    this.recordAt = now + RECORD_EVERY_MS;
+    const ages = new Map([...this.cache.values()].map(({ id, usedAt }) => [id, now - usedAt]));
     if (ages.size > 0)
       await this.store.recordUses(ages).catch((error: unknown) => {
         this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
       });
-    for (const [key, { usedAt }] of this.known) if (usedAt < now - MINUTE_MS) this.known.delete(key);
+    for (const [key, { usedAt }] of this.cache) if (usedAt < now - RECORD_EVERY_MS) this.cache.delete(key);
   }
 
   /** Pauses before the next statement. There is no pause if requests wait and the last statement succeeded. */

@@ -22,8 +22,8 @@ const KEYS_MAX_AGE_MS = 3_600_000;
 /** The pause between two fetches, and the time limit of each. */
 const FETCH_MS = 5000;
 /** The most time and the most entries of the cache of verified JWTs. */
-const REMEMBER_MS = 300_000;
-const MAX_REMEMBERED = 10_000;
+const CACHE_MS = 300_000;
+const MAX_CACHED = 10_000;
 
 /** The keys cannot be fetched, so nobody knows whether a JWT is valid. */
 class IssuerError extends Error {}
@@ -33,9 +33,9 @@ export class JwtVerifier extends TokenVerifier {
   private readonly logger = new Logger(JwtVerifier.name);
   private keySet: Promise<KeySet> | undefined;
   private failure: IssuerError | undefined;
-  private quietUntil = 0;
+  private nextFetchAt = 0;
   /** By digest, so that a memory dump shows fewer tokens. */
-  private readonly remembered = new Map<string, Readonly<{ principal: Principal; until: number }>>();
+  private readonly cache = new Map<string, Readonly<{ principal: Principal; until: number }>>();
 
   constructor(private readonly options: JwtOptions) {
     super();
@@ -43,7 +43,7 @@ export class JwtVerifier extends TokenVerifier {
 
   verify(token: string): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
-    const found = this.remembered.get(tokenKey(token));
+    const found = this.cache.get(tokenKey(token));
     return found && Date.now() < found.until ? found.principal : this.verifyJwt(token);
   }
 
@@ -52,8 +52,8 @@ export class JwtVerifier extends TokenVerifier {
     const jose = await import('jose');
     let fault: string | undefined;
     try {
-      fault = evidentFault(token, this.options, jose);
-      if (fault === undefined) return this.remember(token, await this.verifySignature(token, jose));
+      fault = claimFault(token, this.options, jose);
+      if (fault === undefined) return this.cachePrincipal(token, await this.verifySignature(token, jose));
     } catch (error) {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
       fault = signatureFault(error, token, jose);
@@ -81,13 +81,13 @@ export class JwtVerifier extends TokenVerifier {
     });
   }
 
-  private remember(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
+  private cachePrincipal(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
     // The prefix separates it from the names of issued tokens.
     const principal = Object.freeze({ name: `jwt:${sub}`, scopes: Object.freeze(scopesOf(claims)) });
-    const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + REMEMBER_MS);
-    const [oldest] = this.remembered.keys();
-    if (oldest !== undefined && this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(oldest);
-    this.remembered.set(tokenKey(token), { principal, until });
+    const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + CACHE_MS);
+    const [oldest] = this.cache.keys();
+    if (oldest !== undefined && this.cache.size >= MAX_CACHED) this.cache.delete(oldest);
+    this.cache.set(tokenKey(token), { principal, until });
     return principal;
   }
 
@@ -116,7 +116,7 @@ export class JwtVerifier extends TokenVerifier {
 
   /** Redirects are not followed: the keys are trusted because of their address. */
   private async fetchJson(url: string, init: RequestInit): Promise<unknown> {
-    if (this.failure && performance.now() < this.quietUntil) throw this.failure;
+    if (this.failure && performance.now() < this.nextFetchAt) throw this.failure;
     try {
       const response = await fetch(url, init);
       if (response.status === 200) return await response.json();
@@ -128,14 +128,14 @@ export class JwtVerifier extends TokenVerifier {
 
   /** Stops fetching for a while. jose counts its cool-down from the last success, so each JWT would cause a fetch. */
   private fail(reason: string): IssuerError {
-    this.quietUntil = performance.now() + FETCH_MS;
+    this.nextFetchAt = performance.now() + FETCH_MS;
     this.failure = new IssuerError(`The keys of the JWT issuer ${this.options.issuer} cannot be fetched: ${reason}`);
     return this.failure;
   }
 }
 
 /** Checks a JWT without keys. Most wrong tokens fail here, so they cause no fetch of keys. */
-function evidentFault(token: string, options: JwtOptions, jose: Jose): string | undefined {
+function claimFault(token: string, options: JwtOptions, jose: Jose): string | undefined {
   const { alg = '', typ } = jose.decodeProtectedHeader(token);
   const { iss, aud, sub, exp, nbf = 0, cnf } = jose.decodeJwt(token);
   const now = Math.floor(Date.now() / 1000);
@@ -146,7 +146,7 @@ function evidentFault(token: string, options: JwtOptions, jose: Jose): string | 
     ['typ', typ, (options.typ ? STRICT_TYPE : TYPE).test(typ ?? ''), options.typ ?? 'at+jwt, JWT or none'],
     ['iss', iss, iss === options.issuer, options.issuer],
     ['aud', aud, [aud].flat().some((one) => audiences.includes(one)), audiences.join(' or ')],
-    ['sub', sub, isFit(sub), 'a text that can be stored and logged'],
+    ['sub', sub, isStorableSubject(sub), 'a text that can be stored and logged'],
     ['exp', exp, typeof exp === 'number' && exp > earliest, `a number larger than ${earliest}`],
     ['nbf', nbf, typeof nbf === 'number' && nbf <= latest, `a number, at most ${latest}`],
     // RFC 7800: such a token needs a proof of its key, which a bearer token does not carry.
@@ -168,7 +168,7 @@ function signatureFault(error: unknown, token: string, { decodeProtectedHeader, 
   return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }
 
-function isFit(sub: unknown): boolean {
+function isStorableSubject(sub: unknown): boolean {
   if (typeof sub !== 'string' || sub === '' || `jwt:${sub}`.length > MAX_PRINCIPAL_NAME_LENGTH) return false;
   return sub.isWellFormed() && escapeControls(sub) === sub;
 }

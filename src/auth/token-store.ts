@@ -60,7 +60,7 @@ export class TokenStore {
   async assertReady(): Promise<void> {
     await withConnection(this.database, async (query) => {
       await assertMigrated(query, this.database);
-      await inspectTokenTable(query, this.database.schema);
+      await warnIfTokensUnusable(query, this.database.schema);
     });
   }
 
@@ -108,7 +108,7 @@ export class TokenStore {
 }
 
 /** Warns if the role cannot use issued tokens. This is no error, as static tokens and JWTs still work. */
-export async function inspectTokenTable(query: Query, schema: string): Promise<void> {
+export async function warnIfTokensUnusable(query: Query, schema: string): Promise<void> {
   const sql = `SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
     WHERE nspname = $1::name AND relname = 'access_tokens' AND NOT (has_any_column_privilege(c.oid, 'SELECT'::text)
       AND has_any_column_privilege(c.oid, 'UPDATE'::text))`;

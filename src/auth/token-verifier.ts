@@ -1,4 +1,4 @@
-import { PRINCIPAL } from '../http/platform.js';
+import { PRINCIPAL } from '../http/request-context.js';
 import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';

@@ -20,7 +20,7 @@ export interface DatabaseUrl {
   /** Database, server, port and user for messages, without the password. */
   readonly description: string;
   /** The schema and its database for messages. */
-  readonly place: string;
+  readonly schemaDescription: string;
   /** Parameters without effect. */
   readonly ignored: readonly string[];
 }
@@ -36,7 +36,7 @@ const OBEYED_BY_PG = (
   'sslnegotiation sslrootcert uselibpqcompat user'
 ).split(' ');
 /** The store obeys these itself. pg would take some of them for its own options, so it does not get them. */
-const READ_HERE = ['dbname', 'pgbouncer', 'schema', 'statement_cache_size'];
+const OBEYED_HERE = ['dbname', 'pgbouncer', 'schema', 'statement_cache_size'];
 /** libpq, Prisma or pg know these, but the store does not obey them. */
 const IGNORED = (
   'binary channel_binding client_encoding connect_timeout connection_limit fallback_application_name gssdelegation gssencmode gsslib ' +
@@ -86,7 +86,7 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
     user,
     isPooled: parameters.get('pgbouncer') === 'true' || parameters.get('statement_cache_size') === '0',
     description,
-    place: `schema ${chosenSchema} of database ${description}`,
+    schemaDescription: `schema ${chosenSchema} of database ${description}`,
     ignored: IGNORED.filter((name) => parameters.has(name)),
   };
 }
@@ -106,7 +106,7 @@ function checkParameters(host: string, parameters: URLSearchParams): void {
   if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
     throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
   if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
-  const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...READ_HERE, ...IGNORED].includes(name));
+  const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...OBEYED_HERE, ...IGNORED].includes(name));
   if (unknown === undefined) return;
   // The name may be the end of a secret that contains an &.
   const isSafe = /^\w+$/.test(unknown) && !parameters.has('password') && !parameters.has('sslpassword');
@@ -145,7 +145,7 @@ const NO_PASSWORD = /^SASL: .*client password must be.*/;
  * @throws MigrationError if the connection fails or the server refuses a statement
  */
 export async function withConnection<T>(
-  { config, description, place }: DatabaseUrl,
+  { config, description, schemaDescription }: DatabaseUrl,
   work: (query: Query) => Promise<T>,
   { timeout }: { timeout?: number } = {},
 ): Promise<T> {
@@ -165,7 +165,7 @@ export async function withConnection<T>(
     return await work(async (sql, values) => (await client.query(sql, values)).rows as never);
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
-    throw new MigrationError('refused', `${place}: ${rootReasonOf(cause)}`, { cause });
+    throw new MigrationError('refused', `${schemaDescription}: ${rootReasonOf(cause)}`, { cause });
   } finally {
     // The work is done, so it does not wait for a broken network.
     const timeUp = (): Error => new Error('the server does not close the connection');

@@ -1,5 +1,5 @@
 import { isString } from 'class-validator';
-import { describeFound, type Given, Nested, Rule, Should, wholeNumber } from '../util/options.js';
+import { describeFound, type OptionsOf, Nested, Rule, ShouldBe, wholeNumber } from '../util/options.js';
 import { failureOf } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
@@ -53,7 +53,7 @@ export class DatabaseAddress {
   @PostgresUrl
   url!: string;
   /** The password, not encoded, if it is not in the URL. @defaultValue none */
-  @Should('a string', isString)
+  @ShouldBe('a string', isString)
   password?: string | undefined;
   /** The schema of the tables. @defaultValue the `schema` of the URL, or else `public` */
   @SchemaName
@@ -62,19 +62,19 @@ export class DatabaseAddress {
 
 export class MigratorSettings extends DatabaseAddress {
   /** The role of the service, if it is another one. It gets the rights that it needs. @defaultValue none */
-  @Should('the name of a role', isString)
+  @ShouldBe('the name of a role', isString)
   grantTo?: string | undefined;
 }
 
 /** The database to migrate. */
-export type MigratorOptions = Given<MigratorSettings, 'url'>;
+export type MigratorOptions = OptionsOf<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
   /** The most connections that may be open, 1 to 1000. @defaultValue 10 */
-  @Should(...POOL_SIZE)
+  @ShouldBe(...POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Should(...MILLISECONDS)
+  @ShouldBe(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Rule((pool) => (pool === undefined ? undefined : 'is given in addition to url, should be left out, or the url'))
   pool?: undefined;
@@ -82,23 +82,23 @@ class UrlSettings extends DatabaseAddress {
 
 class PoolSettings {
   /** The application's pool of `pg`, of any version. */
-  @Should('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
+  @ShouldBe('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
   pool!: PgPoolLike;
   /** The schema of the tables. The `search_path` of the connections does not matter. @defaultValue public */
   @SchemaName
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @Should(...MILLISECONDS)
+  @ShouldBe(...MILLISECONDS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
 /** The store opens its own connections and closes them with the application. */
-export type UrlDatabaseOptions = Given<UrlSettings, 'url'>;
+export type UrlDatabaseOptions = OptionsOf<UrlSettings, 'url'>;
 
 /**
  * The store borrows connections from a pool of the application. It returns them unchanged, and never closes the pool.
  */
-export type PoolDatabaseOptions = Given<PoolSettings, 'pool'>;
+export type PoolDatabaseOptions = OptionsOf<PoolSettings, 'pool'>;
 
 /**
  * The database of the plants: `url` for the store's own connections, or `pool` to borrow those of the application.

@@ -92,7 +92,7 @@ export class BorrowedConnection {
         // A session that waits for a standby would survive the close, and each new connection would add one.
         requestCancel(this.client);
         timer = setTimeout(() => {
-          this.giveBack();
+          this.returnToPool();
         }, CANCEL_TIMEOUT_MS);
       };
       // The time limit of the server comes first and explains the failure better.
@@ -100,10 +100,10 @@ export class BorrowedConnection {
       send((error, answer) => {
         clearTimeout(timer);
         const failure = error ?? this.findWarning();
-        if (failure) reject(this.judge(failure));
+        if (failure) reject(this.handleFailure(failure));
         else resolve(answer);
         this.pending -= 1;
-        if (this.isReleased && this.pending === 0) this.giveBack();
+        if (this.isReleased && this.pending === 0) this.returnToPool();
       });
     });
   }
@@ -111,11 +111,11 @@ export class BorrowedConnection {
   release(failure?: Error): void {
     this.fault ??= failure;
     this.isReleased = true;
-    if (this.pending === 0) this.giveBack();
+    if (this.pending === 0) this.returnToPool();
   }
 
   /** With a fault the pool closes the connection, even during a statement. */
-  private giveBack(): void {
+  private returnToPool(): void {
     if (this.isReturned) return;
     this.isReturned = true;
     this.onReturn?.();
@@ -128,7 +128,7 @@ export class BorrowedConnection {
   }
 
   /** Decides whether the connection is still good. It is after a plain rejection. */
-  private judge(failure: Error): Error {
+  private handleFailure(failure: Error): Error {
     const isServers = isServerError(failure);
     // A cancelled statement may still run, as on Citus when a node hangs. A standby will take no later create either.
     const isPlain = isServers && isRejection(failure) && ![READ_ONLY, CANCELLED].includes(failure.code ?? '');

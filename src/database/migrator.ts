@@ -13,7 +13,7 @@ const PRISMA_LOCK = 72707369;
 /** SQLSTATEs of a lock timeout and of a deadlock. */
 const LOCKED = ['55P03', '40P01'];
 /** SQLSTATE of a missing right. */
-const MISSING_RIGHT = '42501';
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
@@ -23,7 +23,7 @@ const RECORD = `INSERT INTO _prisma_migrations (id, migration_name, checksum, fi
   VALUES (gen_random_uuid(), $1, $2, clock_timestamp(), 1)`;
 
 /** The rights that the service and `plant-store token` need. */
-const RIGHTS = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDATE', _prisma_migrations: 'SELECT' };
+const PRIVILEGES = { plants: 'SELECT, INSERT', access_tokens: 'SELECT, INSERT, UPDATE', _prisma_migrations: 'SELECT' };
 
 /**
  * Creates the tables of this version, as `plant-store migrate` does, and tells whether a database has them.
@@ -58,10 +58,10 @@ export class Migrator {
       return await withConnection(this.database, (query) => this.migrateOn(query));
     } catch (cause) {
       const state = sqlStateOf(cause) ?? '';
-      const locked = `${this.database.place} is locked: another session is in the way. Run it again`;
+      const locked = `${this.database.schemaDescription} is locked: another session is in the way. Run it again`;
       if (LOCKED.includes(state)) throw new MigrationError('locked', locked, { cause });
       const advice = 'Run it as the owner of the database and its tables: MIGRATION_DATABASE_URL';
-      if (state !== MISSING_RIGHT) throw cause;
+      if (state !== INSUFFICIENT_PRIVILEGE) throw cause;
       throw new MigrationError('refused', `${(cause as Error).message}. ${advice}`, { cause });
     }
   }
@@ -105,7 +105,7 @@ export class Migrator {
     // The role may exist in a pooler only.
     const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';
     if ((await query(role, [grantTo])).length > 0) {
-      const tables = Object.entries(RIGHTS).map(([table, rights]) => `${rights} ON ${table}`);
+      const tables = Object.entries(PRIVILEGES).map(([table, rights]) => `${rights} ON ${table}`);
       const all = [`USAGE ON SCHEMA ${schema}`, 'USAGE ON SEQUENCE access_tokens_id_seq', ...tables];
       await query(all.map((rights) => `GRANT ${rights} TO ${pg.escapeIdentifier(grantTo)}`).join('; '));
     }

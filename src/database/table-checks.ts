@@ -7,7 +7,7 @@ import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
 
 /** A schema and its description. */
-type SchemaOfStore = Pick<DatabaseUrl, 'schema' | 'place'>;
+type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;
 
 /**
  * The tables of the store in schema $1, their partitions and the sequence. Whoever owns a table can run code with the
@@ -45,13 +45,13 @@ function tableFault({ identity, owner, databaseOwner, isTrusted, isTable, isUnlo
 }
 
 /** Throws if functions of another schema would be called instead of those of PostgreSQL. */
-export async function assertSearchPath(query: Query, { place }: SchemaOfStore): Promise<void> {
+export async function assertSearchPath(query: Query, { schemaDescription }: StoreSchema): Promise<void> {
   const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
   const [row] = await query<{ path: string }>(sql);
   // The schema of temporary tables may come first: only this session can write to it.
   if (row === undefined || /^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) return;
   const fault = `the search_path ${row.path} names pg_catalog behind other schemas, whose functions would be called instead`;
-  throw new MigrationError('refused', `${place}: ${fault}. Leave pg_catalog out of it`);
+  throw new MigrationError('refused', `${schemaDescription}: ${fault}. Leave pg_catalog out of it`);
 }
 
 /**
@@ -60,17 +60,18 @@ export async function assertSearchPath(query: Query, { place }: SchemaOfStore): 
  */
 export async function findPending(
   query: Query,
-  { schema, place }: SchemaOfStore,
+  { schema, schemaDescription }: StoreSchema,
 ): Promise<(typeof MIGRATIONS)[number][]> {
   const tables = await query<Table>(TABLES, [schema]);
   const faults = tables.map(tableFault).filter((fault) => fault !== undefined);
-  if (faults.length > 0) throw new MigrationError('refused', `${place}: ${escapeControls(faults.join('. '))}`);
+  if (faults.length > 0)
+    throw new MigrationError('refused', `${schemaDescription}: ${escapeControls(faults.join('. '))}`);
 
   const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
   const names = tables.map(({ name }) => name);
   if (!names.includes('_prisma_migrations')) {
     if (names.length === 0) return [...MIGRATIONS];
-    const found = `${place} has tables without a history of migrations: ${names.join(', ')}`;
+    const found = `${schemaDescription} has tables without a history of migrations: ${names.join(', ')}`;
     throw new MigrationError('unknown', `${found}. They are of another application. ${advice}`);
   }
   const history = await query<{ name: string; checksum: string }>(
@@ -81,21 +82,21 @@ export async function findPending(
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
   const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => plainName(name));
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
-  const found = `${place} has a history of migrations that this build does not know, or that is not finished`;
+  const found = `${schemaDescription} has a history of migrations that this build does not know, or that is not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
 }
 
-export async function assertMigrated(query: Query, store: SchemaOfStore): Promise<void> {
+export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
   const pending = await findPending(query, store);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
-  throw new MigrationError('behind', `${store.place} is not migrated: it lacks ${missing}. ${advice}`);
+  throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
 export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
-  const assertUsable = async (query: Query, store: SchemaOfStore): Promise<void> => {
+  const assertUsable = async (query: Query, store: StoreSchema): Promise<void> => {
     await assertSearchPath(query, store);
     await assertMigrated(query, store);
   };
@@ -105,7 +106,7 @@ export async function assertReadyForCreates(database: Database, options: Databas
   }
   const { schema, query } = database;
   const lent = 'the database that PlantsModule borrows from the host';
-  await assertUsable(query, { schema, place: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
+  await assertUsable(query, { schema, schemaDescription: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
     if (cause instanceof MigrationError) throw cause;
     throw new MigrationError('unreachable', `cannot use ${lent}: ${rootReasonOf(cause)}`, { cause });
   });

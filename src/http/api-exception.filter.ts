@@ -16,8 +16,8 @@ import {
   type ErrorStatus,
   isServiceFailure,
 } from '../errors/error-catalogue.js';
-import { nodeResponse, type PlatformRequest, type PlatformResponse, PRINCIPAL } from './platform.js';
-import { requestContext, requestIdOf } from './request-context.js';
+import { nodeResponse, type PlatformResponse } from './platform.js';
+import { principalNameOf, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
 /** Nest 12 has this option, and adds fields to a line. Nest 11 would print them as a line of their own. */
@@ -52,7 +52,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   /** Called by Nest. */
   catch(exception: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<PlatformRequest>();
+    const request = host.switchToHttp().getRequest<object>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
     const failure = toApiError(exception);
     // A rate limit of the host refused the request. That is no failure of the service.
@@ -63,9 +63,9 @@ export class ApiExceptionFilter implements ExceptionFilter {
     else sendError(response, failure, this.errorStatus);
   }
 
-  private log({ error, message, cause }: ApiError, request: PlatformRequest, response: PlatformResponse): void {
+  private log({ error, message, cause }: ApiError, request: object, response: PlatformResponse): void {
     // The access log uses the same names.
-    const known = { token: request[PRINCIPAL]?.name, plantId: requestContext(response).plantId?.toString() };
+    const known = { token: principalNameOf(request), plantId: requestContext(response).plantId?.toString() };
     const others = Object.entries(known).filter(([, value]) => value !== undefined);
     const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
     if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));

@@ -46,12 +46,12 @@ export async function readBytes(request: IncomingMessage, response: ServerRespon
  */
 export function discardBody(request: IncomingMessage): boolean {
   // A host's test may use a fake request without `complete`.
-  if (request.complete || request.readableEnded || request.destroyed || overrun.has(request)) return false;
+  if (request.complete || request.readableEnded || request.destroyed || withTooManyChunks.has(request)) return false;
   // Other requests share an HTTP/2 connection, so only the stream is destroyed.
   const stream = http2Stream(request);
-  const cut = (): unknown => (stream ?? request).destroy();
+  const destroy = (): unknown => (stream ?? request).destroy();
   const connection = stream ?? request.socket;
-  const timer = setTimeout(cut, MAX_DISCARD_MS);
+  const timer = setTimeout(destroy, MAX_DISCARD_MS);
   const settle = (): void => {
     clearTimeout(timer);
     connection.off('close', settle);
@@ -62,7 +62,7 @@ export function discardBody(request: IncomingMessage): boolean {
   request.once('end', settle).on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks += 1;
-    if (bytes > MAX_DISCARDED_BYTES || chunks > maxChunks(request, bytes)) cut();
+    if (bytes > MAX_DISCARDED_BYTES || chunks > maxChunks(request, bytes)) destroy();
   });
   return true;
 }
@@ -84,7 +84,7 @@ export function abortRequest(request: IncomingMessage, failure: ApiError): void 
 }
 
 /** Requests whose bodies had too many chunks. */
-const overrun = new WeakSet<IncomingMessage>();
+const withTooManyChunks = new WeakSet<IncomingMessage>();
 
 function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ function receive(request: IncomingMessage, body: BodyBuffer, chunkLimit: number)
       chunks += 1;
       try {
         if (chunks > chunkLimit) {
-          overrun.add(request);
+          withTooManyChunks.add(request);
           throw tooManyChunks(chunkLimit);
         }
         body.add(chunk);

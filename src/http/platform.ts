@@ -1,12 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 
-/** The property of a request that holds its principal. A guard of the host may set `user` to anything. */
-export const PRINCIPAL = Symbol('plant-store:principal');
-
 /** A request of Express, which is Node's own, or of Fastify, which has it as `raw`. */
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
-  readonly [PRINCIPAL]?: { readonly name: string };
   /** The bytes of the body. Nest keeps them if the application was created with `rawBody: true`. */
   rawBody?: unknown;
 };

@@ -13,6 +13,14 @@ interface RequestContext {
   plantId: bigint | undefined;
 }
 
+/** The property of a request that holds its principal. A guard of the host may set `user` to anything. */
+export const PRINCIPAL = Symbol('plant-store:principal');
+
+/** The name of the principal that `BearerAuthGuard` found for this request. */
+export function principalNameOf(request: object): string | undefined {
+  return (request as { [PRINCIPAL]?: { name: string } })[PRINCIPAL]?.name;
+}
+
 /** A symbol cannot collide with the properties of the platform. */
 const CONTEXT = Symbol('plant-store:request-context');
 
@@ -36,15 +44,16 @@ const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 
 /** The id of the request: the one set by the host, or a plain `X-Request-Id` of the client, or a new one. */
 export function requestIdOf(reply: PlatformResponse): string {
-  return (requestContext(reply).requestId ??= hostsId(reply) ?? clientsId(nodeResponse(reply).req) ?? randomUUID());
+  return (requestContext(reply).requestId ??=
+    hostRequestId(reply) ?? clientRequestId(nodeResponse(reply).req) ?? randomUUID());
 }
 
-function hostsId(reply: PlatformResponse): string | undefined {
+function hostRequestId(reply: PlatformResponse): string | undefined {
   const id = reply.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined;
   return (Array.isArray(id) ? id[0] : id)?.toString();
 }
 
-function clientsId({ headers }: IncomingMessage): string | undefined {
+function clientRequestId({ headers }: IncomingMessage): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' && ACCEPTED_ID.test(id) ? id : undefined;
 }

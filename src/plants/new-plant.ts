@@ -11,7 +11,7 @@ import { describeFound } from '../util/options.js';
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
 /** Validates a field. class-validator and class-transformer use it when a host validates a `NewPlant` of its own. */
-function CheckedBy(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
+function PlantField(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
   const defaultMessage = (args?: ValidationArguments): string => `${args?.property ?? ''} ${faultOf(args?.value)}`;
   return applyDecorators(
     Expose(),
@@ -29,12 +29,12 @@ export class NewPlant {
     description: 'Identification number of the plant. Every int64 is accepted as it is, never rounded.',
     example: 1,
   })
-  @CheckedBy(isInt64, idFault)
+  @PlantField(isInt64, idFault)
   id!: bigint;
 
   /** Any text without U+0000 and lone surrogates. */
   @ApiProperty({ type: String, description: 'The name of the plant', example: 'Rose', pattern: STORABLE_TEXT })
-  @CheckedBy(isStorableText, textFault)
+  @PlantField(isStorableText, textFault)
   name!: string;
 
   /** The type of the plant, as any text like `name`. @defaultValue none */
@@ -44,7 +44,7 @@ export class NewPlant {
     example: 'flower',
     pattern: STORABLE_TEXT,
   })
-  @CheckedBy(isTag, textFault)
+  @PlantField(isTag, textFault)
   tag?: string;
 }
 
@@ -58,7 +58,7 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
 /** A plant with checked fields. So a plant from HTTP is not checked again by the service. */
-export class CheckedPlant implements NewPlant {
+export class ValidPlant implements NewPlant {
   readonly id: bigint;
   readonly name: string;
   declare readonly tag?: string;
@@ -72,17 +72,17 @@ export class CheckedPlant implements NewPlant {
   }
 
   /** Checks a plant from code, where JavaScript allows any value. @throws ApiError 40003 if it is no plant */
-  static of(given: unknown): CheckedPlant {
-    if (given instanceof CheckedPlant) return given;
+  static from(given: unknown): ValidPlant {
+    if (given instanceof ValidPlant) return given;
     const { id, name, tag } = Object(given) as Fields;
-    return new CheckedPlant(id, name, tag);
+    return new ValidPlant(id, name, tag);
   }
 }
 
 /** Reads a plant from a body and ignores unknown fields. @throws ApiError 40003 that names every wrong field */
-export function parseNewPlant({ id, name, tag }: JsonObject): CheckedPlant {
+export function parseNewPlant({ id, name, tag }: JsonObject): ValidPlant {
   const exact = id instanceof JsonNumber ? parseInt64(id.source) : undefined;
-  return new CheckedPlant(exact ?? id, name, tag);
+  return new ValidPlant(exact ?? id, name, tag);
 }
 
 const MAX_KEY_LENGTH = 255;

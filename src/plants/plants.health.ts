@@ -14,12 +14,12 @@ const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
 /** SQLSTATEs that refuse the plant of the probe. Other plants may still be accepted. */
 const PLANT_REFUSED = /^(?:22|23|P0001|SKIP0|42501)/;
 /** The routine of PostgreSQL that reports a missing right. A policy has the same SQLSTATE, but another routine. */
-const RIGHT_MISSING = 'aclcheck_error';
+const ACL_CHECK_ROUTINE = 'aclcheck_error';
 const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
   '53100': 'the disk of the database is full',
-  [RIGHT_MISSING]: 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables',
+  [ACL_CHECK_ROUTINE]: 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables',
 };
 
 /**
@@ -80,7 +80,7 @@ export class PlantsHealth {
       this.noteFailure(cause);
       const state = sqlStateOf(cause) ?? '';
       const { routine } = cause as { routine?: string };
-      const reason = REASONS[routine === RIGHT_MISSING ? routine : state];
+      const reason = REASONS[routine === ACL_CHECK_ROUTINE ? routine : state];
       const isDegraded = reason === undefined && PLANT_REFUSED.test(state);
       const degraded = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
       this.degradation = isDegraded ? `${degraded} (SQLSTATE ${state})` : undefined;

@@ -4,7 +4,7 @@ import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
 import { DatabaseOption, type DatabaseOptions } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { checkOptions, describeFound, type Given, oneOf, Rule, Should, wholeNumber } from '../util/options.js';
+import { checkOptions, describeFound, type OptionsOf, oneOf, Rule, ShouldBe, wholeNumber } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -25,20 +25,20 @@ export class PlantsOptions {
   @DatabaseOption()
   database!: DatabaseOptions;
   /** Maximum size of a body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
-  @Should(...BODY_LIMIT)
+  @ShouldBe(...BODY_LIMIT)
   bodyLimit = 1_048_576;
   /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */
-  @Should(...WRITE_QUEUE_LIMIT)
+  @ShouldBe(...WRITE_QUEUE_LIMIT)
   writeQueueLimit = 10_000;
   /**
    * Returns the creator, given the request of the platform. It must not return a promise.
    * @defaultValue the principal of `BearerAuthGuard`; nobody with other guards
    */
-  @Should('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
+  @ShouldBe('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
-export type PlantsFactoryOptions = Given<PlantsOptions, 'database'>;
+export type PlantsFactoryOptions = OptionsOf<PlantsOptions, 'database'>;
 
 /**
  * Who may create plants:
@@ -66,7 +66,7 @@ const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @Should(
+  @ShouldBe(
     'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false',
     (value) => value === false || (typeof value === 'string' && PATH.test(value)),
   )
@@ -82,14 +82,14 @@ export class PlantsRouteOptions {
   )
   guards?: PlantsGuards;
   /** Modules that the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
-  @Should('an array of modules', Array.isArray)
+  @ShouldBe('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** `contract` answers failures with 400, `semantic` with the first digits of the number. @defaultValue 'contract' */
-  @Should(...ERROR_STATUSES)
+  @ShouldBe(...ERROR_STATUSES)
   errorStatus: ErrorStatus = 'contract';
   /** The security scheme in the OpenAPI document, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // OpenAPI allows these characters in the keys of components.
-  @Should(
+  @ShouldBe(
     'the name of a security scheme of the OpenAPI document, such as "bearer"',
     (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
   )

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { type HostTransaction, queryIn } from '../database/host-transaction.js';
-import { assertIdempotencyKey, CheckedPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
+import { assertIdempotencyKey, ValidPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -60,7 +60,7 @@ export class PlantsService implements OnModuleInit {
    * console.log(created?.name);
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
-    const { id, name, tag } = CheckedPlant.of(plant);
+    const { id, name, tag } = ValidPlant.from(plant);
     const { idempotencyKey, creator } = options;
     if (creator !== undefined) assertCreator(creator);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);

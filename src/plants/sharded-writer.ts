@@ -15,7 +15,7 @@ import {
 import { isUndecided, rejectionOf } from './storage-failure.js';
 
 const TYPES = ['bigint', 'bigint', 'text', 'text', 'text', 'text'];
-const READ_EVERY_MS = 60_000;
+const REFRESH_EVERY_MS = 60_000;
 /** SQLSTATEs of a coordinator that lost the node of a shard. The node may have committed before. */
 const SHARD_LOST = /^(?:08|57P|XX)/;
 /** The shards of the table $1, if it is distributed. */
@@ -26,7 +26,7 @@ export class ShardedWriter implements PlantWriter {
   private readonly logger = new Logger(ShardedWriter.name);
   /** Ordered by hash. Each shard ends where the next one begins. */
   private shards: readonly { readonly minHash: number; readonly writer: PlantWriter }[] = [];
-  private nextReading = 0;
+  private nextRefreshAt = 0;
 
   constructor(
     private readonly database: Pick<Database, 'query' | 'schema'>,
@@ -36,7 +36,7 @@ export class ShardedWriter implements PlantWriter {
   ) {}
 
   create(record: PlantRecord): Promise<StoredPlant | undefined> {
-    if (performance.now() >= this.nextReading) void this.refresh();
+    if (performance.now() >= this.nextRefreshAt) void this.refresh();
     const hash = hashInt8(record.id);
     const shard = this.shards.findLast(({ minHash }) => minHash <= hash);
     return (shard?.writer ?? this.writer).create(record);
@@ -44,7 +44,7 @@ export class ShardedWriter implements PlantWriter {
 
   /** Reads the shard map. Writers of an earlier map finish their creates. A failure here is only logged. */
   async refresh(): Promise<void> {
-    this.nextReading = performance.now() + READ_EVERY_MS;
+    this.nextRefreshAt = performance.now() + REFRESH_EVERY_MS;
     try {
       const rows = await this.database.query<{ minHash: number }>(
         `SELECT shardminvalue::float8 AS "minHash" FROM ${SHARDS} ORDER BY 1`,
@@ -68,7 +68,7 @@ export class ShardStatements extends PlantStatements {
   /** The node makes a plant durable before it shows it, so no fence is needed. */
   protected override readonly fence = '';
   /** SQL by the number of rows. */
-  private readonly insertSqls = new Map<number, string>();
+  private readonly sqlBySize = new Map<number, string>();
 
   override mayBeStored(error: unknown): boolean {
     return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
@@ -82,8 +82,8 @@ export class ShardStatements extends PlantStatements {
     const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
     const size = paddedSize(sorted.length);
     while (sorted.length < size) sorted.push(shortest);
-    let sql = this.insertSqls.get(size);
-    if (sql === undefined) this.insertSqls.set(size, (sql = `${this.insertInto} VALUES ${rowsOf(size)} ${RETURNING}`));
+    let sql = this.sqlBySize.get(size);
+    if (sql === undefined) this.sqlBySize.set(size, (sql = `${this.insertInto} VALUES ${rowsOf(size)} ${RETURNING}`));
     return this.database.queryColumn(sql, sorted.flatMap(valuesOf));
   }
 }

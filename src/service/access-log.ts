@@ -1,25 +1,24 @@
 import { Logger } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
-import { type PlatformRequest, PRINCIPAL } from '../http/platform.js';
-import { requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
+import { principalNameOf, requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from './environment.js';
-import { REQUEST } from './logger.js';
+import { ACCESS_LOG_CONTEXT } from './logger.js';
 
 const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
 
 /** Logs each answer, or only failures with their messages. No line holds a body, a query or a token. */
 export class AccessLog implements RequestObserver {
-  private readonly logger = new Logger(REQUEST);
+  private readonly logger = new Logger(ACCESS_LOG_CONTEXT);
 
   constructor(private readonly environment: Pick<Environment, 'LOG_REQUESTS' | 'ACCESS_TOKENS'>) {}
 
   answered(response: ServerResponse, durationMs: number): void {
     const { error, message, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
-    const request: ServerResponse['req'] & PlatformRequest & { originalUrl?: string } = response.req;
+    const request: ServerResponse['req'] & { originalUrl?: string } = response.req;
     // Express shortens `url` below a prefix. It is empty if the request could not be read.
     const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
     const fields = {
@@ -31,7 +30,7 @@ export class AccessLog implements RequestObserver {
       path: this.shown(path),
       error,
       durationMs: Math.round(durationMs * 1000) / 1000,
-      token: request[PRINCIPAL]?.name,
+      token: principalNameOf(request),
       plantId: plantId?.toString(),
     };
     const known = Object.entries(fields).filter(([, value]) => value !== undefined);

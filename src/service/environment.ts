@@ -110,7 +110,7 @@ export const VARIABLES = {
 type Name = keyof typeof VARIABLES;
 
 /** The first variable means nothing without the second. */
-const NEEDS: [Name, Name][] = [
+const REQUIRES: [Name, Name][] = [
   ['JWT_ISSUER', 'JWT_AUDIENCE'],
   ['JWT_AUDIENCE', 'JWT_ISSUER'],
   ['JWT_JWKS_URL', 'JWT_ISSUER'],
@@ -172,7 +172,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): { environment: En
     const [address, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
     if (address !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(address, password));
   }
-  for (const [name, other] of NEEDS)
+  for (const [name, other] of REQUIRES)
     if (isGiven(name) && !isGiven(other)) faults.push(`${other}: is missing, should be set, or ${name} be left out`);
   const { DRAIN_DELAY, MANAGEMENT_PORT, PORT, SHUTDOWN_TIMEOUT } = environment;
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');

@@ -4,9 +4,9 @@ import type { Environment } from './environment.js';
 /** The names of LOG_LEVEL for the levels of Nest, gravest first. */
 const LEVEL_NAMES = { fatal: 'fatal', error: 'error', warn: 'warn', log: 'info', debug: 'debug', verbose: 'trace' };
 /** Nest logs each step of its start. It also logs a failed listen, which the command reports again. */
-const NESTS_OWN = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
+const NEST_CONTEXTS = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 /** The context of the access log. */
-export const REQUEST = 'Request';
+export const ACCESS_LOG_CONTEXT = 'Request';
 /** The most lines of one kind in a second. */
 const MAX_LINES = 10;
 /** These parts differ between messages of one kind. */
@@ -15,7 +15,7 @@ const VARIABLE_PARTS = /"[^"]*"|\d+/g;
 const MAX_WAITING_LENGTH = 4_194_304;
 
 /** The arguments of `printMessages`: messages, context, level, stream, stack and fields. */
-type Line = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
+type PrintArguments = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
  * The logger of Nest on one stream. It never waits for the reader of the log. It prints at most ten lines of one kind a
@@ -33,10 +33,10 @@ export class ServiceLogger extends ConsoleLogger {
     super({ context: 'PlantStore', logLevels, json: !process.stdout.isTTY, flattenParams: true });
   }
 
-  protected override printMessages(...[messages, context = '', level, , stack, given]: Line): void {
-    if (NESTS_OWN.has(context)) return;
+  protected override printMessages(...[messages, context = '', level, , stack, given]: PrintArguments): void {
+    if (NEST_CONTEXTS.has(context)) return;
     const message = typeof given?.error === 'number' ? given.error : String(messages[0]).replace(VARIABLE_PARTS, '');
-    const hasLimit = context !== REQUEST || this.environment.LOG_REQUESTS !== 'all';
+    const hasLimit = context !== ACCESS_LOG_CONTEXT || this.environment.LOG_REQUESTS !== 'all';
     if (
       process.stdout.writableLength > MAX_WAITING_LENGTH ||
       (hasLimit && this.isTooOften(`${level} ${context} ${message}`))

@@ -13,7 +13,7 @@ export class OptionsError extends Error {
 type OptionsClass<T extends object = object> = new () => T;
 
 /** The options that a caller may give. The initialisers of the class are the defaults of the others. */
-export type Given<T, Required extends keyof T = never> = Pick<T, Required> & {
+export type OptionsOf<T, Required extends keyof T = never> = Pick<T, Required> & {
   [Name in keyof Omit<T, Required>]?: T[Name] | undefined;
 };
 
@@ -51,7 +51,7 @@ export function oneOf<Word extends string>(...words: readonly Word[]): Requireme
 }
 
 /** Checks a field that is given or required. */
-export function Should(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
+export function ShouldBe(what: string, holds: (value: unknown) => boolean, required = false): PropertyDecorator {
   return Rule((value) =>
     (value === undefined && !required) || holds(value) ? undefined : `${describeFound(value)}, should be ${what}`,
   );
@@ -62,7 +62,7 @@ type ClassOf = (given: object) => OptionsClass;
 
 /** Options within options. `classOf` chooses their class by the given value. */
 export function Nested(what: string, classOf: ClassOf, required = false): PropertyDecorator {
-  return applyDecorators(Reflect.metadata(NESTED, classOf), ValidateNested(), Should(what, isRecord, required));
+  return applyDecorators(Reflect.metadata(NESTED, classOf), ValidateNested(), ShouldBe(what, isRecord, required));
 }
 
 function isRecord(value: unknown): value is object {
@@ -71,31 +71,31 @@ function isRecord(value: unknown): value is object {
 
 /** Fills the class with the given options. Throws one error with every fault, such as a name that is no option. */
 export function checkOptions<T extends object>(Options: OptionsClass<T>, given: unknown, owner: string): T {
-  const options = fill(Options, isRecord(given) ? given : {});
-  const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(linesOf);
+  const options = assignOptions(Options, isRecord(given) ? given : {});
+  const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(faultLines);
   if (faults.length > 0) throw new OptionsError(owner, faults);
   return options;
 }
 
 /** Assigns and never transforms: a pool or a function stays the same object. */
-function fill<T extends object>(Options: OptionsClass<T>, given: object): T {
+function assignOptions<T extends object>(Options: OptionsClass<T>, given: object): T {
   const options = new Options();
   // The given object may be an instance whose options are getters of its class, so the names of `Options` count too.
   for (const name of new Set([...Object.keys(options), ...Object.keys(given)])) {
     const value: unknown = Reflect.get(given, name);
     if (value === undefined) continue;
     const classOf = Reflect.getMetadata(NESTED, options, name) as ClassOf | undefined;
-    Reflect.set(options, name, classOf && isRecord(value) ? fill(classOf(value), value) : value);
+    Reflect.set(options, name, classOf && isRecord(value) ? assignOptions(classOf(value), value) : value);
   }
   return options;
 }
 
-function linesOf({ target, property, constraints = {}, children = [] }: ValidationError): string[] {
+function faultLines({ target, property, constraints = {}, children = [] }: ValidationError): string[] {
   if ('whitelistValidation' in constraints) {
     const names = Object.keys(new (target?.constructor as OptionsClass)());
     return [`${property}: is no option, should be one of ${names.join(', ')}`];
   }
   const [fault] = Object.values(constraints);
   if (fault !== undefined) return [`${property}: ${fault}`];
-  return children.flatMap(linesOf).map((below) => `${property}.${below}`);
+  return children.flatMap(faultLines).map((below) => `${property}.${below}`);
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { inspectTokenTable, TOKEN_STATE } from '../../auth/token-store.js';
+import { warnIfTokensUnusable, TOKEN_STATE } from '../../auth/token-store.js';
 import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
 import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
 import type { Query } from '../../database/database.js';
@@ -12,18 +12,19 @@ import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
 import { adviceOn, escapeLines } from './output.js';
-import { STATEMENT_TIMEOUT_MS } from './token.commands.js';
 
+/** Time limit of a statement: the check must end even if the database does not answer. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** SQLSTATEs of a wrong configuration: the role, its password, the database or a right. */
-const LASTING = /^(?:28|3D|42)/;
+const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 
 /** Whether no token is configured. Then only issued tokens are valid. */
-export function isTokenless({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
+export function hasNoConfiguredToken({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
   return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
 }
 
 /** Warns if no issued token is valid. A new token is accepted while the service runs. */
-export async function hintAtFirstToken(query: Query, schema: string): Promise<void> {
+export async function warnIfNoToken(query: Query, schema: string): Promise<void> {
   const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
   const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
   // Another warning says that the tokens cannot be read.
@@ -92,8 +93,8 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
     await assertSearchPath(query, database);
     await assertMigrated(query, database).catch(collectRefusal);
     await assertDurableShards(query, database.schema).catch(collectRefusal);
-    await inspectTokenTable(query, database.schema);
-    if (isTokenless(environment)) await hintAtFirstToken(query, database.schema);
+    await warnIfTokensUnusable(query, database.schema);
+    if (hasNoConfiguredToken(environment)) await warnIfNoToken(query, database.schema);
   };
   const collectRefusal = (fault: unknown): void => {
     if (!(fault instanceof MigrationError)) throw fault;
@@ -105,5 +106,5 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
 /** A fault that a check found stays. A failed connection may pass, unless the server refused the configuration. */
 function mayPass(fault: unknown): boolean {
   if (fault instanceof ConfigurationError) return fault.mayPass;
-  return fault instanceof Error && fault.cause !== undefined && !LASTING.test(sqlStateOf(fault) ?? '');
+  return fault instanceof Error && fault.cause !== undefined && !REFUSED_CONFIGURATION.test(sqlStateOf(fault) ?? '');
 }

@@ -101,8 +101,8 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
       : { url: ownerUrl, password: environment.MIGRATION_DATABASE_PASSWORD, grantTo: user };
   const { Migrator } = await import('../../database/migrator.js');
   const applied = await new Migrator({ ...owner, schema }).migrate();
-  const { place } = parseDatabaseUrl(owner.url, owner.password, schema);
-  await print(`${place}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
+  const { schemaDescription } = parseDatabaseUrl(owner.url, owner.password, schema);
+  await print(`${schemaDescription}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
 }
 
 /** Prints the document that the service would serve. It connects to nothing. */

@@ -7,7 +7,7 @@ import { Migrator } from '../../database/migrator.js';
 import { packageVersion } from '../package-files.cjs';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { type Environment, loadEnvironment } from '../environment.js';
-import { assertInstalled, hintAtFirstToken, isTokenless } from './check.js';
+import { assertInstalled, warnIfNoToken, hasNoConfiguredToken } from './check.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
 const DISCONNECT_MS = 250;
@@ -26,7 +26,7 @@ export async function serve(): Promise<void> {
   const isEmbedded = environment.DATABASE_URL === undefined;
   const postgres = isEmbedded ? await startLocalDatabase() : undefined;
   try {
-    const token = isEmbedded && isTokenless(environment) ? await localToken() : undefined;
+    const token = isEmbedded && hasNoConfiguredToken(environment) ? await localToken() : undefined;
     if (token !== undefined) environment.ACCESS_TOKENS = [token];
     await run(environment, stopped, postgres, token);
   } finally {
@@ -61,7 +61,7 @@ async function run(
   logger.log(`Started plant-store ${packageVersion()}`, describeStart(service, options));
   if (postgres) printSummary(url, environment, postgres.location, token);
   const { query, schema } = service.get(Database, { strict: false });
-  if (isTokenless(environment)) void hintAtFirstToken(query, schema);
+  if (hasNoConfiguredToken(environment)) void warnIfNoToken(query, schema);
 
   const stop = await Promise.race([stopped, ...(postgres ? [postgres.ended()] : [])]);
   const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL has ended';

@@ -11,7 +11,7 @@ import { ConfigurationError, loadEnvironment } from '../environment.js';
 import { print, printError, table } from './output.js';
 
 /** Time limit of a statement: a table may be locked, or the server may not answer. */
-export const STATEMENT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
@@ -110,8 +110,8 @@ async function withTokens<T>(schema: string | undefined, work: (tokens: TokensSe
   const url = DATABASE_URL ?? (await localUrl());
   const database = new UrlDatabase({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
   try {
-    const place = parseDatabaseUrl(url, password, schema);
-    await withConnection(place, (query) => assertMigrated(query, place), { timeout: STATEMENT_TIMEOUT_MS });
+    const target = parseDatabaseUrl(url, password, schema);
+    await withConnection(target, (query) => assertMigrated(query, target), { timeout: STATEMENT_TIMEOUT_MS });
     return await work(new TokensService(database));
   } finally {
     await database.onApplicationShutdown();

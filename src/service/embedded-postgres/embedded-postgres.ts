@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ExplainedError, failureOf, reasonOf } from '../../util/text.js';
 import { ConfigurationError } from '../environment.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
-import { findHome, prepareData } from './data-directory.js';
-import { dataIn, type Place, type ServerSettings, startServer } from './server.js';
+import { chooseDataFolder, prepareData } from './data-directory.js';
+import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServer } from './server.js';
 
 /** The folder for the data of the embedded PostgreSQL, its URL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
@@ -26,7 +26,7 @@ const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK 
 const OTHERS_WRITE = 0o022;
 const TAKEN = ['EADDRINUSE', 'EAGAIN'];
 
-type FolderLock = Place['lock'] & AsyncDisposable;
+type FolderLock = PostgresInstance['lock'] & AsyncDisposable;
 
 /** A PostgreSQL server that keeps its data in a folder. It ends with this process at the latest, even after a kill. */
 export class EmbeddedPostgres {
@@ -55,12 +55,12 @@ export class EmbeddedPostgres {
       await assertOwnFolder(directory);
       await mkdir(directory, { recursive: true, mode: 0o755 });
       lock = await lockFolder(directory);
-      const { folder, account } = await findHome(directory);
-      const place = { folder, account, lock, programs: await preparePrograms(source, account, folder) };
-      const password = await prepareData(place);
-      const { child, port } = await startServer(place, settings);
+      const { folder, account } = await chooseDataFolder(directory);
+      const instance = { folder, account, lock, programs: await preparePrograms(source, account, folder) };
+      const password = await prepareData(instance);
+      const { child, port } = await startServer(instance, settings);
       const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
-      return new EmbeddedPostgres(url, dataIn(folder), child, lock);
+      return new EmbeddedPostgres(url, dataDirectoryIn(folder), child, lock);
     } catch (cause) {
       await lock?.[Symbol.asyncDispose]();
       if (cause instanceof ExplainedError) throw cause;

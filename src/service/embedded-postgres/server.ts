@@ -15,7 +15,7 @@ const MAX_STARTS = 5;
 const RUN_UNTIL_CLOSED = '((read -r end <&3; kill -INT $$) 2>/dev/null 4<&- &) && exec "$@" 3<&-';
 
 /** A server and what it needs to run. */
-export interface Place {
+export interface PostgresInstance {
   /** The folder of the data and the log. */
   readonly folder: string;
   /** The folder of the programs. */
@@ -27,13 +27,13 @@ export interface Place {
 
 export type ServerSettings = Readonly<Record<string, string | number>>;
 
-export function dataIn(folder: string): string {
+export function dataDirectoryIn(folder: string): string {
   return join(folder, 'postgres');
 }
 
 /** Starts a program that ends with this process at the latest. @param output the file for what it prints */
 export async function spawnProgram(
-  { programs, account, lock }: Place,
+  { programs, account, lock }: PostgresInstance,
   program: 'initdb' | 'postgres',
   args: readonly string[],
   output: string,
@@ -62,29 +62,29 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** The last lines of the output, for the message about a failure. */
-export async function endOf(output: string): Promise<string> {
+export async function tailOf(output: string): Promise<string> {
   return (await readFile(output, 'utf8')).trim().split('\n').slice(-10).join('\n');
 }
 
 /** Starts the server and waits until it accepts connections. The folder must be locked. */
 export async function startServer(
-  place: Place,
+  instance: PostgresInstance,
   settings: ServerSettings,
 ): Promise<{ child: ChildProcess; port: number }> {
-  const data = dataIn(place.folder);
+  const data = dataDirectoryIn(instance.folder);
   const pidFile = join(data, 'postmaster.pid');
   const log = `${data}.log`;
   await rename(log, `${log}.1`).catch(() => undefined);
   for (let attempt = 1; attempt <= MAX_STARTS; attempt++) {
-    await disown(pidFile);
+    await claimPidFile(pidFile);
     const port = await freePort();
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings };
     const args = Object.entries(own).map(([name, value]) => `--${name}=${value}`);
-    const child = await spawnProgram(place, 'postgres', ['-D', data, ...args], log);
+    const child = await spawnProgram(instance, 'postgres', ['-D', data, ...args], log);
     if (await becomesReady(child, pidFile)) return { child, port };
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:\n${await endOf(log)}`,
+    `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:\n${await tailOf(log)}`,
   );
 }
 
@@ -102,7 +102,7 @@ async function becomesReady(child: ChildProcess, pidFile: string): Promise<boole
  * Writes our process id into a stale pid file. We hold the lock, so that server is gone, but another program may have
  * its id. PostgreSQL ignores the id of its parent. Without the file, it would not look for processes of that server.
  */
-async function disown(pidFile: string): Promise<void> {
+async function claimPidFile(pidFile: string): Promise<void> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');
   // The id of a single-user server is negative.
   if (/^-?[1-9]/.test(text)) await writeFile(pidFile, text.replace(/^.*/, String(process.pid)));

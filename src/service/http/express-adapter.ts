@@ -14,7 +14,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, next: () => 
 export class PlantStoreAdapter extends ExpressAdapter {
   private readonly directHandlers = new Map<string, Handler>();
   /** The paths that have middleware. */
-  private readonly usedPaths: unknown[] = [];
+  private readonly middlewarePaths: unknown[] = [];
   private shutdown?: GracefulShutdown;
 
   constructor(
@@ -27,23 +27,23 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override use(...handlers: unknown[]): unknown {
     // The first argument may be a path or a list of paths.
-    this.usedPaths.push(...[handlers[0]].flat());
+    this.middlewarePaths.push(...[handlers[0]].flat());
     return super.use(...handlers) as unknown;
   }
 
   override createMiddlewareFactory(method: RequestMethod): ReturnType<ExpressAdapter['createMiddlewareFactory']> {
     const add = super.createMiddlewareFactory(method);
     return (path, middleware) => {
-      this.usedPaths.push(path);
+      this.middlewarePaths.push(path);
       return add(path, middleware) as unknown;
     };
   }
 
   /** The router of Nest calls this for each route. Handlers that Nest adds later do not see these requests. */
   override post(path: unknown, handler?: Handler): unknown {
-    if (isPlain(path) && handler !== undefined) {
+    if (isStaticPath(path) && handler !== undefined) {
       // Middleware sees all paths below its own. A pattern may match any path.
-      const isSeen = this.usedPaths.some((used) => !isPlain(used) || `${path}/`.startsWith(`${used}/`));
+      const isSeen = this.middlewarePaths.some((used) => !isStaticPath(used) || `${path}/`.startsWith(`${used}/`));
       if (!isSeen) this.directHandlers.set(path, handler);
     }
     return super.post(path, handler as never) as unknown;
@@ -78,7 +78,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 }
 
-const isPlain = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
+const isStaticPath = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
 
 /** Classes with the prototypes that Express would set for each request. Setting them later makes every access slow. */
 export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {

@@ -144,7 +144,7 @@ function answerClientErrors(
       socket.destroy();
       return;
     }
-    const failure = failureOf(cause, REQUEST_TIMEOUT);
+    const failure = toApiError(cause, REQUEST_TIMEOUT);
     const response = queue.connections.get(socket)?.last;
     if (response === undefined || response.req.complete) {
       answerLast(socket, failure);
@@ -164,7 +164,7 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
   else callback();
 }
 
-function failureOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
+function toApiError(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
   if (cause instanceof ApiError) return cause;
   if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(`within ${limit} ms`);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);

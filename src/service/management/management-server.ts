@@ -26,7 +26,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   });
   private isStopping = false;
   /** The reason in the last log line; undefined while plants can be created. */
-  private logged: string | undefined;
+  private loggedReason: string | undefined;
 
   constructor(
     private readonly environment: Pick<Environment, 'MANAGEMENT_HOST' | 'MANAGEMENT_PORT'>,
@@ -82,17 +82,17 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
 
   /** Whether this process can take requests. */
   private async readiness(): Promise<Readiness> {
-    const check = this.whyClosed() === undefined ? this.health.check() : undefined;
+    const check = this.closedReason() === undefined ? this.health.check() : undefined;
     const failure = await check?.then(
       () => undefined,
       (error: unknown) => error as Error,
     );
     // A stop may have begun during the check.
-    const closed = this.whyClosed();
+    const closed = this.closedReason();
     if (closed !== undefined) return { status: 'unavailable', reason: closed };
     const reason = failure && reasonOf(failure);
-    if (reason !== this.logged) {
-      this.logged = reason;
+    if (reason !== this.loggedReason) {
+      this.loggedReason = reason;
       // The log alone says what the server or the network reported.
       if (failure)
         this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
@@ -103,7 +103,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     return degradation === undefined ? { status: 'ok' } : { status: 'degraded', reason: degradation };
   }
 
-  private whyClosed(): string | undefined {
+  private closedReason(): string | undefined {
     if (this.isStopping) return 'the service is shutting down';
     return this.publicListener.listening ? undefined : 'the service is starting';
   }
