@@ -66,12 +66,7 @@ describe('The OpenAPI document', () => {
     const statuses = new Set(['200', ...numbers.map((number) => number.slice(0, 3))]);
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort());
     for (const number of numbers) expect(responses[number.slice(0, 3)]?.description).toContain(number);
-    for (const [status, header] of [
-      ['401', 'WWW-Authenticate'],
-      ['405', 'Allow'],
-      ['503', 'Retry-After'],
-    ] as const)
-      expect(Object.keys(responses[status]?.headers ?? {})).toEqual(expect.arrayContaining([header]));
+    expect(responses['503']?.headers).toHaveProperty('Retry-After');
   });
 });
 
