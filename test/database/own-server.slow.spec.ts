@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,118 +7,162 @@ import { makeToken, tokenKey } from '../../src/auth/token-format.js';
 import { UrlDatabase } from '../../src/database/url-database.js';
 import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
-import type { TestDatabase } from '../support/database/test-database.js';
 import { Load } from '../support/http/load.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
+import { expectRefusal } from '../support/http/refusal.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import { startStoreOn } from '../support/service/store.js';
+import { startStoreOn, type Store } from '../support/service/store.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const POOL_SIZE = 6;
-const STORAGE_TIMEOUT = 1500;
+const STORAGE_TIMEOUT = 3000;
 const CLIENTS = 64;
+const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
+const WAITS = `FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
-describe('A PostgreSQL server', () => {
-  let server: PostgresServer;
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await PostgresServer.createMigrated();
+});
+afterAll(() => server.remove());
 
-  beforeAll(async () => {
-    server = await PostgresServer.createMigrated();
+const count = async (rows: string): Promise<number> => (await server.query(`SELECT ${rows}`)).length;
+
+describe('A synchronous standby that is away', () => {
+  let store: Store;
+
+  beforeEach(async () => {
+    await server.query('TRUNCATE plants');
+    store = await startStoreOn({ url: server.url() } as Store['database'], {
+      DATABASE_POOL_SIZE: String(POOL_SIZE),
+      STORAGE_TIMEOUT: String(STORAGE_TIMEOUT),
+      ERROR_STATUS: 'semantic',
+    });
   });
-  afterAll(() => server.remove());
+  afterEach(async () => {
+    // Ends the wait of every commit.
+    await wantStandby('');
+    await store.stop();
+  });
 
-  it('should have no more sessions of a store than its pool while its standby is away, and be left in time', async () => {
-    const variables = { DATABASE_POOL_SIZE: String(POOL_SIZE), STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
-    const store = await startStoreOn({ url: server.url() } as TestDatabase, variables);
-    const sessions = (): Promise<{ wait_event: string | null }[]> =>
-      server.query(`SELECT wait_event FROM pg_stat_activity WHERE application_name = 'plant-store'`);
+  async function wantStandby(name: string): Promise<void> {
+    await server.set('synchronous_standby_names', name);
+    const isSo = `WHERE current_setting('synchronous_standby_names') = '${name}'`;
+    await until(async () => (await count(isSo)) === 1);
+  }
+
+  const awaited = (statement: string): Promise<void> =>
+    until(async () => (await count(`${WAITS} AND query LIKE '%${statement}%'`)) === 1);
+  const create = (headers = {}): Promise<RawResponse> => store.post('{"id":1,"name":"Rose"}', headers);
+
+  it('should keep a plant from its 200 until a commit was confirmed, though the waits are cancelled', async () => {
+    await wantStandby('nobody');
+    const answer = create();
+    for (const statement of ['INSERT', 'pg_logical_emit_message']) {
+      await awaited(statement);
+      expect(await count('FROM plants')).toBe(statement === 'INSERT' ? 0 : 1);
+      await server.query(`SELECT pg_cancel_backend(pid) ${WAITS}`);
+    }
+    await awaited('pg_logical_emit_message');
+    await wantStandby('');
+    expect(await answer).toMatchObject({ status: 200 });
+    expect(await server.query('SELECT name FROM plants')).toEqual([{ name: 'Rose' }]);
+    expect(store.statistics.created).toBe(1);
+  });
+
+  it('should keep a repetition and a taken id from their answers if the first plant may not be on the standby', async () => {
+    await wantStandby('nobody');
+    await server.query(`SET synchronous_commit TO local; INSERT INTO plants VALUES (1, 'Rose', NULL, 'key')`);
+    const answers = [create({ 'Idempotency-Key': 'key' }), create()];
+    for (const answer of answers) expect(expectRefusal(await answer, 50400, 'semantic')).toMatch('unknown');
+    const later = create({ 'Idempotency-Key': 'key' });
+    await awaited('pg_logical_emit_message');
+    await wantStandby('');
+    expect(await later).toMatchObject({ status: 200 });
+  });
+
+  it('should leave no more sessions of a store than its pool, and none after a stop, which is in time', async () => {
     const load = new Load(store.port, CLIENTS);
     await until(() => load.created.length > CLIENTS);
-    await server.set('synchronous_standby_names', 'nobody');
-    await until(async () => (await sessions()).some(({ wait_event }) => wait_event === 'SyncRep'));
+    await wantStandby('nobody');
     // One that ends, and the one in its place, may be there together for a moment.
     let within = performance.now();
     await until(async () => {
-      if ((await sessions()).length <= POOL_SIZE + 1) within = performance.now();
+      if ((await count(SESSIONS)) <= POOL_SIZE + 1) within = performance.now();
       expect(performance.now() - within).toBeLessThan(3000);
       return load.failures.length > 3 * CLIENTS;
     });
     const created = load.created.length;
-    await server.set('synchronous_standby_names', '');
+    await wantStandby('');
     await until(() => load.created.length > created + CLIENTS);
 
-    await server.set('synchronous_standby_names', 'nobody');
+    await wantStandby('nobody');
     await load.stop();
     using stopwatch = new Stopwatch();
     await store.stop();
     expect(stopwatch.elapsed).toBeLessThan(2 * STORAGE_TIMEOUT);
-    await server.set('synchronous_standby_names', '');
-    await until(async () => (await sessions()).length === 0);
+    await wantStandby('');
+    await until(async () => (await count(SESSIONS)) === 0);
+  });
+});
+
+it('A token should be confirmed after a restart, and by no standby, which may not hear of a revocation', async () => {
+  const token = makeToken();
+  await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenKey(token)}')`);
+  const way = await TcpProxy.start(server.url());
+  const verifier = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
+  const isAccepted = (): Promise<boolean> => Promise.resolve(verifier.verify(token)).then(Boolean, () => false);
+  await until(isAccepted);
+  const standby = await server.startStandby();
+  await until(isAccepted);
+  way.leadTo(standby.url());
+  way.reset();
+  way.restore();
+  await expectWithin(2000, async () => !(await isAccepted()));
+  await expect(verifier.verify(token)).rejects.toThrow('the server is a standby');
+  // Without an end of the open connections.
+  way.leadTo(server.url());
+  await until(isAccepted);
+  await verifier.onApplicationShutdown();
+  await way.close();
+  await standby.remove();
+});
+
+describe('A server with TLS', () => {
+  beforeAll(async () => {
+    // Each signed by itself, so that it is its own authority, and with its key in one file.
+    for (const name of ['server', 'foreign']) {
+      const file = join(server.data, name);
+      const options = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${name} -addext subjectAltName=DNS:localhost`;
+      await promisify(execFile)('openssl', ['req', ...options.split(' '), '-keyout', file, '-out', file]);
+      await giveTo(server.account, file);
+    }
+    for (const setting of ['ssl_cert_file', 'ssl_key_file']) await server.set(setting, 'server');
+    await server.set('ssl', 'on');
+    await until(async () => (await server.query('SHOW ssl'))[0]?.ssl === 'on');
   });
 
-  it('should confirm a token after a restart, and none as a standby: it may not hear of a revocation', async () => {
-    const token = makeToken();
-    await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenKey(token)}')`);
-    const way = await TcpProxy.start(server.url());
-    const verifier = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
-    const isAccepted = (): Promise<boolean> => Promise.resolve(verifier.verify(token)).then(Boolean, () => false);
-    await until(isAccepted);
-    const standby = await server.startStandby();
-    await until(isAccepted);
-    way.leadTo(standby.url());
-    way.reset();
-    way.restore();
-    await expectWithin(2000, async () => !(await isAccepted()));
-    await expect(verifier.verify(token)).rejects.toThrow('the server is a standby');
-    // Without an end of the open connections.
-    way.leadTo(server.url());
-    await until(isAccepted);
-    await verifier.onApplicationShutdown();
-    await way.close();
-    await standby.remove();
-  });
-
-  describe('with TLS', () => {
-    beforeAll(async () => {
-      // Each signed by itself, so that it is its own authority, and with its key in one file.
-      for (const name of ['server', 'foreign']) {
-        const file = join(server.data, name);
-        const options = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${name} -addext subjectAltName=DNS:localhost`;
-        await promisify(execFile)('openssl', ['req', ...options.split(' '), '-keyout', file, '-out', file]);
-        await giveTo(server.account, file);
-      }
-      for (const setting of ['ssl_cert_file', 'ssl_key_file']) await server.set(setting, 'server');
-      await server.set('ssl', 'on');
-      await until(async () => (await server.query('SHOW ssl'))[0]?.ssl === 'on');
-    });
-
-    /** The server has no time limit of its own behind a pooler. */
-    const open = (host: string, mode: string, authority = 'server'): UrlDatabase => {
-      const address = server.url().replace(/@[^:/]*/, `@${host}`);
-      const url = `${address}?sslmode=${mode}&sslrootcert=${join(server.data, authority)}&pgbouncer=true`;
-      return new UrlDatabase({ url, timeout: 500 });
-    };
-
-    it.each([
-      ['verify-full', true],
-      ['require', true],
-      ['disable', false],
-    ])('should be used with sslmode=%s, and end a statement that is late', async (mode, ssl) => {
-      const database = open('localhost', mode);
-      const isEncrypted = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
-      expect(await database.query(isEncrypted)).toEqual([{ ssl }]);
+  it.each<[mode: string, host: string, authority: string, answer: object | string]>([
+    ['verify-full', 'localhost', 'server', { ssl: true }],
+    ['disable', 'localhost', 'server', { ssl: false }],
+    ['verify-full', '127.0.0.1', 'server', 'certificate'],
+    ['require', 'localhost', 'foreign', 'certificate'],
+  ])('should with sslmode=%s, at %s, trusting %s, answer %j', async (mode, host, authority, answer) => {
+    const address = server.url().replace(/@[^:/]*/, `@${host}`);
+    // It has no time limit of its own behind a pooler.
+    const url = `${address}?sslmode=${mode}&sslrootcert=${join(server.data, authority)}&pgbouncer=true`;
+    const database = new UrlDatabase({ url, timeout: 500 });
+    const encryption = database.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+    if (typeof answer === 'string') {
+      const cause = expect.objectContaining({ message: expect.stringContaining(answer) });
+      await expect(encryption).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
+    } else {
+      expect(await encryption).toEqual([answer]);
+      // A late statement ends there too.
       await expect(database.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
-      const sleeping = `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
-      await until(async () => (await server.query(sleeping)).length === 0);
-      await database.onApplicationShutdown();
-    });
-
-    it.each([
-      ['another host', '127.0.0.1', 'server'],
-      ['another authority', 'localhost', 'foreign'],
-    ])('should be refused with the certificate of %s', async (_, host, authority) => {
-      const database = open(host, 'verify-full', authority);
-      const cause = expect.objectContaining({ message: expect.stringContaining('certificate') });
-      await expect(database.query('SELECT')).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
-      await database.onApplicationShutdown();
-    });
+      const sleeping = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
+      await until(async () => (await count(sleeping)) === 0);
+    }
+    await database.onApplicationShutdown();
   });
 });
