@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
+import { PlantsHealth, PlantsService } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { createTogether } from '../support/http/request.js';
@@ -29,18 +29,23 @@ async function namesInSources(database: TestDatabase): Promise<[functions: strin
   const files = await readdir(folder, { recursive: true });
   const sources = files.filter((name) => /^(?!.*generated).*(?<!\.spec)\.ts$/.test(name));
   const code = (await Promise.all(sources.map((name) => readFile(new URL(name, folder), 'utf8')))).join('\n');
-  const names = async (catalogue: string, words: readonly string[]): Promise<string[]> =>
-    (await database.query<{ name: string }>(`SELECT DISTINCT name ${catalogue}`, [words])).map(({ name }) => name);
+  const known = async (names: string, words: readonly string[]): Promise<string[]> =>
+    (await database.query<{ name: string }>(`SELECT DISTINCT name FROM ${names} AND name = ANY ($1)`, [words])).map(
+      ({ name }) => name,
+    );
+  const functions = code.match(/(?<![.\w$])[a-z_][a-z_0-9]*(?=\()/g) ?? [];
+  const operators = code.match(/(?<=\s)[-+*/<>=~!@#%^&|]+(?=\s)/g) ?? [];
   return [
-    await names(
-      `FROM pg_proc, text(proname) AS name WHERE pronamespace = 'pg_catalog'::regnamespace AND name = ANY ($1)`,
-      code.match(/(?<![.\w$])[a-z_][a-z_0-9]*(?=\()/g) ?? [],
-    ),
-    await names(
-      `FROM pg_operator, text(oprname) AS name WHERE oprkind = 'b' AND name = ANY ($1)`,
-      // The last ones are behind other syntax.
-      [...(code.match(/(?<=\s)[-+*/<>=~!@#%^&|]+(?=\s)/g) ?? []), '<>', '<=', '>=', '~~', '!~~'],
-    ),
+    await known(`pg_proc, text(proname) AS name WHERE pronamespace = 'pg_catalog'::regnamespace`, functions),
+    // The last ones are behind other syntax.
+    await known(`pg_operator, text(oprname) AS name WHERE oprkind = 'b'`, [
+      ...operators,
+      '<>',
+      '<=',
+      '>=',
+      '~~',
+      '!~~',
+    ]),
   ];
 }
 
@@ -102,13 +107,11 @@ describe('A database with the functions, operators and tables of a stranger firs
     return stdout.trim();
   }
 
-  it.each(['SELECT 1.5 * 1000', `SELECT encode('a', 'hex')`, `SELECT FROM pg_class WHERE oid = 'pg_class'::regclass`])(
-    'should take them for PostgreSQL where types are not exact: %s',
-    async (sql) => {
-      const code = expect.stringMatching(/^(?:EVIL1|42501)$/);
+  it('should take them for PostgreSQL where types are not exact', async () => {
+    const code = expect.stringMatching(/^(?:EVIL1|42501)$/);
+    for (const sql of ['SELECT 1.5 * 1000', `SELECT encode('a', 'hex')`])
       await expect(database.query(`SET ROLE ${TENANT}; ${sql}`)).rejects.toMatchObject({ code });
-    },
-  );
+  });
 
   it('should be used as if they were not there', async () => {
     await run('serve --check');
@@ -116,15 +119,10 @@ describe('A database with the functions, operators and tables of a stranger firs
     const store = await startStoreOn({ ...database, url });
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
     const headers = { ...bearer(token), 'Idempotency-Key': 'key' };
-    const bodies = [1, -1, 2, 3, 1, 2 ** 40].map((id) => `{"id":${id},"name":"Rose"}`);
-    const answers = [await store.post(bodies[0] ?? '', headers), await store.post('{"id":1,"name":"Oak"}', headers)];
-    answers.push(
-      ...((await createTogether(
-        store.port,
-        bodies.map((body) => ({ body, headers })),
-      )) as typeof answers),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([200, 400, 200, 200, 200, 200, 200, 200]);
+    expect((await store.post('{"id":1,"name":"Rose"}', headers)).status).toBe(200);
+    expect((await store.post('{"id":1,"name":"Oak"}', headers)).body).toMatch('40902');
+    const creates = [1, -1, 2, 3, 1, 2 ** 40].map((id) => ({ body: `{"id":${id},"name":"Rose"}`, headers }));
+    for (const answer of await createTogether(store.port, creates)) expect(answer).toMatchObject({ status: 200 });
     const expired = await run('token create brief');
     await database.query(`UPDATE public.access_tokens SET expires_at = now() WHERE name = 'brief'::text`);
     expect((await store.post('{}', bearer(expired))).body).toMatch('40101');
@@ -137,8 +135,7 @@ describe('A database with the functions, operators and tables of a stranger firs
 
   it('should be used so on the connections of a host, which keep their search_path', async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
-    const store = PlantsModule.forRoot({ database: { pool }, guards: 'none' });
-    const host = await Host.start({ imports: [store] }, { body: 'none' });
+    const host = await Host.on({ pool });
     const plants = host.app.get(PlantsService, { strict: false });
     const health = host.app.get(PlantsHealth, { strict: false });
     // The next probe is a large one.
