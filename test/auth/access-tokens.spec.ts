@@ -5,7 +5,7 @@ import { PlantsAuthModule } from '../../src/index.js';
 import { expectRefusal } from '../support/http/refusal.js';
 import { startStore, type Store, TOKEN } from '../support/service/store.js';
 import { bearer, errorOf, issueToken, NO_PLANT, type StoredToken } from '../support/tokens/issued-token.js';
-import { AUDIENCE, json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
+import { json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
 import { expectWithin, until } from '../support/until.js';
 
 /** What is promised for a change to take effect. */
@@ -18,7 +18,7 @@ describe('Access tokens', () => {
 
   beforeAll(async () => {
     issuer = await JwtIssuer.start([await signingKey('a')]);
-    store = await startStore({ ...issuer.variables, JWT_AUDIENCE: `https://houses.example, ${AUDIENCE}` });
+    store = await startStore(issuer.variables);
   });
   afterAll(async () => {
     await store.stop();
@@ -38,32 +38,19 @@ describe('Access tokens', () => {
     const sessions = `SELECT FROM pg_stat_activity
       WHERE application_name = 'plant-store-tokens' AND datname = current_database()`;
     const verdicts: unknown[] = [];
-    for (const stranger of [TOKEN, `${TOKEN}x`, token.token.slice(0, -1), 'a.b.c', 'a.b'])
+    for (const stranger of [TOKEN, `${TOKEN}x`, token.token.slice(0, -1), 'a.b.c'])
       verdicts.push(await verdict(bearer(stranger)));
-    expect(verdicts).toEqual([40003, 40101, 40101, 40101, 40101]);
+    expect(verdicts).toEqual([40003, 40101, 40101, 40101]);
     const mistyped = await store.post(NO_PLANT, bearer(`${token.token.slice(0, -1)}-`));
     expect(expectRefusal(mistyped, 40101, 'contract')).toContain('it has a typing error');
     expect(await store.database.query(sessions)).toEqual([]);
-    expect(await store.post('{"id":1,"name":"Rose"}', token.headers)).toMatchObject({ status: 200 });
+    // Several that come at once are each decided by itself.
+    const answers = await Promise.all([makeToken(), token.token, TOKEN].map((one) => verdict(bearer(one))));
+    expect(answers).toEqual([40101, 40003, 40003]);
     expect(await store.database.query(sessions)).toHaveLength(1);
-    expect(await verdict({})).toBe(40003);
   });
 
-  it('should each be decided by itself, though several come at once', async () => {
-    const valid = [token, await issueToken(store.database), await issueToken(store.database, { expires: '1 day' })];
-    const tokens = valid.flatMap((one) => [makeToken(), one.token, TOKEN]);
-    const verdicts = await Promise.all(tokens.map((one) => verdict(bearer(one))));
-    expect(verdicts).toEqual(valid.flatMap(() => [40101, 40003, 40003]));
-  });
-
-  it('should be right soon although somebody tried them before they were there', async () => {
-    const early = makeToken();
-    expect(await verdict(bearer(early))).toBe(40101);
-    token = await issueToken(store.database, { token: early });
-    await expectSoon(40003);
-  });
-
-  it('should be refused if they have no scopes, and not once they have', async () => {
+  it('should be refused without the scope, and not once they have it', async () => {
     await change('UPDATE access_tokens SET scopes = NULL');
     const response = await store.post(NO_PLANT, token.headers);
     expect(expectRefusal(response, 40300, 'contract')).toMatch('plants:create');
@@ -83,13 +70,12 @@ describe('Access tokens', () => {
     expect(await verdict(other.headers)).toBe(40003);
   });
 
-  it.each(['1 hour', '100000 years', 'infinity'])('should be right before they expire, in %s', async (expires) => {
-    const { headers } = await issueToken(store.database, { expires });
-    // From the database, and then from memory.
-    expect([await verdict(headers), await verdict(headers)]).toEqual([40003, 40003]);
-  });
-
-  it('should be wrong at their end', async () => {
+  it('should be right before they expire, and wrong at their end', async () => {
+    for (const expires of ['100000 years', 'infinity']) {
+      const { headers } = await issueToken(store.database, { expires });
+      // From the database, and then from memory.
+      expect([await verdict(headers), await verdict(headers)]).toEqual([40003, 40003]);
+    }
     expect(await verdict((await issueToken(store.database, { expires: '-1 second' })).headers)).toBe(40101);
     const ending = await issueToken(store.database, { expires: '2 seconds' });
     expect(await verdict(ending.headers)).toBe(40003);
@@ -99,13 +85,10 @@ describe('Access tokens', () => {
     expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
   });
 
-  it.each([
-    ['a schema without them', { schema: 'other' }, /^schema other .* is not migrated: /],
-    ['a server that is away', { url: 'postgresql://a@127.0.0.1:1/plants' }, /^cannot connect to database plants/],
-  ])('should not let an application start that takes them from %s', async (_, options, message) => {
-    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, ...options } });
+  it('should not let an application start that takes them from a schema without them', async () => {
+    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
     const start = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
-    await expect(start).rejects.toThrow(message);
+    await expect(start).rejects.toThrow(/^schema other .* is not migrated: /);
   });
 
   it('should ask the issuer of JWTs with the first one, and say when it cannot decide, while other tokens are valid', async () => {
@@ -119,8 +102,6 @@ describe('Access tokens', () => {
     expect(issuer.requests).toHaveLength(1);
     issuer.answer = undefined;
     await until(async () => (await verdict(bearer(issuer.token()))) === 40003);
-    const long = issuer.token({ aud: ['https://houses.example'], groups: 'x'.repeat(11_000) });
-    expect(await verdict(bearer(long))).toBe(40003);
     for (const [error, challenge, claims] of [
       [40101, 'error="invalid_token"', { aud: 'https://trees.example' }],
       [40300, 'error="insufficient_scope", scope="plants:create"', { scope: 'plants:look' }],
