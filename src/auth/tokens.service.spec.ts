@@ -1,12 +1,48 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { issueToken } from '../../test/support/tokens/issued-token.js';
 import { until } from '../../test/support/until.js';
 import { UrlDatabase } from '../database/url-database.js';
+import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
 import { CREATE_PLANTS } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
+
+/** Made once, and good for ever: tokens that were issued have to stay valid. */
+const KNOWN = 'plant_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL';
+const KNOWN_DIGEST = 'f44ffa3e926e30d2b11e010bd06dfa76428be5bee592ff81fcd96f520fcda8cc';
+
+describe('The format of an issued token', () => {
+  it('should be that of what was made, now and before', () => {
+    expect([isWellFormedToken(KNOWN), tokenKey(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
+    const tokens = Array.from({ length: 1000 }, makeToken);
+    expect(new Set(tokens).size).toBe(1000);
+    expect(tokens.filter((token) => !isWellFormedToken(token))).toEqual([]);
+  });
+
+  it('should not be that of one with a wrong character, cut short or with more behind it', () => {
+    const other = fc.constantFrom('0', '9', 'A', 'Z', 'a', 'z', '_', '-', '.', ' ', 'ä');
+    const property = fc.property(fc.nat(KNOWN.length - 1), other, (at, character) => {
+      fc.pre(KNOWN[at] !== character);
+      const wrong = [KNOWN.slice(0, at), KNOWN.slice(0, at) + character + KNOWN.slice(at + 1)];
+      expect(wrong.filter(isWellFormedToken)).toEqual([]);
+    });
+    fc.assert(property);
+    expect(['0', '=', '\n'].filter((more) => isWellFormedToken(KNOWN + more))).toEqual([]);
+  });
+
+  it('should keep a token, whole or cut short, from being shown or taken for a name', () => {
+    const jwt = 'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwIn0.c2lnbmF0dXJl';
+    for (const token of [KNOWN, KNOWN.slice(0, 30), jwt, jwt.slice(0, 40)])
+      expect(withoutTokens(`/plants/${token}/5`)).toBe('/plants/[access token]/5');
+    expect(withoutTokens('plant_5 and eyJ')).toBe('plant_5 and eyJ');
+    for (const name of ['', 'x'.repeat(101), 'a b', 'zoë', '-x', '5', 'jwt:ann', KNOWN])
+      expect(tokenNameFault(name)).toMatch(/^must (?!.*plant_)/);
+    expect(['shop-2', 'ann@example.org', 'x'.repeat(100)].map(tokenNameFault)).toEqual(Array(3).fill(undefined));
+  });
+});
 
 const SCOPES = [CREATE_PLANTS];
 const DAY_SECONDS = 86_400;
@@ -53,12 +89,11 @@ describe(TokensService.name, () => {
 
   it.each([
     ['infinity', null, 'valid'],
-    ['10000-01-01', null, 'valid'],
     ['-infinity', new Date(0), 'expired'],
   ])('should read a row that ends at %s', async (end, expiresAt, state) => {
     await issueToken(database, { name: 'shop' });
-    await database.query('UPDATE access_tokens SET expires_at = $1, scopes = NULL', [end]);
-    expect(await one.list()).toMatchObject([{ expiresAt, state, scopes: [] }]);
+    await database.query('UPDATE access_tokens SET expires_at = $1', [end]);
+    expect(await one.list()).toMatchObject([{ expiresAt, state }]);
     if (state === 'valid') expect((await one.rotate('shop', 0)).record.expiresAt).toBeNull();
   });
 
