@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { importJWK, SignJWT } from 'jose';
 import {
   AUDIENCE,
   json,
@@ -23,8 +22,6 @@ describe(JwtVerifier.name, () => {
   let b: SigningKey;
   let verifier: JwtVerifier;
 
-  const open = (options: { issuer?: string; typ?: 'at+jwt' } = {}): JwtVerifier =>
-    new JwtVerifier({ issuer: issuer.url, audience: [AUDIENCE, 'garden'], ...options });
   /** From now on it is so much later. */
   const later = (milliseconds: number): void => {
     for (const clock of [Date, performance]) jest.spyOn(clock, 'now').mockReturnValue(clock.now() + milliseconds);
@@ -47,34 +44,24 @@ describe(JwtVerifier.name, () => {
     issuer.keys = [a];
     issuer.answer = undefined;
     logged.length = issuer.requests.length = 0;
-    verifier = open();
+    verifier = new JwtVerifier({ issuer: issuer.url, audience: [AUDIENCE, 'garden'] });
   });
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
-  it.each(['RS256', 'PS384', 'ES512', 'EdDSA'])('should accept %s', async (alg) => {
-    const key = await signingKey('b', alg);
-    issuer.keys = [a, key];
-    const token = await new SignJWT({ iss: issuer.url, aud: ['other', AUDIENCE], sub: SUBJECT, exp: NOW + 60 })
-      .setProtectedHeader({ alg, kid: 'b' })
-      .sign(await importJWK(key));
-    expect(await verifier.verify(token)).toEqual({ name: NAME, scopes: [] });
-  });
-
   it.each<[object, object, RegExp]>([
-    [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256,/],
+    [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256, .*PS512, ES256, .*EdDSA, Ed25519$/],
     [{}, { alg: 'none' }, /alg is "none"/],
     [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
     [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
-    [{ aud: 'house' }, {}, /aud is "house", should be https:\/\/plants\.example or garden$/],
-    [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{/],
-    [{ sub: 'a\0' }, {}, /sub is "a\\u0000", should be a text that can be stored and logged$/],
-    ...[undefined, '', 5, 'x'.repeat(252), 'a\u202eb', 'a\ud800b'].map((sub): [object, object, RegExp] => [
-      { sub },
+    [
+      { aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] },
       {},
-      /sub is/,
-    ]),
+      /aud is "\[\{.*should be https:\/\/plants\.example or garden$/,
+    ],
+    [{ sub: 'a\0' }, {}, /sub is "a\\u0000", should be a text that can be stored and logged$/],
+    ...['', 5, 'x'.repeat(252), 'a\u202eb', 'a\ud800b'].map((sub): [object, object, RegExp] => [{ sub }, {}, /sub is/]),
     [{ exp: NOW - 60 }, {}, /exp is/],
     [{ exp: undefined }, {}, /exp is missing/],
     [{ nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
@@ -89,38 +76,30 @@ describe(JwtVerifier.name, () => {
     ['with a name of no key', () => issuer.token({}, { kid: 'b' })],
     ['with a known name, signed by a stranger', () => issuer.token({}, { kid: 'a' }, b)],
     ['without a name, signed by a stranger', () => issuer.token({}, { kid: undefined }, b)],
-    ['that says where its key is', () => issuer.token({}, { jku: 'http://127.0.0.1:9/keys' }, b)],
     ['that brings its key', () => issuer.token({}, { jwk: publicJwk(b) }, b)],
-    ['that must be understood, and is not', () => issuer.token({}, { crit: ['plants'], plants: true })],
     ['of null', () => issuer.token('null')],
     ['of lists within lists', () => issuer.token(`${'['.repeat(5000)}${']'.repeat(5000)}`)],
-    ['with claims from the prototype', () => issuer.token(`{"__proto__":{"aud":"${AUDIENCE}"}}`)],
-    [
-      'with the signature of another',
-      () => issuer.token({ sub: 'admin' }).replace(/[^.]+$/, issuer.token().split('.')[2] ?? ''),
-    ],
-    ['whose signature was cut', () => issuer.token().slice(0, -20)],
   ])('should refuse one %s, and log nothing of it', async (_, make) => {
     const token = make();
     expect(await verifier.verify(token)).toBeUndefined();
     for (const part of token.split('.')) expect(logged.join()).not.toContain(part);
   });
 
+  it.each([
+    [{ scope: ' openid  plants:create ' }, ['openid', 'plants:create']],
+    [{ scope: 'a b', scp: ['b', 'c d', 5] }, ['a', 'b', 'c d']],
+    [{ scope: undefined, scp: 'a b' }, ['a', 'b']],
+    [{ scope: undefined }, []],
+  ])('should have of %j the scopes %j', async (claims, scopes) => {
+    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: NAME, scopes });
+  });
+
   it('should accept no other type if at+jwt is required', async () => {
-    const strict = open({ typ: 'at+jwt' });
-    const accepted: (string | undefined)[] = [];
+    const strict = new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE, typ: 'at+jwt' });
+    const accepted: unknown[] = [];
     for (const typ of ['at+jwt', 'application/AT+JWT', 'JWT', undefined])
       accepted.push((await strict.verify(issuer.token({}, { typ })))?.name);
     expect(accepted).toEqual([NAME, NAME, undefined, undefined]);
-  });
-
-  it.each([
-    [{ scope: ' openid  plants:create ' }, ['openid', 'plants:create']],
-    [{ scope: undefined, scp: 'a b' }, ['a', 'b']],
-    [{ scope: 'a b', scp: ['b', 'c d', 5] }, ['a', 'b', 'c d']],
-    [{ scope: ['plants:create'] }, []],
-  ])('should have of %j the scopes %j', async (claims, scopes) => {
-    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: NAME, scopes });
   });
 
   it('should accept one that names no key if the issuer has one, and let clocks differ by 30 seconds', async () => {
@@ -181,10 +160,9 @@ describe(JwtVerifier.name, () => {
 
   it('should take no keys over plain HTTP if the issuer has HTTPS', async () => {
     const url = 'https://id.example.com';
+    verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE });
     jest.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ issuer: url, jwks_uri: `${issuer.url}/jwks` }));
-    await expect(open({ issuer: url }).verify(issuer.token({ iss: url }))).rejects.toThrow(
-      /should have a URL, with https/,
-    );
+    await expect(verifier.verify(issuer.token({ iss: url }))).rejects.toThrow(/should have a URL, with https/);
     expect(issuer.requests).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -61,37 +61,14 @@ describe(readJsonBody.name, () => {
     await expect(read(request)).rejects.toMatchObject({ error: 41300 });
   });
 
-  it('should not wait for a body whose client has gone before', async () => {
-    const request = requestOf(PLANT.length);
-    request.destroy();
-    await once(request, 'close');
-    await expect(read(request)).rejects.toMatchObject({ error: 40010 });
-  });
-
-  it.each([undefined, new Error('aborted')])('should not wait for a body whose client goes: %s', async (cause) => {
-    const request = requestOf(PLANT.length);
-    const object = read(request);
-    request.push(PLANT.slice(0, 5));
-    request.destroy(cause);
-    await expect(object).rejects.toMatchObject({ error: 40010 });
-  });
-});
-
-describe('readBytes', () => {
-  it('should take the only body, however large, and no other one beside it', async () => {
-    const heap_size_limit = 72 * MEBIBYTE;
-    jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));
-    jest.resetModules();
-    const { MAX_BODIES_BYTES, readBytes } = await import('./body-bytes.js');
-    expect(MAX_BODIES_BYTES).toBe(MEBIBYTE);
-    const [only, other] = [new IncomingMessage(new Socket()), new IncomingMessage(new Socket())];
-    const [large, refused] = [only, other].map((request) => readBytes(request, new ServerResponse(request), Infinity));
-    only.emit('data', Buffer.alloc(4 * MEBIBYTE));
-    other.emit('data', Buffer.alloc(MEBIBYTE / 2));
-    await expect(refused).rejects.toMatchObject({ error: 50301 });
-    only.emit('data', Buffer.alloc(4 * MEBIBYTE));
-    only.push(null);
-    expect((await large)?.length).toBe(8 * MEBIBYTE);
+  it('should not wait for a body whose client has gone, or goes', async () => {
+    const [gone, closed, aborted] = [requestOf(PLANT.length), requestOf(PLANT.length), requestOf(PLANT.length)];
+    await once(gone.destroy(), 'close');
+    const outcomes = Promise.allSettled([read(gone), read(closed), read(aborted)]);
+    for (const request of [closed, aborted]) request.push(PLANT.slice(0, 5));
+    closed.destroy();
+    aborted.destroy(new Error('aborted'));
+    expect(await outcomes).toMatchObject(Array(3).fill({ reason: { error: 40010 } }));
   });
 });
 

@@ -3,115 +3,79 @@ import { DatabaseOverloadedError, DatabaseUnreachableError } from '../database/d
 import type { Database } from '../database/database.js';
 import { PlantsHealth } from './plants.health.js';
 
-class SlowDatabase {
-  readonly schema = 'public';
-  readonly statements: string[] = [];
-  busy = false;
-  answer: () => Promise<unknown> = () => Promise.resolve([]);
-
-  readonly query = (sql: string): Promise<unknown> => {
-    if (!sql.startsWith('DO ')) return Promise.resolve([]);
-    this.statements.push(sql);
-    return this.answer();
-  };
-
-  isBusy(): boolean {
-    return this.busy;
-  }
-}
-
 const refusal = (originalCode: string): Error => new Error('refused', { cause: { originalCode } });
 
 describe(PlantsHealth.name, () => {
-  let database: SlowDatabase;
+  /** How the database answers a probe. */
+  const answer = jest.fn<(sql: string) => Promise<unknown>>();
+  const isBusy = jest.fn<() => boolean>();
   let health: PlantsHealth;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    database = new SlowDatabase();
-    health = new PlantsHealth(database as unknown as Database);
-    // The process has run for a while.
-    jest.advanceTimersByTime(20_000);
+    answer.mockReset().mockResolvedValue([]);
+    isBusy.mockReset();
+    health = new PlantsHealth({ schema: 'public', query: answer, isBusy } as unknown as Database);
   });
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  const outcome = (): Promise<string> =>
-    health.check().then(
+  const outcomeAfter = async (milliseconds: number): Promise<string> => {
+    await jest.advanceTimersByTimeAsync(milliseconds);
+    return health.check().then(
       () => health.degradation ?? 'ready',
       (error: unknown) => (error as Error).message,
     );
+  };
 
   it('should share a probe among those who ask while it runs, and for two seconds after its begin', async () => {
-    database.answer = () => new Promise((_, reject) => setTimeout(reject, 500, new Error('reset')));
-    const checks = [outcome(), outcome(), outcome()];
+    answer.mockImplementationOnce(() => new Promise((_, reject) => setTimeout(reject, 500, new Error('reset'))));
+    const together = [outcomeAfter(0), outcomeAfter(0)];
     await jest.advanceTimersByTimeAsync(500);
-    expect(await Promise.all(checks)).toEqual(Array(3).fill('the database cannot be reached'));
-
-    database.answer = () => Promise.resolve([]);
-    await jest.advanceTimersByTimeAsync(1400);
-    expect(await outcome()).toBe('the database cannot be reached');
-    expect(database.statements).toHaveLength(1);
-    await jest.advanceTimersByTimeAsync(100);
-    expect(await outcome()).toBe('ready');
-    expect(database.statements).toHaveLength(2);
+    const failures = [...(await Promise.all(together)), await outcomeAfter(1400)];
+    expect(failures).toEqual(Array(3).fill('the database cannot be reached'));
+    expect(await outcomeAfter(100)).toBe('ready');
+    expect(answer).toHaveBeenCalledTimes(2);
   });
 
   it('should not wait longer than two seconds, and keep the last result while every connection is in use', async () => {
-    database.answer = () => new Promise(() => undefined);
-    for (const [busy, expected] of [
-      [false, 'the database did not answer within 2000 ms'],
-      [true, 'ready'],
-    ] as const) {
-      database.busy = busy;
-      const found = outcome();
+    answer.mockReturnValue(new Promise(() => undefined));
+    for (const expected of ['the database did not answer within 2000 ms', 'ready']) {
+      isBusy.mockReturnValue(expected === 'ready');
+      const outcome = outcomeAfter(0);
       await jest.advanceTimersByTimeAsync(2000);
-      expect(await found).toBe(expected);
+      expect(await outcome).toBe(expected);
     }
-    expect(database.statements).toHaveLength(1);
-  });
-
-  it('should keep the last result if the probe gets no connection', async () => {
-    database.answer = () => Promise.reject(refusal('25006'));
-    const standby = await outcome();
-    database.answer = () => Promise.reject(new DatabaseOverloadedError('busy'));
-    await jest.advanceTimersByTimeAsync(2000);
-    expect(await outcome()).toBe(standby);
-    expect(database.statements).toHaveLength(2);
+    expect(answer).toHaveBeenCalledTimes(1);
   });
 
   it('should ask for room for a minute after a create or a probe has found none', async () => {
-    const probeAfter = async (milliseconds: number): Promise<boolean> => {
-      await jest.advanceTimersByTimeAsync(milliseconds);
-      await outcome();
-      return database.statements.at(-1)?.includes('generate_series') ?? false;
+    const largeAfter = async (milliseconds: number, expected = 'ready'): Promise<boolean> => {
+      expect(await outcomeAfter(milliseconds)).toBe(expected);
+      return answer.mock.lastCall?.[0].includes('generate_series') ?? false;
     };
-    expect(await probeAfter(0)).toBe(false);
     health.noteFailure(refusal('53300'));
-    expect(await probeAfter(2000)).toBe(false);
+    expect(await largeAfter(0)).toBe(false);
     health.noteFailure(refusal('53100'));
-    expect(await probeAfter(2000)).toBe(true);
-    database.answer = () => Promise.reject(refusal('53100'));
-    expect(await probeAfter(50_000)).toBe(true);
-    expect(await outcome()).toBe('the disk of the database is full');
-    database.answer = () => Promise.resolve([]);
-    expect(await probeAfter(50_000)).toBe(true);
-    expect(await outcome()).toBe('ready');
-    expect(await probeAfter(11_000)).toBe(false);
+    expect(await largeAfter(2000)).toBe(true);
+    answer.mockRejectedValueOnce(refusal('53100'));
+    expect(await largeAfter(50_000, 'the disk of the database is full')).toBe(true);
+    expect(await largeAfter(50_000)).toBe(true);
+    expect(await largeAfter(11_000)).toBe(false);
   });
 
-  it.each([
+  it.each<[Error, string]>([
     [refusal('25006'), 'the database accepts no writes: it is a standby, or read-only'],
     [refusal('42703'), 'the database refuses creates (SQLSTATE 42703)'],
     [new DatabaseUnreachableError('', { cause: refusal('28P01') }), 'the database refuses creates (SQLSTATE 28P01)'],
-    [new DatabaseUnreachableError('no connection'), 'the database cannot be reached'],
     ...['23514', 'P0001', '22001', 'SKIP0', '42501'].map((state): [Error, string] => [
       refusal(state),
       `degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant (SQLSTATE ${state})`,
     ]),
-  ])('should say why after %s (%#)', async (error, reason) => {
-    database.answer = () => Promise.reject(error);
-    expect(await outcome()).toBe(reason);
+  ])('should say why after %s, also while the next probe gets no connection (%#)', async (error, reason) => {
+    answer.mockRejectedValueOnce(error).mockRejectedValueOnce(new DatabaseOverloadedError('busy'));
+    expect([await outcomeAfter(0), await outcomeAfter(2000)]).toEqual([reason, reason]);
+    expect(answer).toHaveBeenCalledTimes(2);
   });
 });

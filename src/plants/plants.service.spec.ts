@@ -11,10 +11,7 @@ const PLANT = { id: 1n, name: 'Rose' };
 
 describe(PlantsService.name, () => {
   const stored: PlantRecord[] = [];
-  const create = (plant: PlantRecord): Promise<void> => {
-    stored.push(plant);
-    return Promise.resolve();
-  };
+  const create = (plant: PlantRecord): Promise<unknown> => Promise.resolve(stored.push(plant));
   const service = new PlantsService({ create } as unknown as PlantsRepository);
   beforeEach(() => void stored.splice(0));
 
@@ -35,33 +32,29 @@ describe(PlantsService.name, () => {
     expect(stored).toEqual([]);
   });
 
-  it.each<[unknown, ...message: string[]]>([
-    ...['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name): [unknown, string] => [
-      { creator: { name } },
-      'creator: its name cannot be stored, should be { name } with 1 to 255 characters',
-    ]),
-    [{ creator: 'import' }, 'creator: its name cannot be stored'],
-    [{ creator: null }, 'creator: its name cannot be stored'],
-  ])('should refuse options that it cannot use (%#)', async (options, message) => {
-    const creating = service.create(PLANT, options as never);
-    await expect(creating).rejects.toThrow(TypeError);
-    await expect(creating).rejects.toThrow(message);
+  it('should refuse a creator whose name cannot be stored', async () => {
+    const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));
+    for (const creator of [...named, 'import', null]) {
+      const creating = service.create(PLANT, { creator } as never);
+      const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
+      await expect(creating).rejects.toMatchObject({ name: TypeError.name, message });
+    }
     expect(stored).toEqual([]);
   });
 });
 
-/** A number as JSON may write it, near the ends of int64 and with zeros that an exponent takes back for the most part. */
-const numbers = fc.record({
-  sign: fc.constantFrom('', '-'),
-  digits: fc
-    .oneof(fc.bigInt({ min: 0n, max: 2n ** 66n }), fc.constantFrom(0n, 5n, 2n ** 63n - 1n, 2n ** 63n))
-    .map(String),
-  zeros: fc.nat(25),
-  fraction: fc.oneof(fc.constantFrom('', '0', '000'), fc.nat(999).map(String)),
-  shift: fc.integer({ min: -2, max: 20 }),
-});
-
 describe(parseInt64.name, () => {
+  /** A number as JSON may write it, near the ends of int64 and with zeros that an exponent takes back for the most part. */
+  const numbers = fc.record({
+    sign: fc.constantFrom('', '-'),
+    digits: fc
+      .oneof(fc.bigInt({ min: 0n, max: 2n ** 66n }), fc.constantFrom(0n, 5n, 2n ** 63n - 1n, 2n ** 63n))
+      .map(String),
+    zeros: fc.nat(25),
+    fraction: fc.oneof(fc.constantFrom('', '0', '000'), fc.nat(999).map(String)),
+    shift: fc.integer({ min: -2, max: 20 }),
+  });
+
   it('should read every int64, however it is written, and nothing else: as arithmetic without rounding says', () => {
     let accepted = 0;
     const property = fc.property(numbers, ({ sign, digits, zeros, fraction, shift }) => {
@@ -76,9 +69,6 @@ describe(parseInt64.name, () => {
     });
     fc.assert(property, { numRuns: 2000 });
     expect(accepted).toBeGreaterThan(200);
-  });
-
-  it.each(['NaN', '', '0x10', '1e99999999999999999999999999'])('should refuse "%s"', (source) => {
-    expect(parseInt64(source)).toBeUndefined();
+    expect(['NaN', '', '0x10', '1e99999999999999999999999999'].map(parseInt64)).toEqual(Array(4).fill(undefined));
   });
 });
