@@ -4,7 +4,6 @@ import {
   AUDIENCE,
   json,
   JwtIssuer,
-  publicJwk,
   signingKey,
   type SigningKey,
   SUBJECT,
@@ -28,11 +27,8 @@ describe(JwtVerifier.name, () => {
   };
 
   beforeAll(async () => {
-    Logger.overrideLogger({
-      log: (message: unknown) => logged.push(String(message)),
-      warn: jest.fn(),
-      error: jest.fn(),
-    });
+    const log = (message: string): unknown => logged.push(message);
+    Logger.overrideLogger({ log, warn: jest.fn(), error: jest.fn() });
     [a, b] = [await signingKey('a'), await signingKey('b')];
     issuer = await JwtIssuer.start([a]);
   });
@@ -55,11 +51,7 @@ describe(JwtVerifier.name, () => {
     [{}, { alg: 'none' }, /alg is "none"/],
     [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
     [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
-    [
-      { aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] },
-      {},
-      /aud is "\[\{.*should be https:\/\/plants\.example or garden$/,
-    ],
+    [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{.*should be .*\.example or garden$/],
     [{ sub: 'a\0' }, {}, /sub is "a\\u0000", should be a text that can be stored and logged$/],
     ...['', 5, 'x'.repeat(252), 'a\u202eb', 'a\ud800b'].map((sub): [object, object, RegExp] => [{ sub }, {}, /sub is/]),
     [{ exp: NOW - 60 }, {}, /exp is/],
@@ -76,7 +68,7 @@ describe(JwtVerifier.name, () => {
     ['with a name of no key', () => issuer.token({}, { kid: 'b' })],
     ['with a known name, signed by a stranger', () => issuer.token({}, { kid: 'a' }, b)],
     ['without a name, signed by a stranger', () => issuer.token({}, { kid: undefined }, b)],
-    ['that brings its key', () => issuer.token({}, { jwk: publicJwk(b) }, b)],
+    ['that brings its key', () => issuer.token({}, { jwk: b }, b)],
     ['of null', () => issuer.token('null')],
     ['of lists within lists', () => issuer.token(`${'['.repeat(5000)}${']'.repeat(5000)}`)],
   ])('should refuse one %s, and log nothing of it', async (_, make) => {

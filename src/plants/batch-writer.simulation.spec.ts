@@ -43,7 +43,8 @@ class World implements WriterStatements {
   readonly time = new SimulatedTime();
   readonly rows = new Map<bigint, { readonly plant: PlantRecord; isDurable: boolean }>();
   readonly faults: string[] = [];
-  readonly creates = new Map<bigint, { readonly deadline: number; leftOut: number }>();
+  /** Of each create by its write id. */
+  readonly deadlines = new Map<bigint, number>();
   inFlight = 0;
   /** Until then there is no connection, nothing may be written, or no standby confirms a commit. */
   private awayUntil = 0;
@@ -94,10 +95,6 @@ class World implements WriterStatements {
     };
     return this.call('look-up', plants, broken || late || { wait }, () => {
       for (const row of rows) row.isDurable = true;
-      for (const { id, writeId } of plants.filter((plant) => !this.rows.has(plant.id))) {
-        const create = this.creates.get(writeId);
-        if (create && (create.leftOut += 1) > 2) this.faults.push(`${id} was left out ${create.leftOut} times`);
-      }
       return new Map(rows.map(({ plant }) => [plant.id, plant]));
     });
   }
@@ -132,8 +129,7 @@ class World implements WriterStatements {
   private call<T>(what: string, plants: readonly PlantRecord[], outcome: Outcome, result: () => T): Promise<T> {
     const { time } = this;
     for (const { id, writeId } of plants)
-      if ((this.creates.get(writeId)?.deadline ?? 0) < time.now)
-        this.faults.push(`${what} of ${id} after its deadline`);
+      if ((this.deadlines.get(writeId) ?? 0) < time.now) this.faults.push(`${what} of ${id} after its deadline`);
     this.inFlight += 1;
     if (this.inFlight > this.maxInFlight) this.faults.push(`${this.inFlight} statements in flight`);
     const { wait, error } = outcome;
@@ -179,7 +175,7 @@ async function simulate(seed: number): Promise<string[]> {
     const writeId = (nextWriteId += 1n);
     const fault = (text: string): void => void faults.push(`${id} ${name} ${String(idempotencyKey)}: ${text}`);
     const deadline = time.now + TIMEOUT;
-    world.creates.set(writeId, { deadline, leftOut: 0 });
+    world.deadlines.set(writeId, deadline);
     const creating = repository.create({ id, name, tag: null, idempotencyKey, createdBy: null, writeId });
     const failure = (await creating.catch((error: unknown) => error)) as ApiError | undefined;
     const error = failure?.error ?? 0;

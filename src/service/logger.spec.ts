@@ -25,9 +25,6 @@ describe(ServiceLogger.name, () => {
     const texts = written.split('\n').slice(0, -1);
     return texts.map((line) => JSON.parse(line) as Record<string, unknown>);
   };
-  const times = (count: number, log: (index: number) => void): void => {
-    for (let index = 0; index < count; index++) log(index);
-  };
 
   it('should print flat lines of JSON on one stream, with the names of LOG_LEVEL', () => {
     garden.fatal('Fire');
@@ -48,43 +45,37 @@ describe(ServiceLogger.name, () => {
     ]);
   });
 
-  it('should print ten lines of a kind in a second, and tell the number of the others with the next line', () => {
-    times(30, (index) => {
+  it.each([
+    ['all', 30],
+    ['failures', 10],
+  ] as const)('should print ten lines of a kind in a second, and of %s requests %d', (LOG_REQUESTS, requests) => {
+    Logger.overrideLogger(new ServiceLogger({ LOG_LEVEL: 'trace', LOG_REQUESTS }));
+    for (let index = 0; index < 30; index++) {
       garden.warn(`The plant "${'x'.repeat(index)}" has ${index} leaves`);
       garden.log('Rain');
       garden.warn('Rain');
       new Logger('Field').log('Rain');
       garden.log('Refused', { error: 40101 });
       garden.log('Refused', { error: 40102 });
-      // The log of all requests has no limit.
       new Logger('Request').log('Answered', { error: 0 });
-    });
-    expect(lines()).toHaveLength(6 * 10 + 30);
-    expect(lines().reduce((sum, { suppressed = 0 }) => sum + Number(suppressed), 0)).toBe(6 * 20);
+    }
     jest.advanceTimersByTime(1000);
     garden.warn('Rain');
-    expect(lines()).toHaveLength(6 * 10 + 30 + 1);
-  });
-
-  it('should print ten failed requests of a kind in a second', () => {
-    Logger.overrideLogger(new ServiceLogger({ LOG_LEVEL: 'trace', LOG_REQUESTS: 'failures' }));
-    times(30, () => {
-      new Logger('Request').log('Refused', { error: 40101 });
-    });
-    expect(lines()).toHaveLength(10);
+    expect(lines()).toHaveLength(6 * 10 + requests + 1);
+    // The next line tells how many were left out before it.
+    expect(lines().reduce((sum, { suppressed = 0 }) => sum + Number(suppressed), 0)).toBe(6 * 20 + 30 - requests);
   });
 
   it('should keep no more than 4 MiB waiting for its reader', () => {
     const { stdout } = process;
-    const setWaiting = (length: number): unknown =>
-      Object.defineProperty(stdout, 'writableLength', { value: length, configurable: true });
-    setWaiting(4_194_305);
-    times(3, () => {
-      garden.log('Rain');
-    });
-    setWaiting(4_194_304);
-    garden.log('Snow');
+    for (const [value, message] of [
+      [4_194_305, 'Rain'],
+      [4_194_304, 'Snow'],
+    ] as const) {
+      Object.defineProperty(stdout, 'writableLength', { value, configurable: true });
+      garden.log(message);
+    }
     Reflect.deleteProperty(stdout, 'writableLength');
-    expect(lines()).toEqual([expect.objectContaining({ message: 'Snow', suppressed: 3 })]);
+    expect(lines()).toEqual([expect.objectContaining({ message: 'Snow', suppressed: 1 })]);
   });
 });
