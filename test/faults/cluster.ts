@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -6,21 +6,15 @@ import { Migrator } from '../../src/database/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { freePort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const PROBE_TIMEOUT_MS = 1000;
-/** Of the service. */
-export const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
 
-export type Step = (cluster: Cluster) => unknown;
+type Step = (cluster: Cluster) => unknown;
 
-/** Something that goes wrong. */
-export interface Fault {
-  /** Under load: makes it go wrong, and ends it. */
-  readonly happen: Step;
-  /** Before the load. A standby is removed afterwards. */
+interface FaultOptions {
+  /** Before the load: what the fault needs. A standby is removed afterwards. */
   readonly prepare?: Step;
   /** After the load. */
   readonly cleanup?: Step;
@@ -32,6 +26,17 @@ export interface Fault {
   readonly createsAll?: true;
   /** Mounts disks, which only root can do. */
   readonly needsRoot?: true;
+}
+
+/** Something that goes wrong under load. */
+export interface Fault extends FaultOptions {
+  readonly name: string;
+  /** Makes it go wrong, and ends it. */
+  readonly happen: Step;
+}
+
+export function fault(name: string, happen: Step, options: FaultOptions = {}): Fault {
+  return { name, happen, ...options };
 }
 
 /** One service, the address of its database, the server there and, if a fault needs one, a standby. */
@@ -49,49 +54,44 @@ export class Cluster implements AsyncDisposable {
     readonly address: TcpProxy,
     /** Of the service. */
     readonly port: number,
-    /** In which the service runs. */
-    readonly folder: string,
   ) {}
 
   static async start(): Promise<Cluster> {
     const primary = await PostgresServer.createMigrated();
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
-    // Or root's embedded server, which runs as another user, would have its data outside of it.
-    await chmod(folder, 0o755);
-    const address = await TcpProxy.start(primary.url('plants'));
-    const cluster = new Cluster(primary, address, await freePort(), folder);
-    await primary.query(`CREATE ROLE plants LOGIN PASSWORD '${new URL(primary.url()).password}'`);
+    const cluster = new Cluster(primary, await TcpProxy.start(primary.url('plants')), await freePort());
+    const { password } = new URL(primary.url());
+    await cluster.query(`CREATE ROLE plants LOGIN PASSWORD '${password}'`);
     await new Migrator({ url: primary.url(), grantTo: 'plants' }).migrate();
     await cluster.startService();
     return cluster;
   }
 
-  /** With its defaults, on the same port each time. An empty `DATABASE_URL` makes it embed a server. */
-  async startService(variables: Record<string, string> = {}): Promise<void> {
-    const usual = { ...serviceVariables(this.address.url), PORT: String(this.port) };
-    const all: Record<string, string> = { ...usual, ...variables };
-    this.service = await new PlantStoreProcess(['serve'], { cwd: this.folder, variables: all }).listening();
-    const isEmbedded = all.DATABASE_URL === '';
-    this.embeddedUrl = isEmbedded ? await readFile(join(this.folder, '.data/database-url'), 'utf8') : undefined;
+  /** With its defaults, on the same port each time. */
+  async startService(variables: Record<string, string> = {}, cwd = tmpdir()): Promise<void> {
+    const own = { ...serviceVariables(this.address.url), PORT: String(this.port) };
+    this.service = await new PlantStoreProcess(['serve'], { cwd, variables: { ...own, ...variables } }).listening();
+    this.embeddedUrl = undefined;
   }
 
-  /** Returns how the process before has ended. */
-  async restartService(signal: NodeJS.Signals, variables?: Record<string, string>): Promise<number | NodeJS.Signals> {
-    this.service.signal(signal);
-    const code = await this.service.ended;
+  async restartService(variables: Record<string, string> = {}): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
     await this.startService(variables);
-    return code;
+  }
+
+  /** With an embedded PostgreSQL, whose data are in that folder. */
+  async startEmbedded(folder: string): Promise<void> {
+    await this.startService({ DATABASE_URL: '' }, folder);
+    this.embeddedUrl = (await readFile(join(folder, '.data/database-url'), 'utf8')).trim();
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
-  async query<Row = Record<string, unknown>>(sql: string, options: pg.ClientConfig = {}): Promise<Row[]> {
-    const connectionString = this.embeddedUrl?.trim() ?? this.primary.url();
-    const client = new pg.Client({ connectionString, ...options }).on('error', () => undefined);
+  async query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
+    const client = new pg.Client(this.embeddedUrl ?? this.primary.url()).on('error', () => undefined);
     try {
       await client.connect();
       return (await client.query(sql)).rows as Row[];
     } finally {
-      void client.end().catch(() => undefined);
+      await client.end().catch(() => undefined);
     }
   }
 
@@ -120,44 +120,40 @@ export class Cluster implements AsyncDisposable {
     this.address.leadTo(standby.url('plants'));
   }
 
-  /** First the standby ends, then the primary. The standby comes back alone, and takes its place. */
-  async failOverLate(meanwhile: () => Promise<unknown>): Promise<void> {
-    await this.standby?.kill();
-    await meanwhile();
-    await this.primary.kill();
-    await this.standby?.start();
-    await this.failOver();
-  }
-
   /** Resolves when the service creates plants. */
   async serving(): Promise<void> {
-    const probe = (): Promise<RawResponse | undefined> =>
-      this.service.post(`{"id":${--this.probes},"name":"probe"}`).catch(() => undefined);
-    await until(async () => (await probe())?.status === 200);
+    await until(async () => {
+      const answer = await this.service.post(`{"id":${--this.probes},"name":"probe"}`).catch(() => undefined);
+      return answer?.status === 200;
+    });
   }
 
   /** Resolves when a new connection to the address could create a plant. */
   async accepting(): Promise<void> {
-    const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
-    const address = { connectionString: this.address.url, ...timeouts };
-    const probe = (): Promise<object[]> =>
-      this.query(`INSERT INTO plants (id, name) VALUES (${--this.probes}, 'probe') RETURNING id`, address);
-    await until(async () => (await probe().catch(() => [])).length === 1);
-  }
-
-  /** Cancels the statements of all sessions of the service, or ends the sessions. */
-  async disturb(how: 'pg_cancel_backend' | 'pg_terminate_backend'): Promise<void> {
-    await this.query(`SELECT ${how}(pid) ${SESSIONS}`);
+    await until(async () => {
+      const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
+      const client = new pg.Client({ connectionString: this.address.url, ...timeouts });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        await client.query(`INSERT INTO plants (id, name) VALUES (${--this.probes}, 'probe')`);
+        return true;
+      } catch {
+        return false;
+      } finally {
+        void client.end().catch(() => undefined);
+      }
+    });
   }
 
   /** Resolves when no session of the service does anything: a statement may outlive the answer to its request. */
   async settled(): Promise<void> {
-    await until(async () => (await this.query(`SELECT ${SESSIONS} AND state <> 'idle'`)).length === 0);
+    const busy = `SELECT FROM pg_stat_activity WHERE application_name = 'plant-store' AND state <> 'idle'`;
+    await until(async () => (await this.query(busy)).length === 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service[Symbol.asyncDispose]();
     await Promise.all([this.address.close(), this.primary.remove(), this.standby?.remove()]);
-    await rm(this.folder, { recursive: true });
   }
 }

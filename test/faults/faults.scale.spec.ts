@@ -7,11 +7,13 @@ import { type Comparison, Load } from '../support/http/load.js';
 import { figure } from '../support/jest/suite.js';
 import { until } from '../support/until.js';
 import { Cluster, type Fault } from './cluster.js';
-import { FAULTS } from './faults.js';
+import { DATABASE_FAULTS } from './database-faults.js';
+import { MACHINE_FAULTS } from './machine-faults.js';
 
 /** `LONG=1` for many rounds of each fault, whose figures go to docs/faults.md. */
 const LONG = process.env.LONG !== undefined;
 const [CLIENTS, WARM_UP, MIN_ROUNDS, MAX_ROUNDS, ROUNDS_MS] = LONG ? [32, 1000, 3, 20, 15_000] : [16, 200, 1, 1, 0];
+const FAULTS = [...MACHINE_FAULTS, ...DATABASE_FAULTS];
 const DOCUMENT = 'docs/faults.md';
 const FIGURES = /(?<=<!-- figures -->\n)[^]*(?=<!-- end of figures -->)/;
 const AFTER_MS = 300;
@@ -58,27 +60,28 @@ function expectKept(fault: Fault, { lost, storedThoughRefused, failures }: Round
   if (fault.createsAll) expect(failures).toEqual([]);
 }
 
-/** The columns of docs/faults.md. */
-function figuresOf(rounds: readonly Round[]): string[] {
+/** The row of a fault, as docs/faults.md has it. */
+function rowOf({ name }: Fault, rounds: readonly Round[]): string[] {
   const sum = (count: (round: Round) => number): string =>
     rounds.reduce((total, round) => total + count(round), 0).toLocaleString('en');
   const times = rounds.map(({ recovery }) => recovery).sort((a, b) => a - b);
   const seen = new Set(rounds.flatMap(({ failures }) => failures));
+  const countOf = (outcome: unknown): string =>
+    sum(({ failures }) => failures.filter((failure) => failure === outcome).length);
   return [
+    name,
     String(rounds.length),
     sum(({ acknowledged }) => acknowledged),
     sum(({ lost }) => lost),
     sum(({ storedThoughRefused }) => storedThoughRefused),
     `${sum(({ unknownStored }) => unknownStored)} / ${sum(({ unknownNotStored }) => unknownNotStored)}`,
     times[Math.ceil(times.length * 0.95) - 1]?.toFixed(0) ?? '',
-    [...seen]
-      .map((one) => `${one} × ${sum(({ failures }) => failures.filter((each) => each === one).length)}`)
-      .join(', '),
+    [...seen].map((outcome) => `${outcome} × ${countOf(outcome)}`).join(', '),
   ];
 }
 
 describe('A fault under load', () => {
-  const rows: string[] = [];
+  const rows: string[][] = [];
   let cluster: Cluster;
 
   beforeAll(async () => {
@@ -86,28 +89,27 @@ describe('A fault under load', () => {
   });
   afterAll(async () => {
     await cluster[Symbol.asyncDispose]();
-    if (!LONG || rows.length < Object.keys(FAULTS).length) return;
+    if (!LONG || rows.length < FAULTS.length) return;
     const text = readFileSync(DOCUMENT, 'utf8');
     const [head = ''] = /^\| Fault .*\n\| -.*\n/m.exec(text) ?? [];
-    const figures = `\n${describeMachine()}\n\n${head}${rows.join('\n')}\n\n`;
+    const table = rows.map((row) => `| ${row.join(' | ')} |\n`).join('');
     writeFileSync(
       DOCUMENT,
-      text.replace(FIGURES, () => figures),
+      text.replace(FIGURES, () => `\n${describeMachine()}\n\n${head}${table}\n`),
     );
     execFileSync(process.execPath, ['node_modules/prettier/bin/prettier.cjs', '--write', DOCUMENT]);
   });
 
-  for (const [name, entry] of Object.entries(FAULTS)) {
-    const fault: Fault = typeof entry === 'function' ? { happen: entry } : entry;
+  for (const fault of FAULTS) {
     const test = fault.needsRoot && process.getuid?.() !== 0 ? it.skip : it;
-    test(`should ${fault.loses ? '' : 'not '}lose a plant that was acknowledged: ${name}`, async () => {
+    test(`should ${fault.loses ? '' : 'not '}lose a plant that was acknowledged: ${fault.name}`, async () => {
       const rounds: Round[] = [];
       const end = performance.now() + ROUNDS_MS;
       while (rounds.length < MIN_ROUNDS || (rounds.length < MAX_ROUNDS && performance.now() < end))
         rounds.push(await tryOnce(cluster, fault));
-      const figures = figuresOf(rounds);
-      rows.push(`| ${[name, ...figures].join(' | ')} |`);
-      figure(name, figures.join('; '));
+      const row = rowOf(fault, rounds);
+      rows.push(row);
+      figure(fault.name, row.slice(1).join('; '));
       for (const round of rounds) expectKept(fault, round);
     });
   }

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { PlantStoreProcess } from '../support/service/process.js';
+import { until } from '../support/until.js';
+import { type Cluster, type Fault, fault } from './cluster.js';
+
+const NEWER_BUILD = fileURLToPath(new URL('newer-build.cjs', import.meta.url));
+const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
+/** The session of a killed program ends when the server notices. */
+const MIGRATING = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`;
+
+const cancelAll = (cluster: Cluster): Promise<unknown> => cluster.query(`SELECT pg_cancel_backend(pid) ${SESSIONS}`);
+const terminateAll = (cluster: Cluster): Promise<unknown> =>
+  cluster.query(`SELECT pg_terminate_backend(pid) ${SESSIONS}`);
+
+/** Does it again and again, with a pause of as many milliseconds. */
+export async function repeat(duration: number, pause: number, work: () => unknown): Promise<void> {
+  const end = performance.now() + duration;
+  while (performance.now() < end) {
+    await work();
+    await sleep(pause);
+  }
+}
+
+/** First the standby ends, then the primary. The standby comes back alone, and takes its place. */
+async function failOverLate(cluster: Cluster, meanwhile: () => Promise<unknown>): Promise<void> {
+  await cluster.standby?.kill();
+  await meanwhile();
+  await cluster.primary.kill();
+  await cluster.standby?.start();
+  await cluster.failOver();
+}
+
+/** Runs `migrate` of a newer build, which has a migration that the database lacks. */
+function migrate({ primary }: Cluster, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
+  const NODE_OPTIONS = `--require ${NEWER_BUILD}`;
+  return PlantStoreProcess.run('migrate', { DATABASE_URL: primary.url(), NODE_OPTIONS, ...variables });
+}
+
+/** It must succeed. Of half a migration the column would be missing afterwards, or be there before. */
+async function completeMigration(cluster: Cluster): Promise<void> {
+  const run = await migrate(cluster);
+  if ((await run.ended) !== 0) throw new Error(`migrate: ${run.output}`);
+  await cluster.query('SELECT height FROM plants LIMIT 0');
+}
+
+const undoMigration = (cluster: Cluster): Promise<unknown> =>
+  cluster.query(`ALTER TABLE plants DROP COLUMN IF EXISTS height;
+    DELETE FROM _prisma_migrations WHERE migration_name = '29990101000000_add_height'`);
+
+/** What its processes, its sessions and its operators do to PostgreSQL. */
+export const DATABASE_FAULTS: readonly Fault[] = [
+  fault('kill -9 of PostgreSQL, then a start', async ({ primary }) => {
+    await primary.kill();
+    await primary.start();
+  }),
+  fault('kill -9 of one session: PostgreSQL recovers', async ({ primary }) => {
+    const witness = new pg.Client(primary.url());
+    witness.on('error', () => undefined);
+    await witness.connect();
+    const { rows } = await witness.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
+    process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+    // PostgreSQL ends all sessions when it has noticed.
+    await new Promise((resolve) => witness.once('end', resolve));
+  }),
+  fault('immediate restart of PostgreSQL', async ({ primary }) => {
+    await primary.end('SIGQUIT');
+    await primary.start();
+  }),
+  ...[3, 20].map((seconds) =>
+    fault(`PostgreSQL stopped (SIGSTOP) for ${seconds} s`, async ({ primary }) => {
+      await primary.signalAll('SIGSTOP');
+      await sleep(seconds * 1000);
+      await primary.signalAll('SIGCONT');
+    }),
+  ),
+  fault('sessions terminated, for 2 s', (cluster) => repeat(2000, 20, () => terminateAll(cluster))),
+  fault('statements cancelled, for 2 s', (cluster) => repeat(2000, 5, () => cancelAll(cluster))),
+  fault('table locked for 7 s', (cluster) => cluster.query('BEGIN; LOCK TABLE plants; SELECT pg_sleep(7); COMMIT')),
+  fault('no connections left, for 3 s', async (cluster) => {
+    const others: pg.Client[] = [];
+    const connectAnother = (): Promise<boolean> => {
+      const client = new pg.Client(cluster.primary.url('plants')).on('error', () => undefined);
+      others.push(client);
+      return client.connect().then(
+        () => true,
+        () => false,
+      );
+    };
+    await repeat(3000, 20, async () => {
+      // An attempt that is refused holds a slot for a moment, of those for superusers too.
+      await terminateAll(cluster).catch(() => undefined);
+      while (await connectAnother());
+    });
+    await Promise.all(others.map((client) => client.end().catch(() => undefined)));
+  }),
+  fault(
+    'migrate while a reader keeps the table, and again when it does not',
+    async (cluster) => {
+      const reader = new pg.Client(cluster.primary.url());
+      await reader.connect();
+      await reader.query('BEGIN; SELECT count(*) FROM plants');
+      const kept = await migrate(cluster);
+      await reader.end();
+      if ((await kept.ended) !== 1 || !kept.output.includes('is locked')) throw new Error(`migrate: ${kept.output}`);
+      await completeMigration(cluster);
+    },
+    { createsAll: true, cleanup: undoMigration },
+  ),
+  fault(
+    'kill -9 of migrate at each of its statements, then migrate',
+    async (cluster) => {
+      for (let statement = 1, code: unknown = 'SIGKILL'; code === 'SIGKILL'; statement++) {
+        code = await (await migrate(cluster, { KILL_AT: String(statement) })).ended;
+        await until(async () => (await cluster.query(MIGRATING)).length === 0);
+        if (code !== 'SIGKILL' && code !== 0) throw new Error(`migrate ended with ${String(code)}`);
+        await completeMigration(cluster);
+        await undoMigration(cluster);
+      }
+    },
+    { createsAll: true, cleanup: undoMigration },
+  ),
+  ...['', ' CONCURRENTLY'].map((how) =>
+    fault(
+      `REINDEX${how} of the table, for 3 s`,
+      (cluster) => repeat(3000, 20, () => cluster.query(`REINDEX TABLE${how} plants`)),
+      { createsAll: true },
+    ),
+  ),
+  fault(
+    'ALTER TYPE of columns, for 3 s',
+    (cluster) =>
+      repeat(3000, 50, async () => {
+        for (const type of ['varchar(1000)', 'text']) {
+          const changes = ['name', 'tag', 'idempotency_key'].map((column) => `ALTER ${column} TYPE ${type}`);
+          await cluster.query(`ALTER TABLE plants ${changes.join(', ')}`);
+        }
+      }),
+    { createsAll: true },
+  ),
+  fault('server set to read-only for 2 s', async ({ primary }) => {
+    await primary.set('default_transaction_read_only', 'on');
+    await sleep(2000);
+    await primary.set('default_transaction_read_only', 'off');
+  }),
+  fault(
+    'address leads to a standby for 2 s; its connections are kept',
+    async ({ address, standby, primary }) => {
+      address.leadTo((standby ?? primary).url('plants'));
+      address.reset();
+      address.restore();
+      await sleep(2000);
+      address.leadTo(primary.url('plants'));
+    },
+    { prepare: (cluster) => cluster.addStandby('async') },
+  ),
+  fault('failover to a synchronous standby', (cluster) => cluster.failOver(), {
+    prepare: (cluster) => cluster.addStandby('sync'),
+  }),
+  fault(
+    'synchronous standby away for 8 s, waiting commits cancelled, then failover to it',
+    (cluster) =>
+      failOverLate(cluster, async () => {
+        await sleep(6000);
+        // A commit that is cancelled is not undone: PostgreSQL answers it, with a warning that its standby lacks it.
+        await repeat(1000, 50, () => cancelAll(cluster));
+        await repeat(1000, 50, () => terminateAll(cluster));
+      }),
+    { prepare: (cluster) => cluster.addStandby('sync') },
+  ),
+  fault('failover to an asynchronous standby, 0.5 s behind', (cluster) => failOverLate(cluster, () => sleep(500)), {
+    loses: true,
+    prepare: (cluster) => cluster.addStandby('async'),
+  }),
+];
