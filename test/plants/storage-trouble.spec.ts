@@ -17,7 +17,7 @@ const CULPRIT = 100;
 const create = (id: number, tag?: string): TogetherCreate => ({ body: JSON.stringify({ id, name: 'Rose', tag }) });
 
 /** What the simulation of the writer cannot show: what PostgreSQL and its connections really do. */
-describe('With one connection', () => {
+describe('With one connection,', () => {
   let store: ProxiedStore;
 
   beforeAll(async () => {
@@ -46,170 +46,144 @@ describe('With one connection', () => {
   });
   afterAll(() => store.stop());
 
+  /** Creates of one statement, the one in the middle with this tag. */
+  const together = async (tag: string): Promise<[RawResponse | undefined, (RawResponse | undefined)[]]> => {
+    const [before, after] = [NEIGHBOURS.map((id) => create(id)), NEIGHBOURS.map((id) => create(-id))];
+    const responses = await createTogether(store.port, [...before, create(CULPRIT, tag), ...after]);
+    const [culprit] = responses.splice(NEIGHBOURS.length, 1);
+    return [culprit, responses];
+  };
+  async function inTime<T>(work: Promise<T>): Promise<T> {
+    using stopwatch = new Stopwatch();
+    const result = await work;
+    expect(stopwatch.elapsed).toBeLessThan(1.6 * STORAGE_TIMEOUT);
+    return result;
+  }
+
   // First, as a connection that was broken may leave a session behind.
-  describe('a create that PostgreSQL rejects', () => {
-    const sessions = (): Promise<{ pid: number }[]> =>
+  it.each([
+    ['left out', 50000],
+    ['40001', 50300],
+  ])('a create that PostgreSQL rejects should fail alone if it is %s: with %d', async (tag, error) => {
+    const sessions = (): Promise<object[]> =>
       store.database.query(
         `SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()`,
       );
-    const together = async (tag: string): Promise<[RawResponse | undefined, (RawResponse | undefined)[]]> => {
-      const [before, after] = [NEIGHBOURS.map((id) => create(id)), NEIGHBOURS.map((id) => create(-id))];
-      const responses = await createTogether(store.port, [...before, create(CULPRIT, tag), ...after]);
-      const [culprit] = responses.splice(NEIGHBOURS.length, 1);
-      return [culprit, responses];
-    };
-
-    it.each([
-      ['left out', 50000],
-      ['23514', 50000],
-      ['40001', 50300],
-    ])('should fail alone if it is %s: with %d', async (tag, error) => {
-      await store.expectCreated(0);
-      const before = await sessions();
-      const [culprit, neighbours] = await together(tag);
-
-      expect(store.expectRefused(culprit, error)).not.toMatch(/a detail|SQL|INSERT|plants"/);
-      expect(culprit?.headers['retry-after']).toBe(error === 50300 ? '1' : undefined);
-      for (const response of neighbours) expect(response).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
-      expect(await store.storedIds()).toHaveLength(1 + neighbours.length);
-      expect(store.statistics).toMatchObject({ inFlight: 0 });
-      expect(store.waiting()).toBe(0);
-      expect(before).toHaveLength(1);
-      expect(await sessions()).toEqual(before);
-    });
-
-    it.each([
-      ['the disk is full', '53100', 50300],
-      ['a privilege is missing', '42501', 50000],
-    ])('should fail as all others do if %s (%s): with %d', async (_, tag, error) => {
-      const [culprit, neighbours] = await together(tag);
-      for (const response of [culprit, ...neighbours]) store.expectRefused(response, error);
-      expect(await store.storedIds()).toEqual([]);
-    });
-
-    it('should have an unknown outcome if a pooler has lost the server, and take no others along', async () => {
-      const culprit = store.send({ id: CULPRIT, name: 'Rose', tag: '08006' });
-      const client = async (first: number): Promise<void> => {
-        for (let id = first; id < first + 5; id += 1)
-          expect(await store.send({ id, name: 'Rose' })).toMatchObject({ status: 200 });
-      };
-      const others = Promise.all(Array.from({ length: 8 }, (_, at) => client(1000 + 100 * at)));
-      const first = await Promise.race([others.then(() => 'the others'), culprit.then(() => 'the culprit')]);
-      store.expectUnknown(await culprit);
-      await others;
-      expect(first).toBe('the others');
-    });
-
-    it('should have its cause in the log alone, under the request id of the answer, without the plant', async () => {
-      const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-      const response = await store.send({ id: 1, name: "nobody else's business", tag: 'XX000' });
-      expect(error.mock.calls).toEqual([
-        [
-          expect.any(String),
-          { error: 50000, requestId: response.headers['x-request-id'], token: 'static', plantId: '1' },
-          expect.stringContaining('a detail for the log'),
-        ],
-      ]);
-      expect(JSON.stringify(error.mock.calls)).not.toMatch('business');
-    });
+    await store.expectCreated(0);
+    const before = await sessions();
+    const [culprit, neighbours] = await together(tag);
+    expect(store.expectRefused(culprit, error)).not.toMatch(/a detail|SQL|INSERT|plants"/);
+    expect(culprit?.headers['retry-after']).toBe(error === 50300 ? '1' : undefined);
+    for (const response of neighbours) expect(response).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+    expect(await store.storedIds()).toHaveLength(1 + neighbours.length);
+    expect([store.statistics.inFlight, store.waiting()]).toEqual([0, 0]);
+    expect(before).toHaveLength(1);
+    expect(await sessions()).toEqual(before);
   });
 
-  describe('trouble of the storage', () => {
-    async function inTime<T>(work: Promise<T>): Promise<T> {
-      using stopwatch = new Stopwatch();
-      const result = await work;
-      expect(stopwatch.elapsed).toBeLessThan(1.6 * STORAGE_TIMEOUT);
-      return result;
-    }
+  it('a full disk should fail all creates of a statement with 50300', async () => {
+    const [culprit, neighbours] = await together('53100');
+    for (const response of [culprit, ...neighbours]) store.expectNothingWritten(response);
+    expect(await store.storedIds()).toEqual([]);
+  });
 
-    it('should be 50300 to each of many while no connection can be made, and pass', async () => {
-      store.proxy.reset();
-      const creates = [1, 2, 3, 4].map((id) => ({ body: `{"id":${id},"name":"Rose"}` }));
-      for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
-      store.proxy.restore();
-      expect(await store.storedIds()).toEqual([]);
-      for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
-    });
-
-    it('should not be noticed by a client if an answer is lost: the plant is stored once, for one of several', async () => {
-      const { created } = store.statistics;
-      const creates = [
-        { body: '{"id":1,"name":"Rose"}' },
-        { body: '{"id":1,"name":"Rose"}' },
-        { body: '{"id":2,"name":"Rose"}', headers: KEY },
-        { body: '{"id":2,"name":"Rose"}', headers: KEY },
-      ];
-      store.proxy.loseAnswerTo('INSERT');
-      const first = await createTogether(store.port, creates);
-      expect(first.map((response) => response?.status)).toEqual([200, 409, 200, 200]);
-      expect(store.statistics.created).toBe(created + 2);
-
-      // That of the look-up, too.
-      store.proxy.loseAnswerTo('ANY(');
-      const again = await createTogether(store.port, creates);
-      expect(again.map((response) => response?.status)).toEqual([409, 409, 200, 200]);
-      expect(await store.database.query('SELECT id FROM plants WHERE write_id IS NOT NULL ORDER BY id')).toEqual([
-        { id: '1' },
-        { id: '2' },
-      ]);
-    });
-
-    it.each([
-      ['40901 if another transaction has the id after all', 'COMMIT'],
-      ['200 if the plant is its own', 'ROLLBACK'],
-    ])('should, if the connection breaks under a statement and comes back, be answered with %s', async (_, end) => {
-      const other = new pg.Client(store.database.url);
-      await other.connect();
-      try {
-        await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (1, 'Lily')`);
-        const answer = store.create(1);
-        await until(async () => (await other.query(WAITING)).rowCount === 1);
-        // The session does not know that its client is gone.
-        store.proxy.reset();
-        await other.query(end);
-        store.proxy.restore();
-        if (end === 'COMMIT') store.expectRefused(await answer, 40901);
-        else expect(await answer).toMatchObject({ status: 200 });
-      } finally {
-        await other.end();
+  it('a pooler that has lost the server should leave one outcome unknown, and take no others along', async () => {
+    const culprit = store.send({ id: CULPRIT, name: 'Rose', tag: '08006' });
+    const others = (async () => {
+      for (let id = 1000; id < 1050; id += 10) {
+        const creates = NEIGHBOURS.map((near) => create(id + near));
+        for (const response of await createTogether(store.port, creates)) expect(response?.status).toBe(200);
       }
-      const [name] = end === 'COMMIT' ? ['Lily'] : ['Rose'];
-      expect(await store.database.query('SELECT name FROM plants')).toEqual([{ name }]);
-    });
+    })();
+    const first = await Promise.race([others.then(() => 'the others'), culprit.then(() => 'the culprit')]);
+    store.expectUnknown(await culprit);
+    expect(first).toBe('the others');
+  });
 
-    it('should be 50400 in time if a statement waits for a lock, and pass', async () => {
-      await using lock = await TableLock.take(store.database);
-      store.expectUnknown(await inTime(store.create(1)));
-      // It is cancelled on the server.
-      await lock.awaited(0);
-      await lock.release();
-      await store.expectCreated(2);
-      expect(await store.storedIds()).toEqual([2]);
-    });
+  it('a failure should have its cause in the log alone, under the request id of the answer, without the plant', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    const response = await store.send({ id: 1, name: "nobody else's business", tag: 'XX000' });
+    const fields = { error: 50000, requestId: response.headers['x-request-id'], token: 'static', plantId: '1' };
+    const stack = expect.stringContaining('a detail for the log');
+    expect(error.mock.calls).toEqual([[expect.any(String), fields, stack]]);
+    expect(JSON.stringify(error.mock.calls)).not.toMatch('business');
+  });
 
-    it('should be 50400 to a create that was sent before the connections broke, and 50300 to those after', async () => {
-      await using lock = await TableLock.take(store.database);
-      const sent = inTime(store.create(1));
-      await lock.awaited();
+  it('no connection should be 50300 to each of many, and pass', async () => {
+    store.proxy.reset();
+    const creates = [1, 2, 3, 4].map((id) => create(id));
+    for (const response of await createTogether(store.port, creates)) store.expectNothingWritten(response);
+    store.proxy.restore();
+    expect(await store.storedIds()).toEqual([]);
+    for (const response of await createTogether(store.port, creates)) expect(response).toMatchObject({ status: 200 });
+  });
+
+  it('a lost answer should be noticed by no client: the plant is stored once, for one of several', async () => {
+    const { created } = store.statistics;
+    const creates = [create(1), create(1), ...[1, 2].map(() => ({ ...create(2), headers: KEY }))];
+    store.proxy.loseAnswerTo('INSERT');
+    const first = await createTogether(store.port, creates);
+    expect(first.map((response) => response?.status)).toEqual([200, 409, 200, 200]);
+    expect(store.statistics.created).toBe(created + 2);
+
+    // That of the look-up, too.
+    store.proxy.loseAnswerTo('ANY(');
+    const again = await createTogether(store.port, creates);
+    expect(again.map((response) => response?.status)).toEqual([409, 409, 200, 200]);
+    expect(await store.storedIds()).toEqual([1, 2]);
+    expect(await store.database.query('SELECT FROM plants WHERE write_id IS NULL')).toEqual([]);
+  });
+
+  it.each([
+    ['40901 if another transaction has the id after all', 'COMMIT', 'Lily'],
+    ['200 if the plant is its own', 'ROLLBACK', 'Rose'],
+  ])('a connection that breaks under a statement, and comes back, should make %s', async (_, end, name) => {
+    const other = new pg.Client(store.database.url);
+    await other.connect();
+    try {
+      await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (1, 'Lily')`);
+      const answer = store.create(1);
+      await until(async () => (await other.query(WAITING)).rowCount === 1);
+      // The session does not know that its client is gone.
       store.proxy.reset();
-      store.expectNothingWritten(await store.create(2));
-      store.expectUnknown(await sent);
+      await other.query(end);
       store.proxy.restore();
-      await lock.release();
-      await store.expectCreated(3);
-    });
+      if (end === 'COMMIT') store.expectRefused(await answer, 40901);
+      else expect(await answer).toMatchObject({ status: 200 });
+    } finally {
+      await other.end();
+    }
+    expect(await store.database.query('SELECT name FROM plants')).toEqual([{ name }]);
+  });
 
-    it('should be 50400 if a connection falls silent, and 50301 to those that wait for it; a repetition succeeds', async () => {
-      await store.expectCreated(1);
-      store.proxy.freeze();
-      const sent = inTime(store.create(2, KEY));
-      await until(() => store.statistics.inFlight === 1);
-      const waiting = inTime(store.create(3));
-      store.expectUnknown(await sent);
-      store.expectNothingWritten(await waiting, 50301);
-      store.proxy.restore();
-      await store.expectCreated(2, KEY);
-      expect(await store.storedIds()).toEqual([1, 2]);
-    });
+  it('a wait for a lock should be 50400 in time, and end on the server', async () => {
+    await using lock = await TableLock.take(store.database);
+    store.expectUnknown(await inTime(store.create(1)));
+    await lock.awaited(0);
+    await lock.release();
+    await store.expectCreated(2);
+    expect(await store.storedIds()).toEqual([2]);
+  });
+
+  it('broken connections should be 50400 to a create that was sent before, and 50300 to those after', async () => {
+    await using lock = await TableLock.take(store.database);
+    const sent = inTime(store.create(1));
+    await lock.awaited();
+    store.proxy.reset();
+    store.expectNothingWritten(await store.create(2));
+    store.expectUnknown(await sent);
+  });
+
+  it('a silent connection should be 50400, and 50301 to those that wait for it; a repetition succeeds', async () => {
+    await store.expectCreated(1);
+    store.proxy.freeze();
+    const sent = inTime(store.create(2, KEY));
+    await until(() => store.statistics.inFlight === 1);
+    const waiting = inTime(store.create(3));
+    store.expectUnknown(await sent);
+    store.expectNothingWritten(await waiting, 50301);
+    store.proxy.restore();
+    await store.expectCreated(2, KEY);
+    expect(await store.storedIds()).toEqual([1, 2]);
   });
 });
