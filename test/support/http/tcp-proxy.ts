@@ -50,11 +50,6 @@ export class TcpProxy {
     this.target = new URL(url);
   }
 
-  /** How many connections go through at this moment. */
-  get connections(): number {
-    return this.links.size;
-  }
-
   /** Resets every connection, and every new one as soon as it is made. */
   reset(): void {
     this.resetting = true;
