@@ -87,6 +87,7 @@ async function simulate(seed: number): Promise<string[]> {
     if (outcome === undefined && !token.wasEver(false, begin, now)) fault('refused, and valid');
     const isAccepted = !(outcome instanceof Error) && outcome !== undefined;
     if (isAccepted && !token.wasEver(true, now - PROMISED, now)) fault('accepted, and not valid');
+    if (isAccepted && begin >= token.expiresAt) fault('accepted, and expired before');
   };
   const begin = (): void => {
     for (const at of moments(200)) time.after(at, () => void request());
