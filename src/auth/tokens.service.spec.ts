@@ -38,7 +38,7 @@ describe('The format of an issued token', () => {
     for (const token of [KNOWN, KNOWN.slice(0, 30), jwt, jwt.slice(0, 40)])
       expect(withoutTokens(`/plants/${token}/5`)).toBe('/plants/[access token]/5');
     expect(withoutTokens('plant_5 and eyJ')).toBe('plant_5 and eyJ');
-    for (const name of ['', 'x'.repeat(101), 'a b', 'zoë', '-x', '5', 'jwt:ann', KNOWN])
+    for (const name of ['', 'x'.repeat(101), 'a b', 'zoë', '-x', '5', 'jwt:ann', 'a"b', '$(id)', 'a\u001b', KNOWN])
       expect(tokenNameFault(name)).toMatch(/^must (?!.*plant_)/);
     expect(['shop-2', 'ann@example.org', 'x'.repeat(100)].map(tokenNameFault)).toEqual(Array(3).fill(undefined));
   });
@@ -89,9 +89,10 @@ describe(TokensService.name, () => {
 
   it('should read rows that were written by hand, and end at infinity', async () => {
     await issueToken(database, { name: 'shop', expires: 'infinity' });
-    expect((await one.rotate('shop', 0)).record).toMatchObject({ expiresAt: null, state: 'valid' });
+    await database.query('UPDATE access_tokens SET scopes = NULL');
+    expect((await one.rotate('shop', 0)).record).toMatchObject({ expiresAt: null, state: 'valid', scopes: [] });
     await database.query("UPDATE access_tokens SET expires_at = '-infinity', revoked_at = NULL");
-    const ended = { expiresAt: new Date(0), state: 'expired' };
+    const ended = { expiresAt: new Date(0), state: 'expired', scopes: [] };
     expect(await one.list()).toMatchObject([ended, ended]);
   });
 

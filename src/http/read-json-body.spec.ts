@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -71,6 +71,22 @@ describe(readJsonBody.name, () => {
     closed.destroy();
     aborted.destroy(new Error('aborted'));
     expect(await outcomes).toMatchObject(Array(3).fill({ reason: { error: 40010 } }));
+  });
+});
+
+describe('readBytes', () => {
+  it('should take the only body, however large, and no other one beside it', async () => {
+    const heap_size_limit = 72 * MEBIBYTE;
+    jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));
+    jest.resetModules();
+    const { readBytes } = await import('./body-bytes.js');
+    const [only, other] = [new IncomingMessage(new Socket()), new IncomingMessage(new Socket())];
+    const [large, refused] = [only, other].map((request) => readBytes(request, new ServerResponse(request), Infinity));
+    only.emit('data', Buffer.alloc(8 * MEBIBYTE));
+    other.emit('data', Buffer.alloc(MEBIBYTE / 2));
+    await expect(refused).rejects.toMatchObject({ error: 50301 });
+    only.push(null);
+    expect((await large)?.length).toBe(8 * MEBIBYTE);
   });
 });
 

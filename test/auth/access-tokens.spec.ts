@@ -85,10 +85,13 @@ describe('Access tokens', () => {
     expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
   });
 
-  it('should not let an application start that takes them from a schema without them', async () => {
-    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
+  it.each([
+    ['a schema without them', { schema: 'other' }, /^schema other .* is not migrated: /],
+    ['a server that is away', { url: 'postgresql://a@127.0.0.1:1/plants' }, /^cannot connect to database plants/],
+  ])('should not let an application start that takes them from %s', async (_, options, message) => {
+    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, ...options } });
     const start = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
-    await expect(start).rejects.toThrow(/^schema other .* is not migrated: /);
+    await expect(start).rejects.toThrow(message);
   });
 
   it('should ask the issuer of JWTs with the first one, and say when it cannot decide, while other tokens are valid', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { makeToken } from '../../src/auth/token-format.js';
 import { runCommandLine } from '../../src/service/cli/program.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { takePort } from '../support/http/free-port.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import {
   expectBadConfiguration,
@@ -87,8 +88,10 @@ describe('plant-store serve --check', () => {
   });
   afterAll(() => database.drop());
 
-  it('should find nothing wrong if all is well, change nothing, and exit with 0 for warnings too', async () => {
-    const variables = { ...serviceVariables(database.url), ...production, ACCESS_TOKENS: '' };
+  it('should find nothing wrong beside a service on its ports, change nothing, and exit with 0 for warnings too', async () => {
+    using taken = await takePort();
+    const PORT = String(taken.number);
+    const variables = { ...serviceVariables(database.url), ...production, ACCESS_TOKENS: '', PORT };
     const { id } = await issueToken(database);
     const contents = `SELECT t::text, xmin::text FROM access_tokens AS t UNION ALL SELECT m::text, '' FROM _prisma_migrations AS m
       UNION ALL SELECT p::text, '' FROM plants AS p UNION ALL SELECT c::text, '' FROM pg_class AS c WHERE relkind IN ('r', 'S')`;
@@ -114,8 +117,13 @@ describe('plant-store serve --check', () => {
     await expectBadConfiguration('serve --check', variables, ...faults);
     expect(await bare.query("SELECT FROM pg_class WHERE relname = 'plants'")).toEqual([]);
     await bare.drop();
-    const { href } = Object.assign(new URL(database.url), { password: PASSWORD });
-    await expectBadConfiguration('serve --check', { DATABASE_URL: href }, /password authentication failed/);
+    for (const [wrong, fault] of [
+      [{ password: PASSWORD }, /password authentication failed/],
+      [{ pathname: '/no_such' }, /"no_such" does not exist.* correct its URL/],
+    ] as const) {
+      const { href } = Object.assign(new URL(database.url), wrong);
+      await expectBadConfiguration('serve --check', { DATABASE_URL: href }, fault);
+    }
   });
 
   it('should make nothing for an embedded database', async () => {
@@ -187,7 +195,8 @@ describe('plant-store token', () => {
     expect(successor).toEqual({ id: 4, scopes, life: null, revoked: null });
     expect((await run('revoke', '4')).stdout).toMatch(/^4 +eternal .* revoked$/m);
     expect(await stored('eternal')).toMatchObject([{ revoked: null }, { revoked: true }]);
-    await run('revoke', 'eternal');
+    // A script may do it again.
+    for (const name of ['eternal', 'eternal']) await run('revoke', name);
     expect(await stored('eternal')).toMatchObject([{ revoked: true }, { revoked: true }]);
     await fail('rotate eternal', 'is valid any more. Create one: plant-store token create');
     await run('rotate', 'short', '--overlap', '0');

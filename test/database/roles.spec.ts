@@ -137,14 +137,12 @@ describe('Tables of the store', () => {
     await expect(migrator.migrate()).rejects.toMatchObject(refusal);
   });
 
-  it('should be refused by all that use them if they belong to a stranger', async () => {
-    const message = RegExp(
-      `public\\.plants belongs to the role ${STRANGER}, .* Run ALTER TABLE .* OWNER TO \\w+$`,
-      'm',
-    );
+  it('should be refused by all that use them if they belong to a stranger, or a crash would empty them', async () => {
+    const stranger = `public\\.plants belongs to the role ${STRANGER}, .* Run ALTER TABLE .* OWNER TO \\w+$`;
+    const message = RegExp(`empty public\\.access_tokens\\. .* SET LOGGED\\. ${stranger}`, 'm');
     const { url } = database;
     const pool = new pg.Pool({ connectionString: url });
-    await database.query(`ALTER TABLE plants OWNER TO ${STRANGER}`);
+    await database.query(`ALTER TABLE plants OWNER TO ${STRANGER}; ALTER TABLE access_tokens SET UNLOGGED`);
     for (const source of [{ url }, { pool }]) await expect(Host.on(source)).rejects.toThrow(message);
     await endPool(pool);
     await expect(migrator.migrate()).rejects.toThrow(message);

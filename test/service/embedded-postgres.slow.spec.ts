@@ -10,6 +10,7 @@ import { findPostgresPackage, preparePrograms } from '../../src/service/embedded
 import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
 import { EmbeddedPostgres } from '../../src/service/embedded-postgres/embedded-postgres.js';
 import { openTestConnection } from '../support/database/test-database.js';
+import { takePort } from '../support/http/free-port.js';
 import { Load } from '../support/http/load.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, TOKEN } from '../support/http/request.js';
@@ -201,6 +202,14 @@ describe(EmbeddedPostgres.name, () => {
       clearInterval(again);
       expect(code).toBe(130);
       expect(await queryAtStart('SELECT name FROM plants', join(directory, '.data'))).toEqual(['Rose']);
+    });
+
+    it('should end with a service whose port is taken', async () => {
+      using taken = await takePort();
+      const PORT = String(taken.number);
+      const service = await PlantStoreProcess.run('serve', { ...variables, PORT }, { cwd: directory });
+      expect([await service.ended, service.stderr]).toEqual([1, expect.stringContaining(`PORT: ${PORT} on`)]);
+      expect(await postmaster(join(directory, '.data/postgres'))).toBeNaN();
     });
   });
 });
