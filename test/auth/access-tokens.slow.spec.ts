@@ -88,8 +88,8 @@ describe('Issued access tokens and their database', () => {
     await until(async () => (await verdict(known.token)) === 40101);
   });
 
-  it('should cost one statement a round, though there are ten thousand whose last use cannot be recorded', async () => {
-    const tokens = Array.from({ length: 10_000 }, makeToken);
+  it('should cost one statement a round, though there are a thousand whose last use cannot be recorded', async () => {
+    const tokens = Array.from({ length: 1000 }, makeToken);
     await store.database.query(
       `INSERT INTO access_tokens (name, digest, scopes) SELECT 'many', sha256(token::bytea), '{}' FROM unnest($1::text[]) AS token`,
       [tokens],
