@@ -6,30 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { blocksIn, ROOT } from '../support/documents/documents.js';
 import { endServer, freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
 import { until } from '../support/until.js';
-import { blocksIn, ROOT } from './pages.js';
 
 /** Starts an OpenID provider that is set up as the page on authentication says, with a client called shop. */
-async function startIssuer({ JWT_ISSUER, JWT_AUDIENCE, CLIENT_SECRET }: Record<string, string>): Promise<Server> {
+async function startIssuer(issuer: string, audience: string, client_secret: string): Promise<Server> {
   // It warns of a version of Node.js that the store supports, and of what is for development only, such as its keys.
   const warnings = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
   const { Provider } = await import('oidc-provider');
-  const resource = { scope: 'plants:create', audience: JWT_AUDIENCE, accessTokenFormat: 'jwt' } as const;
-  const provider = new Provider(String(JWT_ISSUER), {
-    clients: [
-      {
-        client_id: 'shop',
-        client_secret: CLIENT_SECRET,
-        grant_types: ['client_credentials'],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
+  const grant = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
+  const resource = { scope: 'plants:create', audience, accessTokenFormat: 'jwt' } as const;
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: 'shop', client_secret, ...grant }],
     // Without it the provider prints a notice.
     ttl: { ClientCredentials: 600 },
     features: {
@@ -41,10 +34,8 @@ async function startIssuer({ JWT_ISSUER, JWT_AUDIENCE, CLIENT_SECRET }: Record<s
       },
     },
   });
-  const { port, hostname } = new URL(String(JWT_ISSUER));
-  const server = provider.listen(Number(port), hostname);
   warnings.mockRestore();
-  return server;
+  return provider.listen(Number(new URL(issuer).port), '127.0.0.1');
 }
 
 const missing = ['bash', 'curl', 'jq', 'psql'].filter((name) => spawnSync('which', [name]).status !== 0);
@@ -81,13 +72,11 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     await chmod(folder, 0o755);
     const JWT_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const jwts = { JWT_ISSUER, JWT_AUDIENCE: 'plants', CLIENT_SECRET: 'a-secret' };
-    issuer = await startIssuer(jwts);
+    issuer = await startIssuer(JWT_ISSUER, jwts.JWT_AUDIENCE, jwts.CLIENT_SECRET);
     own = await createTestDatabase({ migrated: false });
     variables = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: String(await freePort()), ...jwts };
-    service = await new PlantStoreProcess(['serve'], {
-      cwd: folder,
-      variables: { ...variables, ACCESS_TOKENS: TOKEN },
-    }).listening();
+    const settings = { cwd: folder, variables: { ...variables, ACCESS_TOKENS: TOKEN } };
+    service = await new PlantStoreProcess(['serve'], settings).listening();
     const token = (await run('plant-store token create shop'))[0]?.trim() ?? '';
     await run('plant-store token create gone && plant-store token revoke gone');
     for (const plant of PLANTS) await service.post(plant, { ...bearer(token), 'Idempotency-Key': 'key' });
@@ -109,7 +98,7 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     await rm(folder, { recursive: true });
   });
 
-  /** @returns what a script writes to standard output and to standard error */
+  /** Resolves to what a script writes to standard output and to standard error. */
   async function run(script: string, others: Record<string, string> = {}): Promise<string[]> {
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, ...variables, ...others };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenAPIObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { readFile } from 'node:fs/promises';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
-import { createPlantOf, examplesOf, generateOpenApi } from '../support/documents/openapi.js';
+import { createPlantOf, examplesOf, generateOpenApi } from '../support/documents/documents.js';
 import { startStore, type Store } from '../support/service/store.js';
 
 describe('The OpenAPI document', () => {

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import ts from 'typescript';
+import { blocksIn, read, ROOT } from '../support/documents/documents.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
 /** The names of the design. */
@@ -35,18 +33,6 @@ const NAMES = [
   'TokenVerifier',
   'exemptPlantsFromBodyParser',
 ];
-
-const OPTIONS: ts.CompilerOptions = {
-  strict: true,
-  noEmit: true,
-  skipLibCheck: true,
-  module: ts.ModuleKind.NodeNext,
-  target: ts.ScriptTarget.ES2023,
-  types: ['node'],
-  typeRoots: [join(ROOT, 'node_modules/@types')],
-  experimentalDecorators: true,
-};
-
 /** What the service is known for. */
 const LIBRARIES = [
   '@nestjs/common',
@@ -60,99 +46,109 @@ const LIBRARIES = [
   'passport-http-bearer',
 ];
 
-function importedPackages(): string[] {
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /(?<!\.spec)\.[cm]?ts$/.test(file),
-  );
-  const specifiers = sources
-    // Types alone are not there when it runs.
-    .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8').replace(/^import type [^;]*;/gm, ''))
-    .flatMap((text) => ts.preProcessFile(text).importedFiles)
-    .map(({ fileName }) => /^(?:@[^/]+\/)?[^/]+/.exec(fileName)?.[0] ?? '');
-  return [...new Set(specifiers)].filter((name) => !name.startsWith('.') && !name.startsWith('node:'));
-}
+/** What the blocks of the pages import, if they show no import. */
+const IMPORTS = `
+  import { Injectable, Module } from '@nestjs/common';
+  import { NestFactory } from '@nestjs/core';
+  import { Test } from '@nestjs/testing';
+  import { BearerAuthGuard, exemptPlantsFromBodyParser, NewPlant, PlantsAuthModule, PlantsModule } from 'plant-store';
+  import { PlantsService, Principal, TokenVerifier } from 'plant-store';
+`;
+/** What their reader has. A block may declare it itself. */
+const OF_THE_READER = `
+  declare const ACCESS_TOKEN: string, DATABASE_URL: string, plants: import('plant-store').PlantsService;
+  declare class AppModule {}
+  declare class SessionsService { find(token: string): Promise<{ user: string } | undefined> }
+  interface Config { transform: object; transformIgnorePatterns: string[] }
+  interface Transaction {
+    $queryRawUnsafe<Row>(sql: string, ...values: unknown[]): Promise<Row>;
+    order: { create(order: object): Promise<unknown> };
+  }
+  declare const prisma: { $transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> };`;
+
+const filesIn = async (folder: string): Promise<string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+};
 
 describe('The package', () => {
   let folder: string;
   let tarball: string;
-  let files: string[];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'plant-store-package-'));
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
     tarball = join(folder, (await readdir(folder))[0] ?? '');
     await run('tar', ['-xzf', tarball, '-C', folder]);
-    const entries = await readdir(join(folder, 'package'), { recursive: true, withFileTypes: true });
-    files = entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, 'package/').length));
   });
   afterAll(() => rm(folder, { recursive: true }));
 
   it('should hold the build and what an operator installs, in few files, and nothing else', async () => {
-    const others = files.filter((file) => !file.startsWith('dist/'));
-    expect(others.filter((file) => !file.startsWith('deploy/systemd/')).sort()).toEqual([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'package.json',
-    ]);
-    expect(files.filter((file) => /\.spec\.|node_modules/.test(file))).toEqual([]);
-    expect(files.length).toBeLessThanOrEqual(120);
+    const packed = await filesIn(join(folder, 'package'));
+    const others = packed
+      .map((file) => file.slice(folder.length))
+      .filter((file) => !/^.package.(dist|deploy.systemd)/.test(file));
+    expect(others.sort()).toEqual(
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].map((name) => `/package/${name}`),
+    );
+    expect(packed.filter((file) => /\.spec\.|node_modules/.test(file))).toEqual([]);
+    expect(packed.length).toBeLessThanOrEqual(120);
     expect((await stat(tarball)).size).toBeLessThan(200_000);
   });
 
-  it('should satisfy publint', async () => {
-    const { messages } = await publint({
-      pack: { tarball: new Uint8Array(await readFile(tarball)).buffer },
-      strict: true,
-    });
-    expect(messages).toEqual([]);
-  });
-
-  it('should have types that are right in every resolution', async () => {
+  it('should satisfy publint, and have types that are right in every resolution', async () => {
+    const pack = { tarball: new Uint8Array(await readFile(tarball)).buffer };
+    expect((await publint({ pack, strict: true })).messages).toEqual([]);
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
     await run(process.execPath, [attw, tarball, '--profile', 'strict']);
   });
 
   it('should declare every package that the code imports, and use the libraries that it is known for', async () => {
-    const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>;
-    const imported = importedPackages();
-    expect(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })).toEqual(
-      expect.arrayContaining(imported),
-    );
-    expect(imported).toEqual(expect.arrayContaining(LIBRARIES));
-    const commands = Object.values(manifest.scripts ?? {}).join('\n');
+    const { dependencies, peerDependencies, scripts } = JSON.parse(read('package.json')) as Record<string, object>;
+    const sources = (await filesIn(join(ROOT, 'src'))).filter((file) => /(?<!\.spec)\.[cm]?ts$/.test(file));
+    const imported = new Set<string>();
+    for (const source of sources) {
+      // Types alone are not there when it runs.
+      const text = (await readFile(source, 'utf8')).replace(/^import type [^;]*;/gm, '');
+      for (const { fileName } of ts.preProcessFile(text).importedFiles)
+        if (!/^(?:\.|node:)/.test(fileName)) imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(fileName)?.[0] ?? '');
+    }
+    const declared = Object.keys({ ...dependencies, ...peerDependencies });
+    expect(declared).toEqual(expect.arrayContaining([...imported]));
+    expect([...imported]).toEqual(expect.arrayContaining(LIBRARIES));
+    const commands = Object.values(scripts ?? {}).join('\n');
     for (const tool of ['prisma', 'jest', 'tsc']) expect(commands).toMatch(new RegExp(`\\b${tool}\\b`));
   });
 
-  it('should export the names of the design and nothing else, with examples that compile', async () => {
-    const declarations = join(ROOT, 'dist/index.d.ts');
-    const program = ts.createProgram([declarations], OPTIONS);
-    const checker = program.getTypeChecker();
-    const source = program.getSourceFile(declarations);
-    const index = source && checker.getSymbolAtLocation(source);
-    const exported = index ? checker.getExportsOfModule(index) : [];
-    expect(exported.map(({ name }) => name).sort()).toEqual(NAMES);
+  it('should export the names of the design and nothing else, and compile in each example of docstrings and pages', () => {
+    const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (path) => ts.sys.readFile(path)) as { config: object };
+    const { options } = ts.parseJsonConfigFileContent({ ...config, files: [] }, ts.sys, ROOT);
+    const index = `${ROOT}src/index.ts`;
+    options.paths = { 'plant-store': [index] };
+    const exports = ts.createProgram([index], options);
+    const checker = exports.getTypeChecker();
+    const module = checker.getSymbolAtLocation(exports.getSourceFile(index) as ts.Node);
+    const names = module ? checker.getExportsOfModule(module).map(({ name }) => name) : [];
+    expect(names.sort()).toEqual(NAMES);
 
-    const examples = exported
-      .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
-      .flatMap((symbol) => [symbol, ...(symbol.members?.values() ?? [])])
-      .flatMap((symbol) => symbol.getJsDocTags(checker))
-      .filter(({ name }) => name === 'example')
-      // Without the fence of the pages.
-      .map(({ text }) => ts.displayPartsToString(text).replace(/^```ts\n|\n```$/g, ''));
-    expect(examples.length).toBeGreaterThan(5);
-    // Within the checkout, so that an example finds the packages that it imports, and this one by its name.
-    const place = await mkdtemp(join(ROOT, 'node_modules/.examples-'));
-    try {
-      const sources = examples.map((_, at) => join(place, `${at}.mts`));
-      for (const [at, path] of sources.entries()) await writeFile(path, `${examples[at]}\nexport {};\n`);
-      const paths = { 'plant-store': [join(ROOT, 'dist/index.d.mts')] };
-      const faults = ts.getPreEmitDiagnostics(ts.createProgram(sources, { ...OPTIONS, paths }));
-      expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);
-    } finally {
-      await rm(place, { recursive: true });
-    }
+    const own = exports.getSourceFiles().filter(({ fileName }) => /\/src\/(?!.*generated)/.test(fileName));
+    const examples = own.flatMap(({ text }) => [...text.matchAll(/^ *\* @example\n((?: *\*(?!\/).*\n)+)/gm)]);
+    const ofDocstrings = examples.map(([, code = '']) => code.replace(/^ *\* ?(?:```.*\n)?/gm, ''));
+    const ofPages = blocksIn('ts').map(({ code }) => code);
+    expect([ofDocstrings.length, ofPages.length].every((count) => count > 5)).toBe(true);
+    const sources = [...ofDocstrings, ...ofPages].map((code) => (code.startsWith('import ') ? code : IMPORTS + code));
+    const files = new Map(sources.map((code, at) => [`${ROOT}example-${at}.mts`, code]));
+    files.set(`${ROOT}reader.d.ts`, OF_THE_READER);
+    const host = ts.createCompilerHost(options);
+    host.fileExists = (file) => files.has(file) || ts.sys.fileExists(file);
+    host.readFile = (file) => files.get(file) ?? ts.sys.readFile(file);
+    const program = ts.createProgram([...files.keys()], options, host);
+    const faults = [...files].flatMap(([file, code]) => {
+      const source = program.getSourceFile(file);
+      return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+        ({ messageText }) => `${ts.flattenDiagnosticMessageText(messageText, '\n')} in:\n${code}`,
+      );
+    });
+    expect(faults).toEqual([]);
   });
 });

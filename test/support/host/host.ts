@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
-import { type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { type LoggerService, Module, type ModuleMetadata, ValidationPipe, VersioningType } from '@nestjs/common';
+import { HttpAdapterHost, NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
+import { map } from 'rxjs';
 import {
   BearerAuthGuard,
   type DatabaseOptions,
@@ -13,7 +14,6 @@ import {
 } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-contract.js';
 import type { StartedTarget } from '../../contract/contract-target.js';
-import { configureHost } from '../../packed/host/configure-host.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { TOKEN } from '../http/request.js';
 import { connectTo } from '../service/store.js';
@@ -138,10 +138,18 @@ export function guardedBy(token: string) {
 export async function startHost({ platform, body }: { platform: Platform; body: BodyReading }): Promise<StartedTarget> {
   const database = await createTestDatabase();
   const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
+  const trim = { transform: (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value) };
+  const strict = { transform: true, whitelist: true, forbidNonWhitelisted: true, validateCustomDecorators: true };
   const prepare = (app: NestExpressApplication): void => {
     // As much as Fastify's own parser takes.
     if (platform === 'express') app.useBodyParser('json', { limit: '1mb' });
-    configureHost(app);
+    app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    app.useGlobalPipes(trim, new ValidationPipe(strict));
+    app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });
+    const { httpAdapter } = app.get(HttpAdapterHost);
+    app.useGlobalFilters({
+      catch: (error, host) => void httpAdapter.reply(host.switchToHttp().getResponse(), { teapot: String(error) }, 418),
+    });
   };
   const host = await Host.start({ imports: [store] }, { platform, body, prepare });
   return {
