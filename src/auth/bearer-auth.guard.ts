@@ -108,7 +108,7 @@ export class BearerAuthGuard extends PassportGuard {
   }
 }
 
-/** The `Authorization` header with one space. Only the raw headers show a repetition. */
+/** The `Authorization` header with one space: the strategy splits at each. Only the raw headers show a repetition. */
 function authorizationOf(request: IncomingMessage): string {
   const [value, ...others] = headerValues(request, 'authorization');
   if (others.length > 0) throw malformedAuthorization('The Authorization header is repeated');

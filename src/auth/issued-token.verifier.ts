@@ -24,7 +24,7 @@ const RECORD_EVERY_MS = 60_000;
 interface CachedToken {
   readonly id: number;
   readonly principal: Principal;
-  /** When the database was asked, which is before it answered. -Infinity once the token is not valid. */
+  /** When the database was asked. It answers later, so an error is on the safe side. -Infinity: no longer valid. */
   readonly confirmedAt: number;
   readonly expiresAt: number;
   usedAt: number;

@@ -52,7 +52,7 @@ export class JwtVerifier extends TokenVerifier {
     const jose = await import('jose');
     let fault: string | undefined;
     try {
-      fault = claimFault(token, this.options, jose);
+      fault = faultWithoutKeys(token, this.options, jose);
       if (fault === undefined) return this.cachePrincipal(token, await this.verifySignature(token, jose));
     } catch (error) {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
@@ -135,7 +135,7 @@ export class JwtVerifier extends TokenVerifier {
 }
 
 /** Checks a JWT without keys. Most wrong tokens fail here, so they cause no fetch of keys. */
-function claimFault(token: string, options: JwtOptions, jose: Jose): string | undefined {
+function faultWithoutKeys(token: string, options: JwtOptions, jose: Jose): string | undefined {
   const { alg = '', typ } = jose.decodeProtectedHeader(token);
   const { iss, aud, sub, exp, nbf = 0, cnf } = jose.decodeJwt(token);
   const now = Math.floor(Date.now() / 1000);

@@ -15,7 +15,7 @@ export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
 /** The scope-token of RFC 6749, section 3.3. */
 export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** Names stand in logs and scripts, so they have no white space, quotes or control characters. */
+/** Names stand in logs and scripts: no white space, quotes or control characters. A dash would begin an option. */
 const NAME_RULES: readonly [rule: RegExp, fault: string][] = [
   [
     /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/,

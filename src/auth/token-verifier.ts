@@ -12,8 +12,8 @@ export const MAX_PRINCIPAL_NAME_LENGTH = 255;
 /** The owner of a valid token: `request.user` behind `BearerAuthGuard`. */
 export interface Principal {
   /**
-   * A name that is logged and stored as the creator of a plant, never the token or a part of it. It has 1 to 255
-   * characters without U+0000 and lone surrogates; with any other name, a create is answered with 50000.
+   * A name that is logged and stored as the creator of a plant, never the token or anything derived from it.
+   * It has 1 to 255 characters without U+0000 and lone surrogates; with any other name, a create is answered with 50000.
    */
   readonly name: string;
   /** The scopes of the token, such as `plants:create`. */
@@ -74,7 +74,7 @@ export function principalOf(request: object): Principal | undefined {
 /**
  * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
  * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
- * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect.**
+ * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing warns.**
  *
  * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
  * @throws TypeError if there is no scope, or one has other characters

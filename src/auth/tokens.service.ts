@@ -15,7 +15,7 @@ const TRANSACTION = { isolationLevel: 'ReadCommitted', timeout: 10_000, maxWait:
 const SETTINGS = Prisma.sql`SELECT set_config('TimeZone'::text, 'UTC'::text, true), set_config('DateStyle'::text, 'ISO'::text, true),
   set_config('statement_timeout'::text, '8000'::text, true), set_config('synchronous_commit'::text,
     CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END, true)`;
-/** A `Date` has no infinity and no year above 9999: such a token never expires. An expiry before 1970 becomes 1970. */
+/** A token that expires at infinity or after 9999 counts as one that never does. An expiry before 1970 becomes 1970. */
 const RECORD = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
   last_used_at AS "lastUsedAt", ${Prisma.raw(TOKEN_STATE)} AS state`;
@@ -114,7 +114,8 @@ export class TokensService {
   }
 
   /**
-   * Waits until no other transaction changes tokens with this name. Then returns them, and those that match `others`.
+   * Locks the name until the transaction ends, so changes to its tokens come one after the other. Then returns the
+   * tokens with this name, and those that match `others`.
    */
   private async lock(transaction: Transaction, name: string, others = Prisma.empty): Promise<TokenRecord[]> {
     await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::int, hashtext(${name}::text))`;

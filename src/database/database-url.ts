@@ -63,7 +63,7 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
   if (matched === undefined) throw new Error(NO_URL);
   const parameters = new URLSearchParams(query);
   checkParameters(host, parameters);
-  // No host means a local server, as for libpq. pg-connection-string fails on spaces.
+  // No host means a local server, as for libpq. pg-connection-string decodes spaces wrongly.
   const address = `${credentials}${host.replace(/^(?=:|$)/, 'localhost')}${path}`.replaceAll(' ', '%20');
   const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
   const isAlias = SSL_ALIASES.includes(obeyed.get('sslmode') ?? '') && obeyed.get('uselibpqcompat') !== 'true';

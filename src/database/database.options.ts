@@ -61,7 +61,7 @@ export class DatabaseAddress {
 }
 
 export class MigratorSettings extends DatabaseAddress {
-  /** The role of the service, if it is another one. It gets the rights that it needs. @defaultValue none */
+  /** The role of the service, if it is another one. It gets the rights for creates and tokens. @defaultValue none */
   @ShouldBe('the name of a role', isString)
   grantTo?: string | undefined;
 }

@@ -3,7 +3,7 @@ import type { QueryValue } from './column-query.js';
 import { CANCELLED, DatabaseTimeoutError, isRejection, isServerError, READ_ONLY } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 
-/** The statement timeout of the server comes first by this margin. It keeps the connection, while ours gives it up. */
+/** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
 const GRACE_MS = 250;
 /** How long a cancelled statement may take to answer. Then its connection is closed. */
 const CANCEL_TIMEOUT_MS = 1000;
@@ -61,8 +61,8 @@ export abstract class Database {
 export const unsynced = new WeakSet<PgClientLike>();
 
 /**
- * A connection of a pool. It is returned after its release and the end of its last statement. So there are never more
- * sessions than connections in the pool.
+ * A connection of a pool. It is returned when it is released and its last statement has ended, or one second after the
+ * cancel request. Closing it at once would leave more sessions than the pool has connections.
  */
 export class BorrowedConnection {
   private pending = 0;
@@ -100,7 +100,7 @@ export class BorrowedConnection {
       send((error, answer) => {
         clearTimeout(timer);
         const failure = error ?? this.findWarning();
-        if (failure) reject(this.handleFailure(failure));
+        if (failure) reject(this.noteFault(failure));
         else resolve(answer);
         this.pending -= 1;
         if (this.isReleased && this.pending === 0) this.returnToPool();
@@ -128,7 +128,7 @@ export class BorrowedConnection {
   }
 
   /** Decides whether the connection is still good. It is after a plain rejection. */
-  private handleFailure(failure: Error): Error {
+  private noteFault(failure: Error): Error {
     const isServers = isServerError(failure);
     // A cancelled statement may still run, as on Citus when a node hangs. A standby will take no later create either.
     const isPlain = isServers && isRejection(failure) && ![READ_ONLY, CANCELLED].includes(failure.code ?? '');
@@ -150,7 +150,7 @@ interface Internals {
 /** Asks the server to cancel the statement, as libpq does. `cancel()` of pg sends nothing over TLS. */
 function requestCancel(client: object): void {
   const { connection, host, port, processID, secretKey } = client as Internals;
-  // A host may lend a client that is not from pg.
+  // A host may lend another kind of client.
   if (connection === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);

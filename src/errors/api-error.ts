@@ -150,7 +150,7 @@ export const credentialUndecided = (cause: unknown): ApiError =>
 export const overloaded = (cause?: unknown): ApiError =>
   new ApiError(50301, `The service has more to do than it can. ${SEND_LATER}`, { cause });
 
-/** The plant may be stored all the same. A host that stops waiting is answered with this too. */
+/** The plant may be stored all the same. This is also the answer when a host stops waiting. */
 export const storageTimeout = (cause: unknown): ApiError =>
   new ApiError(
     50400,

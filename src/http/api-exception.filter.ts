@@ -20,7 +20,7 @@ import { nodeResponse, type PlatformResponse } from './platform.js';
 import { principalNameOf, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
-/** Nest 12 has this option, and adds fields to a line. Nest 11 would print them as a line of their own. */
+/** Nest 12 has this method, and adds fields to a line. Nest 11 would print them as a line of their own. */
 const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**

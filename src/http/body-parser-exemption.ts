@@ -6,9 +6,9 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * Keeps the body parsers of the application off the routes of the store. The store then reads these bodies itself,
- * after the guards and byte for byte, so ids are exact. Call it right after `NestFactory.create()`, and in a test
- * before `app.init()`. {@link PlantsModule} has an example. On Express, the parsers also skip a `POST` route of the
- * application with the same path, such as one of another version.
+ * after the guards and byte for byte, so ids are exact. Call it right after `NestFactory.create()`, on Express or
+ * Fastify, and in a test before `app.init()`. {@link PlantsModule} has an example. On Express, the parsers also skip a
+ * `POST` route of the application with the same path, such as one of another version.
  *
  * @throws Error if a parser or the routes were added before
  */

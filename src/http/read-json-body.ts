@@ -81,7 +81,7 @@ function parseMediaType(type: string): MIMEType | undefined {
 }
 
 const ALREADY_READ =
-  'The body of the request was read before the store came to it. Call exemptPlantsFromBodyParser(app) right after NestFactory.create(), or create the application with `rawBody: true`. A body parser must not take every media type.';
+  'The body of the request was read before the store came to it. Call exemptPlantsFromBodyParser(app) right after NestFactory.create(), or create the application with `rawBody: true`. No body parser may take every media type.';
 
 /** The bytes that Nest kept when a parser of the application read the body. */
 function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {

@@ -154,7 +154,7 @@ export class BatchWriter implements PlantWriter {
     } else if (isRejected && creates.length > 1) {
       this.queue.singles.push(...open);
     } else {
-      // No plant caused this failure, so the others would fail again. The statement wrote nothing.
+      // A single that was rejected fails. Another failure is no plant's fault, and would fail all of them again.
       for (const create of open)
         if (isRejected || !create.unconfirmed) create.fail(error);
         else this.queue.paused.push(create);

@@ -7,7 +7,7 @@ import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.j
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 
-/** The text that PostgreSQL can store: no U+0000, no lone surrogate. It needs no Unicode flag of the regex engine. */
+/** The text that PostgreSQL can store: no U+0000, no lone surrogate. With or without the Unicode flag it is the same. */
 const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
 
 /** Validates a field. class-validator and class-transformer use it when a host validates a `NewPlant` of its own. */

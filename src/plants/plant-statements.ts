@@ -42,7 +42,8 @@ const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit'::text) NOT
 
 /**
  * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
- * commit of the row. The prefix is needed because another function could match better with fewer parameters.
+ * commit of the row. The catalogue's function has a parameter with a default: without the prefix, another function with
+ * these three alone would match better.
  */
 const FENCE = `(SELECT ${WAIT_FOR_DISK},
   pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `;

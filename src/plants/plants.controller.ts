@@ -22,10 +22,10 @@ import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
-/** Makes a controller class for one store. Decorators keep their metadata on the class, so stores cannot share one. */
+/** Makes a controller class for one store. Decorators keep metadata on a class and its methods, so each store has one. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
   const { version, guards, errorStatus, securityScheme } = options;
-  // The options are checked before. Without this guard a mistake would open the route.
+  // The options are checked before. Without this check, a mistake in them would open the route.
   if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })

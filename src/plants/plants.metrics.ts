@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 /** The last bound is the most plants that a statement may have. */
 const STATEMENT_PLANTS_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-/** In seconds. The last bound is the longest that a client waits by default. */
+/** In seconds. The last bound is the default of REQUEST_TIMEOUT. */
 const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Counts values in buckets. It allocates nothing for a value. */

@@ -71,7 +71,7 @@ export class PlantsRouteOptions {
     (value) => value === false || (typeof value === 'string' && PATH.test(value)),
   )
   path: string | false = 'plants';
-  /** The `version` of `@Controller()`. @defaultValue the default version of the application */
+  /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
@@ -84,10 +84,10 @@ export class PlantsRouteOptions {
   /** Modules that the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @ShouldBe('an array of modules', Array.isArray)
   imports: NonNullable<ModuleMetadata['imports']> = [];
-  /** `contract` answers failures with 400, `semantic` with the first digits of the number. @defaultValue 'contract' */
+  /** `contract` answers failures with 400, `semantic` with its first three digits. @defaultValue 'contract' */
   @ShouldBe(...ERROR_STATUSES)
   errorStatus: ErrorStatus = 'contract';
-  /** The security scheme in the OpenAPI document, unless `guards` is `'none'`. @defaultValue 'bearer' */
+  /** The name of the security scheme in OpenAPI, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // OpenAPI allows these characters in the keys of components.
   @ShouldBe(
     'the name of a security scheme of the OpenAPI document, such as "bearer"',

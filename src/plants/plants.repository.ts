@@ -32,7 +32,7 @@ export class PlantsRepository {
    */
   async create(record: PlantRecord): Promise<void> {
     if (this.writer === undefined)
-      throw new Error('The store has not started. Create plants after app.init() or app.listen()');
+      throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
     let existing: StoredPlant | undefined;
     try {
       existing = await this.writer.create(record);

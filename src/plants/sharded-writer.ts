@@ -105,6 +105,7 @@ const tableIn = (schema: string): string => `${pg.escapeIdentifier(schema)}.plan
 
 /**
  * Whether the database has Citus. An insert cannot set `synchronous_commit` on another node, so the role must have it.
+ * @throws MigrationError if plants could be lost
  */
 export async function assertDurableShards(query: Query, schema: string): Promise<boolean> {
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);

@@ -96,7 +96,7 @@ export class WriteQueue {
     let count = 0;
     let characters = 0;
     for (const { size, unconfirmed } of waiting) {
-      // A repeated plant may fail again and again. So it is sent only with the plants that were sent with it before.
+      // A repeated plant may fail again and again. So repeats are sent with other repeats, never with new creates.
       if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== beginsWithRepeat) break;
       if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
       count += 1;
@@ -146,7 +146,7 @@ export class WriteBudget {
   private readonly maxStatements: number;
 
   /**
-   * @param connections one of them is kept for look-ups of tokens and the health check
+   * @param connections one of them is kept for the health check and, on Citus, for the shard map
    * @param limit the most creates that may wait
    */
   constructor(

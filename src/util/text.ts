@@ -19,7 +19,7 @@ export function failureOf(check: () => unknown): string | undefined {
   }
 }
 
-/** The message of the first cause, in one line. Prisma keeps what PostgreSQL said in `originalMessage`. */
+/** The message of the root cause, in one line. Prisma keeps what PostgreSQL said in `originalMessage`. */
 export function rootReasonOf(error: unknown): string {
   const { cause } = Object(error) as { cause?: { message?: string; originalMessage?: string } };
   if (cause?.originalMessage !== undefined) return reasonOf(cause.originalMessage);

@@ -72,7 +72,7 @@ async function run(
   });
   // Statements of cut-off requests may still wait for the database.
   const forced = setTimeout(() => {
-    logger.warn('The database did not answer within SHUTDOWN_TIMEOUT. The process ends without it');
+    logger.warn('The stop took longer than SHUTDOWN_TIMEOUT. The process ends; the outcome of open creates is unknown');
     process.exit(1);
   }, environment.SHUTDOWN_TIMEOUT + DISCONNECT_MS);
   // The timer must not keep the process alive after a failure.

@@ -79,7 +79,7 @@ export class ConnectionQueue {
    */
   private parseInSlices(socket: Socket, connection: Connection): void {
     connection.isParsedInSlices = true;
-    // The parser is the only listener. It stops reading by itself when another one is added.
+    // As the only listener, the parser reads from the socket's handle. With another one, bytes come as `data`.
     const [parse] = socket.listeners('data') as [(bytes: Buffer) => void];
     socket.on('data', (bytes: Buffer) => {
       let next = 0;

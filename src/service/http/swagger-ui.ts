@@ -55,7 +55,7 @@ function description(errorStatus: ErrorStatus): string {
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
 
-/** A user types a token into this page. So only its own scripts run, and no other site can frame it. */
+/** A user types a token into this page. So it loads from the store alone, and no other site can frame it. */
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

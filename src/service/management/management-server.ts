@@ -76,7 +76,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
       } else sendJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
     } catch (error) {
       this.logger.error(error instanceof Error ? error.stack : error);
-      sendJson(response, 500, { message: 'The request failed. The log says why.' });
+      sendJson(response, 500, { message: 'The service could not answer. Its log says why.' });
     }
   }
 

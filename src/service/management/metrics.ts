@@ -99,7 +99,8 @@ async function metricsOfProcess(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
-  // The monitor of the event loop returns NaN until its second tick. Each wait is longer than one tick.
+  // The monitor of the event loop returns NaN until its second tick. Its timer comes before a longer one that begins now,
+  // so each wait sees a tick, even if the loop was blocked.
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   return registry;
