@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
-import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
+import { MAIN, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { expectFailure } from '../support/service/run-command-line.js';
 
 /** Runs a shell script in the place of Node's own. */
@@ -9,7 +9,6 @@ const SHELL = `
   const [, script, ...args] = process.argv;
   process.exitCode = require('node:child_process').spawnSync('bash', ['-c', script, ...args], { stdio: 'inherit' }).status;
 `;
-const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 
 describe('plant-store, on its database', () => {
   let database: TestDatabase;

@@ -5,13 +5,12 @@ import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeToken } from '../../src/auth/token-format.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
-import { ManagedService, serviceVariables } from '../support/service/process.js';
+import { MAIN, ManagedService, serviceVariables } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
 import { expectWithin, until } from '../support/until.js';
 
@@ -28,7 +27,6 @@ const NO_PLANT = '{"id":"1","tag":2}';
 const MAX_DELAY_MS = 15_000;
 /** Throws what nothing handles, when it is told so. */
 const UNFORESEEN = encodeURIComponent(`process.once('SIGUSR2', () => { throw new Error('unforeseen'); })`);
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const run = promisify(execFile);
 
 let service: ManagedService;

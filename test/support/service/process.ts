@@ -7,7 +7,8 @@ import { freePort } from '../http/free-port.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 
-const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+/** The command line of this package, as built into dist/. */
+export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
 /** The environment of a service on this database, on ports that are free. */
 export function serviceVariables(databaseUrl: string): Record<string, string> {
@@ -23,7 +24,7 @@ interface ProcessOptions {
   variables?: Record<string, string>;
   /** The folder that it runs in. */
   cwd?: string;
-  /** What Node.js runs: this package's command line, as built into dist/, unless given. */
+  /** What Node.js runs, `MAIN` unless given. */
   script?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;

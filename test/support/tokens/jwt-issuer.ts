@@ -18,7 +18,7 @@ export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey
 }
 
 /** What an issuer says of a key. */
-export function publicJwk(key: SigningKey): SigningKey {
+function publicJwk(key: SigningKey): SigningKey {
   const { kid, alg } = key;
   return { ...(createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' };
 }
