@@ -7,11 +7,11 @@ const LAYERS = {
   util: [],
   errors: [],
   http: ['util', 'errors'],
-  database: ['util'],
-  auth: ['util', 'errors', 'http', 'database'],
+  prisma: ['util', 'errors'],
+  auth: ['util', 'errors', 'http', 'prisma'],
   // Of the guard, its principal and its scope.
-  plants: ['util', 'errors', 'http', 'database', 'auth/token-verifier', 'auth/bearer-auth.guard'],
-  service: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
+  plants: ['util', 'errors', 'http', 'prisma', 'auth/token-verifier', 'auth/bearer-auth.guard'],
+  service: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
 };
 
 function importsDownwards([folder, allowed]) {
@@ -28,7 +28,7 @@ function importsDownwards([folder, allowed]) {
 }
 
 export default tseslint.config(
-  { ignores: ['**/dist', 'coverage', '.data', 'src/database/generated'] },
+  { ignores: ['**/dist', 'coverage', '.data', 'src/prisma/generated'] },
   eslint.configs.recommended,
   {
     files: ['**/*.{ts,mts,cts}'],

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const isQuick = process.argv.includes('--quick');
 const PRISMA = 'node_modules/prisma/build/index.js';
-const GENERATED = 'src/database/generated';
+const GENERATED = 'src/prisma/generated';
 const CONFIGURATION = ['prisma.config.ts', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 const SOURCES = ['src', 'prisma', 'scripts/build.mjs', ...CONFIGURATION];
 /** Says what was built, and of which sources. Every build removes dist/, and this with it. */
@@ -43,7 +43,7 @@ if (faults.length > 0) fail(ts.formatDiagnostics(faults, host));
 // Node takes the kind of a .js file from the next package.json above it.
 cpSync('src/package.json', 'dist/package.json');
 // Prisma's generator writes import() for files that are CommonJS; Jest has none without a flag of Node's.
-const client = 'dist/database/generated/internal/class.js';
+const client = 'dist/prisma/generated/internal/class.js';
 writeFileSync(client, readFileSync(client, 'utf8').replaceAll('await import(', 'require('));
 
 // Nest 12 is ES modules alone. Under `module: node16` a CommonJS declaration may import their types only if it says so.

@@ -1,5 +1,5 @@
 import { isString } from 'class-validator';
-import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../database/database.options.js';
+import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../prisma/database.options.js';
 import { checkOptions, describeFound, type OptionsOf, Nested, oneOf, Rule, ShouldBe } from '../util/options.js';
 import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';

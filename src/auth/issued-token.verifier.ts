@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DatabaseTimeoutError } from '../database/database.errors.js';
-import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
+import { DatabaseTimeoutError } from '../prisma/database.errors.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { mistypedToken } from '../errors/api-error.js';
 import { quote, reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../database/database-url.js';
-import type { Query } from '../database/database.js';
-import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertMigrated } from '../database/table-checks.js';
+import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
+import type { Query } from '../prisma/database.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
+import { assertMigrated } from '../prisma/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
 /** Time limit of a statement. All are short, and the next one waits for this one. */

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { issueToken } from '../../test/support/tokens/issued-token.js';
 import { until } from '../../test/support/until.js';
-import { UrlDatabase } from '../database/url-database.js';
+import { UrlDatabase } from '../prisma/url-database.js';
 import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
 import { CREATE_PLANTS } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';

@@ -1,6 +1,6 @@
-import type { Database } from '../database/database.js';
-import { Prisma } from '../database/generated/client.js';
-import { escapeSchema, PrismaService } from '../database/prisma.js';
+import type { Database } from '../prisma/database.js';
+import { Prisma } from '../prisma/generated/client.js';
+import { escapeSchema, PrismaService } from '../prisma/prisma.js';
 import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
 import { TOKEN_STATE, type TokenState } from './token-store.js';

@@ -2,11 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
-import {
-  DatabaseOverloadedError,
-  DatabaseTimeoutError,
-  DatabaseUnreachableError,
-} from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../prisma/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';
 import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';

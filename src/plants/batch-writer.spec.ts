@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { SimulatedTime } from '../../test/support/simulation.js';
-import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError } from '../prisma/database.errors.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { BatchWriter } from './batch-writer.js';
 import type { PlantRecord, WriterStatements } from './plant-statements.js';

@@ -1,4 +1,4 @@
-import { DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseTimeoutError } from '../prisma/database.errors.js';
 import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';

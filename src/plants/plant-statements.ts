@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { QueryValue } from '../database/column-query.js';
-import { Database, type Query } from '../database/database.js';
-import { Prisma } from '../database/generated/client.js';
-import { escapeSchema, PrismaService } from '../database/prisma.js';
+import type { QueryValue } from '../prisma/column-query.js';
+import { Database, type Query } from '../prisma/database.js';
+import { Prisma } from '../prisma/generated/client.js';
+import { escapeSchema, PrismaService } from '../prisma/prisma.js';
 import { isUndecided } from './storage-failure.js';
 
 /** A row to insert. */

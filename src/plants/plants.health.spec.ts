@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { DatabaseOverloadedError, DatabaseUnreachableError } from '../database/database.errors.js';
-import type { Database } from '../database/database.js';
+import { DatabaseOverloadedError, DatabaseUnreachableError } from '../prisma/database.errors.js';
+import type { Database } from '../prisma/database.js';
 import { PlantsHealth } from './plants.health.js';
 
 const refusal = (originalCode: string): Error => new Error('refused', { cause: { originalCode } });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
-import { DatabaseOverloadedError, READ_ONLY, sqlStateOf } from '../database/database.errors.js';
-import { Database } from '../database/database.js';
+import { DatabaseOverloadedError, READ_ONLY, sqlStateOf } from '../prisma/database.errors.js';
+import { Database } from '../prisma/database.js';
 import { withinTime } from '../util/timing.js';
 import { COLUMNS } from './plant-statements.js';
 

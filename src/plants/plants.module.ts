@@ -1,11 +1,11 @@
 import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
-import { Database } from '../database/database.js';
-import { hasUrl } from '../database/database.options.js';
-import { assertReadyForCreates } from '../database/table-checks.js';
-import { PoolDatabase } from '../database/pool-database.js';
-import { PrismaService } from '../database/prisma.js';
-import { UrlDatabase } from '../database/url-database.js';
+import { Database } from '../prisma/database.js';
+import { hasUrl } from '../prisma/database.options.js';
+import { assertReadyForCreates } from '../prisma/table-checks.js';
+import { PoolDatabase } from '../prisma/pool-database.js';
+import { PrismaService } from '../prisma/prisma.js';
+import { UrlDatabase } from '../prisma/url-database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { OptionsError } from '../util/options.js';
 import { BatchWriter, type PlantWriter } from './batch-writer.js';

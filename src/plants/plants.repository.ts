@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Query } from '../database/database.js';
+import type { Query } from '../prisma/database.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
 import type { PlantWriter } from './batch-writer.js';
 import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-statements.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
-import { type HostTransaction, queryIn } from '../database/host-transaction.js';
+import { type HostTransaction, queryIn } from '../prisma/host-transaction.js';
 import { assertIdempotencyKey, ValidPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';

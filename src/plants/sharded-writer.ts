@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import type { Database, Query } from '../database/database.js';
-import { MigrationError } from '../database/database.errors.js';
+import type { Database, Query } from '../prisma/database.js';
+import { MigrationError } from '../prisma/database.errors.js';
 import { reasonOf } from '../util/text.js';
 import type { PlantWriter } from './batch-writer.js';
 import {

@@ -4,7 +4,7 @@ import {
   DatabaseUnreachableError,
   isRejection,
   isServerError,
-} from '../database/database.errors.js';
+} from '../prisma/database.errors.js';
 import {
   type ApiError,
   overloaded,

@@ -1,4 +1,4 @@
-import { DatabaseOverloadedError, DatabaseTimeoutError } from '../database/database.errors.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError } from '../prisma/database.errors.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
 

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { parseDatabaseUrl } from '../prisma/database-url.js';
 import type { RequestObserver } from '../http/request-context.js';
 import { quote } from '../util/text.js';
 import { AccessLog } from './access-log.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
-import { UrlDatabase } from '../../src/database/url-database.js';
+import { UrlDatabase } from '../../src/prisma/url-database.js';
 import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';

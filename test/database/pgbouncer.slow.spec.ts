@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Migrator } from '../../src/database/migrator.js';
+import { Migrator } from '../../src/prisma/migrator.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { createPlant } from '../../examples/client.js';
 import { PlantsAuthOptions } from '../../src/auth/auth.options.js';
 import { isWellFormedToken, makeToken } from '../../src/auth/token-format.js';
-import { MigratorSettings } from '../../src/database/database.options.js';
+import { MigratorSettings } from '../../src/prisma/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
 import { blocksIn, PAGES, read, ROOT } from '../support/documents/documents.js';

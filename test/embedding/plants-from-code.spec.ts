@@ -5,7 +5,7 @@ import { Test } from '@nestjs/testing';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { PrismaClient } from '../../src/database/generated/client.js';
+import { PrismaClient } from '../../src/prisma/generated/client.js';
 import {
   exemptPlantsFromBodyParser,
   type HostTransaction,

@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { warnIfTokensUnusable, TOKEN_STATE } from '../../auth/token-store.js';
-import { logWarnings, parseDatabaseUrl, withConnection } from '../../database/database-url.js';
-import { MigrationError, sqlStateOf } from '../../database/database.errors.js';
-import type { Query } from '../../database/database.js';
-import { assertMigrated, assertSearchPath } from '../../database/table-checks.js';
+import { logWarnings, parseDatabaseUrl, withConnection } from '../../prisma/database-url.js';
+import { MigrationError, sqlStateOf } from '../../prisma/database.errors.js';
+import type { Query } from '../../prisma/database.js';
+import { assertMigrated, assertSearchPath } from '../../prisma/table-checks.js';
 import { assertDurableShards } from '../../plants/sharded-writer.js';
 import { findPackage } from '../package-files.cjs';
 import { reasonOf } from '../../util/text.js';

@@ -1,5 +1,5 @@
 import { withoutTokens } from '../../auth/token-format.js';
-import { MigrationError } from '../../database/database.errors.js';
+import { MigrationError } from '../../prisma/database.errors.js';
 import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
 
 class OutputError extends ExplainedError {

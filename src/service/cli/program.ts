@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { parseDatabaseUrl } from '../../database/database-url.js';
+import { parseDatabaseUrl } from '../../prisma/database-url.js';
 import { buildCommit, packageVersion } from '../package-files.cjs';
 import { ConfigurationError, loadEnvironment, SECRETS, VARIABLES } from '../environment.js';
 import { describeFailure, print, printError, table } from './output.js';
@@ -99,7 +99,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
     ownerUrl === undefined || ownerUrl === url
       ? { url, password }
       : { url: ownerUrl, password: environment.MIGRATION_DATABASE_PASSWORD, grantTo: user };
-  const { Migrator } = await import('../../database/migrator.js');
+  const { Migrator } = await import('../../prisma/migrator.js');
   const applied = await new Migrator({ ...owner, schema }).migrate();
   const { schemaDescription } = parseDatabaseUrl(owner.url, owner.password, schema);
   await print(`${schemaDescription}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);

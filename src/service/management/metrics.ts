@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../../auth/issued-token.verifier.js';
-import { Database } from '../../database/database.js';
+import { Database } from '../../prisma/database.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.js';
 import { requestContext, type RequestObserver } from '../../http/request-context.js';
 import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';

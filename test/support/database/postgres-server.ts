@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { Migrator } from '../../../src/database/migrator.js';
+import { Migrator } from '../../../src/prisma/migrator.js';
 import { type Account, findPostgresPackage, preparePrograms } from '../../../src/service/embedded-postgres/binaries.js';
 import { giveTo, serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
 import { serverEnvironment } from '../../../src/service/embedded-postgres/server.js';

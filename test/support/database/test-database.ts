@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { MIGRATIONS } from '../../../src/database/generated/migrations.js';
-import { Migrator } from '../../../src/database/migrator.js';
+import { MIGRATIONS } from '../../../src/prisma/generated/migrations.js';
+import { Migrator } from '../../../src/prisma/migrator.js';
 import { until } from '../until.js';
 
 /** A database of a test's own, on the server that the suites share. */
