@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
-import type { Query } from '../prisma/database.js';
+import type { Query } from '../prisma/store-pool.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { issueToken } from '../../test/support/tokens/issued-token.js';
 import { until } from '../../test/support/until.js';
-import { UrlDatabase } from '../prisma/url-database.js';
+import { UrlPool } from '../prisma/store-pool.js';
 import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
 import { CREATE_PLANTS } from './token-verifier.js';
 import { TokensService } from './tokens.service.js';
@@ -51,11 +51,11 @@ const WAITING = `SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = data
 
 describe(TokensService.name, () => {
   let database: TestDatabase;
-  let opened: UrlDatabase[];
+  let opened: UrlPool[];
   let one: TokensService;
 
   const open = (url = database.url): TokensService => {
-    const own = new UrlDatabase({ url, size: 1, timeout: 10_000 });
+    const own = new UrlPool({ url, size: 1, timeout: 10_000 });
     opened.push(own);
     return new TokensService(own);
   };

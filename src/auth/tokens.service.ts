@@ -1,6 +1,6 @@
-import type { Database } from '../prisma/database.js';
+import type { StorePool } from '../prisma/store-pool.js';
 import { Prisma } from '../prisma/generated/client.js';
-import { escapeSchema, PrismaService } from '../prisma/prisma.js';
+import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
 import { TOKEN_STATE, type TokenState } from './token-store.js';
@@ -58,9 +58,9 @@ export class TokensService {
   private readonly prisma: PrismaService;
   private readonly table: Prisma.Sql;
 
-  constructor(database: Database) {
-    this.prisma = new PrismaService(database);
-    this.table = Prisma.raw(`"${escapeSchema(database.schema)}"."access_tokens"`);
+  constructor(pool: StorePool) {
+    this.prisma = new PrismaService(pool);
+    this.table = Prisma.raw(`"${escapeSchema(pool.schema)}"."access_tokens"`);
   }
 
   /** @throws TokenError if a token with this name is valid */

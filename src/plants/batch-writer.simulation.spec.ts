@@ -4,13 +4,11 @@ import pg from 'pg';
 import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../prisma/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
-import { BatchWriter, type PlantWriter } from './batch-writer.js';
-import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
+import { isUndecided } from '../prisma/storage-failure.js';
+import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { PlantsRepository } from './plants.repository.js';
-import { ShardedWriter, ShardStatements } from './sharded-writer.js';
-import { isUndecided } from './storage-failure.js';
-import { WriteBudget } from './write-queue.js';
+import { type PlantRecord, PlantsRepository, type PlantStatements } from './plants.repository.js';
+import { ShardStatements } from './shard-statements.js';
 
 declare const SIMULATION_SEEDS: number | string;
 
@@ -18,7 +16,7 @@ const TIMEOUT = 1000;
 const MAX_EVENTS = 5000;
 /** 0 stands for a plant that was created. */
 const ANSWERS = [0, 40901, 40902, 50000, 50300, 50301, 50400];
-const SHARDS = [-(2 ** 31), -(2 ** 30), 0, 2 ** 30].map((minHash) => ({ minHash }));
+const SHARDS = [-(2 ** 31), -(2 ** 30), 0, 2 ** 30];
 
 const rejected = (code: string): Error =>
   Object.assign(new pg.DatabaseError(code, 0, 'error'), { code, severity: 'ERROR' });
@@ -33,15 +31,15 @@ interface Outcome {
 }
 
 /** A database in which everything goes wrong that can. It writes down each promise that the writer does not keep. */
-class World implements WriterStatements {
+class World implements PlantStatements {
   readonly isSharded: boolean;
-  readonly pace: number;
   readonly time = new SimulatedTime();
   readonly rows = new Map<bigint, { readonly plant: PlantRecord; isDurable: boolean }>();
   readonly faults: string[] = [];
   /** Of each create by its write id. */
   readonly deadlines = new Map<bigint, number>();
   inFlight = 0;
+  private readonly ofShards = new ShardStatements({} as never, 'public', SHARDS, this.findExisting.bind(this));
   /** Until then there is no connection, nothing may be written, or no standby confirms a commit. */
   private awayUntil = 0;
   private readOnlyUntil = 0;
@@ -53,11 +51,14 @@ class World implements WriterStatements {
     private readonly trouble: number,
   ) {
     this.isSharded = random() < 0.4;
-    this.pace = this.isSharded ? 1 : 2;
+  }
+
+  shardOf(plant: PlantRecord): number {
+    return this.isSharded ? this.ofShards.shardOf(plant) : 0;
   }
 
   mayBeStored(error: unknown): boolean {
-    return this.isSharded ? ShardStatements.prototype.mayBeStored(error) : isUndecided(error);
+    return this.isSharded ? this.ofShards.mayBeStored(error) : isUndecided(error);
   }
 
   /** Returns the index of one of the parts, in proportion to their sizes. */
@@ -80,7 +81,7 @@ class World implements WriterStatements {
     return this.call('insert', plants, outcome, () => stored);
   }
 
-  findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, StoredPlant>> {
+  findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>> {
     const rows = plants.flatMap(({ id }) => this.rows.get(id) ?? []);
     // The commit of the look-up waits for the standby.
     const wait = Math.max(2, this.standbyAwayUntil - this.time.now);
@@ -125,7 +126,7 @@ class World implements WriterStatements {
   private call<T>(what: string, plants: readonly PlantRecord[], outcome: Outcome, result: () => T): Promise<T> {
     const { time } = this;
     for (const { id, writeId } of plants)
-      if ((this.deadlines.get(writeId) ?? 0) < time.now) this.faults.push(`${what} of ${id} after its deadline`);
+      if ((this.deadlines.get(writeId ?? 0n) ?? 0) < time.now) this.faults.push(`${what} of ${id} after its deadline`);
     this.inFlight += 1;
     if (this.inFlight > this.maxInFlight) this.faults.push(`${this.inFlight} statements in flight`);
     const { wait, error } = outcome;
@@ -151,14 +152,10 @@ async function simulate(seed: number): Promise<string[]> {
   const world = new World(random, Math.max(1, connections - 1), random() * 0.6);
   const { time, rows, faults } = world;
   const metrics = new PlantsMetrics();
-  const budget = new WriteBudget(connections, 5 + Math.floor(random() * 40));
-  const writerOf = (sql: WriterStatements): PlantWriter => new BatchWriter(sql, budget, TIMEOUT, metrics);
-  let shards = SHARDS.slice(0, 2);
-  const catalogue = { schema: 'public', query: () => Promise.resolve(shards) } as never;
-  const sharded = new ShardedWriter(catalogue, writerOf(world), () => writerOf(world));
-  const writer = world.isSharded ? sharded : writerOf(world);
-  const health = { noteFailure: () => undefined } as never;
-  const repository = new PlantsRepository(() => Promise.resolve(writer), {} as never, health);
+  const limits = { connections, waiting: 5 + Math.floor(random() * 40), timeout: TIMEOUT };
+  const writer = new BatchWriter(world, limits, metrics);
+  const pool = { schema: 'public', timeout: TIMEOUT } as never;
+  const repository = new PlantsRepository({} as never, pool, () => Promise.resolve(writer));
   await repository.open();
   const ids = 1 + Math.floor(random() * 40);
   const count = 1 + Math.floor(random() * 40);
@@ -192,10 +189,6 @@ async function simulate(seed: number): Promise<string[]> {
 
   const spread = random() < 0.3 ? 5 : 1.5 * TIMEOUT;
   const begin = (): void => {
-    time.after(TIMEOUT / 4, () => {
-      shards = SHARDS;
-      void sharded.refresh();
-    });
     for (let left = count; left > 0; left -= 1) time.after(random() * spread, () => void create());
   };
   if ((await time.run(begin, MAX_EVENTS)) === MAX_EVENTS) faults.push('it does not end');
@@ -203,7 +196,7 @@ async function simulate(seed: number): Promise<string[]> {
     if (rows.get(id)?.plant.writeId === writeId && ![0, 50400].includes(error))
       faults.push(`${id} ${error}, and stored`);
   if (answers.length !== count) faults.push(`${count - answers.length} creates have no answer`);
-  if (budget.waiting !== 0 || metrics.inFlight !== 0 || world.inFlight !== 0) faults.push('something waits');
+  if (metrics.countWaiting() !== 0 || metrics.inFlight !== 0 || world.inFlight !== 0) faults.push('something waits');
   return faults;
 }
 

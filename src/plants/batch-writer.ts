@@ -1,133 +1,170 @@
-import { DatabaseTimeoutError } from '../prisma/database.errors.js';
-import type { PlantRecord, StoredPlant, WriterStatements } from './plant-statements.js';
+import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
+import { DatabaseOverloadedError, PlantLeftOutError } from '../prisma/database.errors.js';
+import { isPlantRejected } from '../prisma/storage-failure.js';
+import type { PlantRecord, PlantStatements } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
-import { isPlantRejected, PlantLeftOutError } from './storage-failure.js';
-import { PendingCreate, type WriteBudget, WriteQueue } from './write-queue.js';
+import { type Batch, MAX_BATCH_PLANTS, openOf, PendingCreate, WriteQueue } from './write-queue.js';
 
-/** A slower statement waits for something, a row lock for example. It must not hold back the others. */
-const SLOW_STATEMENT_MS = 100;
-/** A create in flight gets an answer this long after its deadline. The time limit of the server ends before that. */
-const LATE_ANSWER_MS = 400;
+/** The most characters of creates without a result. Each takes two bytes, and is held twice: here and in a statement. */
+const MAX_PENDING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
+/** The most singles in flight. Each may wait for a lock, so they take at most half of all statements. */
+const MAX_SINGLES = 4;
+/** The most statements in flight if the number of connections is unknown. */
+const UNKNOWN_STATEMENTS = 8;
+const SWEEP_EVERY_MS = 50;
 
-export interface PlantWriter {
-  /** Resolves when the plant is committed: with undefined, or with the stored plant that already has the id. */
-  create(record: PlantRecord): Promise<StoredPlant | undefined>;
-}
-
-/** The creates of one statement in flight. */
-interface Batch {
-  readonly creates: readonly PendingCreate[];
-  readonly sentAt: number;
-  /** The only plant is one of a rejected batch. */
-  readonly isSingle: boolean;
+export interface WriterLimits {
+  /** One of them is kept for the health check. */
+  readonly connections: number;
+  /** The most creates that may wait. */
+  readonly waiting: number;
+  /** Milliseconds from a create to its deadline. */
+  readonly timeout: number;
 }
 
 /**
  * Sends the creates that arrive together in one statement with one commit. A lone create is sent at once. Creates that
- * arrive while statements are in flight form the next batch. Each create gets its own result.
+ * arrive while a statement is in flight form the next batch. Each create gets its own result.
  */
-export class BatchWriter implements PlantWriter {
-  private readonly queue: WriteQueue;
-  private readonly inFlight = new Set<Batch>();
+export class BatchWriter {
+  /** By shard. The queue that sent last comes last. */
+  private readonly queues = new Map<number, WriteQueue>();
+  private readonly maxStatements: number;
+  private inFlight = 0;
+  private singlesInFlight = 0;
+  private characters = 0;
+  private isScheduled = false;
+  private sweepTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly statements: WriterStatements,
-    private readonly budget: WriteBudget,
-    private readonly timeout: number,
+    private readonly statements: PlantStatements,
+    private readonly limits: WriterLimits,
     private readonly metrics: PlantsMetrics,
   ) {
-    this.queue = new WriteQueue(budget, timeout);
+    const { connections } = limits;
+    this.maxStatements = Number.isFinite(connections) ? Math.max(1, connections - 1) : UNKNOWN_STATEMENTS;
+    metrics.countWaiting = () => this.waiting;
   }
 
-  /** @throws DatabaseOverloadedError if too many creates wait */
-  create(record: PlantRecord): Promise<StoredPlant | undefined> {
+  /**
+   * Resolves when the plant is committed: with undefined, or with the stored plant that already has the id.
+   * @throws DatabaseOverloadedError if too many creates wait
+   */
+  async create(record: PlantRecord): Promise<PlantRecord | undefined> {
     const now = performance.now();
-    const create = new PendingCreate(record, now + this.timeout);
-    this.queue.add(create, this.freeSlots(now));
-    this.budget.schedule(this);
-    return create.result;
-  }
-
-  get isIdle(): boolean {
-    return this.queue.isEmpty && this.inFlight.size === 0;
-  }
-
-  sendNext(now: number): boolean {
-    const { queue } = this;
-    const hasSlot = queue.hasBatch && this.freeSlots(now) > 0;
-    // Repeats go first, then singles, then new creates: the oldest is nearest to its deadline.
-    const isRepeat = hasSlot && queue.beginsWithRepeat;
-    if (queue.singles.length > 0 && this.budget.maySendSingle && !isRepeat)
-      this.send(queue.singles.splice(0, 1), now, true);
-    else if (hasSlot) this.send(queue.takeBatch(), now, false);
-    else return false;
-    return true;
-  }
-
-  sweep(now: number): void {
-    this.queue.sweep(now);
-    for (const create of [...this.inFlight].flatMap(({ creates }) => creates))
-      if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
-        create.fail(new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`));
-  }
-
-  /** The number of batches that may be sent now. */
-  private freeSlots(now: number): number {
-    const { pace } = this.statements;
-    let [all, fast] = [0, 0];
-    for (const { isSingle, sentAt } of this.inFlight) {
-      if (isSingle) continue;
-      all += 1;
-      if (now - sentAt <= SLOW_STATEMENT_MS) fast += 1;
-    }
-    return Math.max(0, Math.min(pace - fast, 2 * pace - all, this.budget.freeSlots));
-  }
-
-  private send(creates: readonly PendingCreate[], now: number, isSingle: boolean): void {
-    const open = this.queue.endLate(creates, now);
-    if (open.length > 0) void this.write({ creates: open, sentAt: now, isSingle });
-  }
-
-  private async write(batch: Batch): Promise<void> {
-    const { creates, isSingle } = batch;
-    this.inFlight.add(batch);
-    this.budget.acquireSlot(isSingle);
-    this.metrics.inFlight += creates.length;
+    const create = new PendingCreate(record, now + this.limits.timeout);
+    const queue = this.queueOf(record);
+    this.assertRoom(create, queue.hasSlot(now));
+    queue.add(create);
+    this.characters += create.size;
+    this.schedule();
     try {
-      const conflicts = await this.insert(batch);
-      if (conflicts.length > 0) await this.settleConflicts(conflicts);
-    } catch (error) {
-      this.settleFailure(creates, error as Error);
+      return await create.result;
+    } finally {
+      this.characters -= create.size;
     }
-    this.metrics.inFlight -= creates.length;
-    this.budget.releaseSlot(isSingle);
-    this.inFlight.delete(batch);
-    if (!this.isIdle) this.budget.schedule(this);
   }
 
-  /** Settles the creates whose plants were stored. Returns the others. */
+  private get waiting(): number {
+    let waiting = 0;
+    for (const { length } of this.queues.values()) waiting += length;
+    return waiting;
+  }
+
+  private queueOf(record: PlantRecord): WriteQueue {
+    const shard = this.statements.shardOf(record);
+    let queue = this.queues.get(shard);
+    if (queue === undefined) this.queues.set(shard, (queue = new WriteQueue()));
+    return queue;
+  }
+
+  /** Creates that the next statement can take do not count as waiting. A long plant is accepted if it is the only one. */
+  private assertRoom({ size }: PendingCreate, hasSlot: boolean): void {
+    const { waiting } = this;
+    const sendable = hasSlot && this.inFlight < this.maxStatements ? MAX_BATCH_PLANTS : 0;
+    const isLong = this.characters > 0 && this.characters + size > MAX_PENDING_CHARACTERS;
+    if (isLong || waiting >= this.limits.waiting + sendable)
+      throw new DatabaseOverloadedError(`${waiting} creates wait for the database`);
+  }
+
+  /** Sends after all requests of this turn of the event loop were read: their creates share a statement. */
+  private schedule(): void {
+    this.sweepTimer ??= setInterval(this.sweep, SWEEP_EVERY_MS);
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    setImmediate(this.send);
+  }
+
+  private readonly send = (): void => {
+    this.isScheduled = false;
+    const now = performance.now();
+    // A queue that is added again comes last in this loop.
+    for (const [shard, queue] of this.queues) {
+      if (this.inFlight === this.maxStatements) return;
+      const maySendSingle = this.singlesInFlight < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
+      const batch = queue.next(now, maySendSingle);
+      if (batch === undefined) continue;
+      this.queues.delete(shard);
+      this.queues.set(shard, queue);
+      void this.write(queue, batch);
+    }
+  };
+
+  private readonly sweep = (): void => {
+    const now = performance.now();
+    for (const [shard, queue] of this.queues) {
+      queue.sweep(now);
+      if (queue.isIdle) this.queues.delete(shard);
+    }
+    if (this.queues.size > 0) {
+      this.schedule();
+      return;
+    }
+    clearInterval(this.sweepTimer);
+    this.sweepTimer = undefined;
+  };
+
+  private async write(queue: WriteQueue, batch: Batch): Promise<void> {
+    const { creates, isSingle } = batch;
+    const singles = isSingle ? 1 : 0;
+    this.inFlight += 1;
+    this.singlesInFlight += singles;
+    this.metrics.inFlight += creates.length;
+    const [again, alone] = await this.insert(batch).then(
+      (conflicts) => [conflicts, []],
+      (error: unknown) => this.sortFailed(creates, error as Error),
+    );
+    this.metrics.inFlight -= creates.length;
+    this.inFlight -= 1;
+    this.singlesInFlight -= singles;
+    queue.end(batch, again, alone);
+    if (!queue.isIdle) this.schedule();
+  }
+
+  /** Settles the creates of a batch. Returns those that are sent again. */
   private async insert({ creates, sentAt }: Batch): Promise<PendingCreate[]> {
     const { metrics, statements } = this;
     metrics.statementPlants.observe(creates.length);
+    let stored: Set<string>;
     try {
-      const stored = new Set(await statements.insert(creates.map(({ record }) => record)));
-      metrics.created += stored.size;
-      return creates.filter((create) => {
-        const isStored = stored.has(String(create.record.writeId));
-        if (isStored) create.succeed();
-        return !isStored;
-      });
+      stored = new Set(await statements.insert(creates.map(({ record }) => record)));
     } finally {
       metrics.statementSeconds.observeSince(sentAt);
     }
+    metrics.created += stored.size;
+    const conflicts = creates.filter((create) => {
+      const isStored = stored.has(String(create.record.writeId));
+      if (isStored) create.succeed();
+      return !isStored;
+    });
+    return this.settleConflicts(openOf(conflicts, performance.now()));
   }
 
   /** The id is taken by another plant or by an earlier statement of this create, or a trigger left the plant out. */
-  private async settleConflicts(creates: readonly PendingCreate[]): Promise<void> {
-    const open = this.queue.endLate(creates, performance.now());
-    if (open.length === 0) return;
-    const plants = await this.statements.findExisting(open.map(({ record }) => record));
-    for (const create of open) {
+  private async settleConflicts(creates: readonly PendingCreate[]): Promise<PendingCreate[]> {
+    if (creates.length === 0) return [];
+    const plants = await this.statements.findExisting(creates.map(({ record }) => record));
+    return creates.filter((create) => {
       const { id, writeId } = create.record;
       const existing = plants.get(id);
       if (existing && existing.writeId !== writeId) {
@@ -139,25 +176,24 @@ export class BatchWriter implements PlantWriter {
         create.fail(new PlantLeftOutError());
       } else {
         create.isLeftOut = true;
-        this.queue.paused.push(create);
+        return true;
       }
-    }
+      return false;
+    });
   }
 
-  /** Decides which creates of a failed statement are sent again. */
-  private settleFailure(creates: readonly PendingCreate[], error: Error): void {
+  /** Decides which creates of a failed statement are sent again, together or alone. The others fail. */
+  private sortFailed(creates: readonly PendingCreate[], error: Error): [PendingCreate[], PendingCreate[]] {
     const open = creates.filter(({ isSettled }) => !isSettled);
-    const isRejected = isPlantRejected(error);
     if (this.statements.mayBeStored(error)) {
       for (const create of open) create.unconfirmed ??= error;
-      this.queue.paused.push(...open);
-    } else if (isRejected && creates.length > 1) {
-      this.queue.singles.push(...open);
-    } else {
-      // A single that was rejected fails. Another failure is no plant's fault, and would fail all of them again.
-      for (const create of open)
-        if (isRejected || !create.unconfirmed) create.fail(error);
-        else this.queue.paused.push(create);
+      return [open, []];
     }
+    const isRejected = isPlantRejected(error);
+    if (isRejected && creates.length > 1) return [[], open];
+    // A single that was rejected fails. Another failure is no plant's fault, and would fail all of them again.
+    const again = isRejected ? [] : open.filter(({ unconfirmed }) => unconfirmed !== undefined);
+    for (const create of open) if (!again.includes(create)) create.fail(error);
+    return [again, []];
   }
 }

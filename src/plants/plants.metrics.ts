@@ -42,6 +42,8 @@ export class Histogram {
 @Injectable()
 export class PlantsMetrics {
   created = 0;
+  /** Counts the creates that wait for a statement. The writer sets it. */
+  countWaiting = (): number => 0;
   /** The creates whose statement is in flight. */
   inFlight = 0;
   /** The plants in each statement. */

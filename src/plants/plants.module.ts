@@ -1,15 +1,12 @@
 import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
-import { Database } from '../prisma/database.js';
-import { hasUrl } from '../prisma/database.options.js';
-import { assertReadyForCreates } from '../prisma/table-checks.js';
-import { PoolDatabase } from '../prisma/pool-database.js';
-import { PrismaService } from '../prisma/prisma.js';
-import { UrlDatabase } from '../prisma/url-database.js';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
+import { Prisma } from '../prisma/generated/client.js';
+import { PrismaService } from '../prisma/prisma.service.js';
+import { StorePool } from '../prisma/store-pool.js';
+import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { OptionsError } from '../util/options.js';
-import { BatchWriter, type PlantWriter } from './batch-writer.js';
-import { type WriterStatements, PlantStatements } from './plant-statements.js';
+import { BatchWriter } from './batch-writer.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
@@ -22,10 +19,9 @@ import {
   PlantsRouteOptions,
   routeOptionsOf,
 } from './plants.options.js';
-import { OPEN_WRITER, PlantsRepository } from './plants.repository.js';
+import { OPEN_WRITER, type OpenWriter, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { assertDurableShards, ShardedWriter, ShardStatements } from './sharded-writer.js';
-import { WriteBudget } from './write-queue.js';
+import { findShards, ShardStatements } from './shard-statements.js';
 
 /** Injection token of the options as given. Nest tells two stores apart by this value. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
@@ -35,22 +31,22 @@ const NO_GLOBAL_GUARD =
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
 
 /** Checks that plants can be created, and opens the writer that fits the table. */
-async function openWriter(
-  options: PlantsOptions,
-  database: Database,
+function writerOpener(
+  { database, writeQueueLimit }: PlantsOptions,
+  pool: StorePool,
   prisma: PrismaService,
-  statements: PlantStatements,
-  budget: WriteBudget,
   metrics: PlantsMetrics,
-): Promise<PlantWriter> {
-  await assertReadyForCreates(database, options.database);
-  const writerOf = (sql: WriterStatements): PlantWriter => new BatchWriter(sql, budget, database.timeout, metrics);
-  const writer = writerOf(statements);
-  if (!(await assertDurableShards(database.query, database.schema))) return writer;
-  const ofShard = new ShardStatements(database, prisma);
-  const sharded = new ShardedWriter(database, writer, () => writerOf(ofShard));
-  await sharded.refresh();
-  return sharded;
+): OpenWriter {
+  return async (repository) => {
+    await assertReadyForCreates(pool, database);
+    const shards = await findShards(pool.select, pool.schema);
+    const statements =
+      shards.length === 0
+        ? repository
+        : new ShardStatements(prisma, pool.schema, shards, (plants) => repository.findExisting(plants, Prisma.empty));
+    const limits = { connections: pool.size, waiting: writeQueueLimit, timeout: pool.timeout };
+    return new BatchWriter(statements, limits, metrics);
+  };
 }
 
 /**
@@ -83,29 +79,21 @@ async function openWriter(
     PlantsRepository,
     PlantsHealth,
     PlantsMetrics,
-    PlantStatements,
     PrismaService,
     { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [GIVEN_OPTIONS] },
     {
-      provide: Database,
-      useFactory: ({ database }: PlantsOptions) =>
-        hasUrl(database) ? new UrlDatabase(database) : new PoolDatabase(database),
+      provide: StorePool,
+      useFactory: ({ database }: PlantsOptions) => StorePool.open(database),
       inject: [PlantsOptions],
     },
     {
-      provide: WriteBudget,
-      useFactory: ({ connections }: Database, { writeQueueLimit }: PlantsOptions) =>
-        new WriteBudget(connections, writeQueueLimit),
-      inject: [Database, PlantsOptions],
-    },
-    {
       provide: OPEN_WRITER,
-      useFactory: (...parts: Parameters<typeof openWriter>) => openWriter.bind(undefined, ...parts),
-      inject: [PlantsOptions, Database, PrismaService, PlantStatements, WriteBudget, PlantsMetrics],
+      useFactory: writerOpener,
+      inject: [PlantsOptions, StorePool, PrismaService, PlantsMetrics],
     },
   ],
-  // The last three are for the metrics of the service. Their classes are not public.
-  exports: [PlantsService, PlantsHealth, PlantsMetrics, WriteBudget, Database],
+  // The last two are for the metrics of the service. Their classes are not public.
+  exports: [PlantsService, PlantsHealth, PlantsMetrics, StorePool],
 })
 export class PlantsModule implements NestModule {
   constructor(

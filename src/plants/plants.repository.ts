@@ -1,27 +1,92 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Query } from '../prisma/database.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
-import type { PlantWriter } from './batch-writer.js';
-import { type PlantRecord, PlantStatements, type StoredPlant } from './plant-statements.js';
-import { PlantsHealth } from './plants.health.js';
-import { PlantLeftOutError, storageError } from './storage-failure.js';
+import { PlantLeftOutError } from '../prisma/database.errors.js';
+import { type Plant, Prisma } from '../prisma/generated/client.js';
+import type { RunInTransaction } from '../prisma/host-transaction.js';
+import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
+import { isUndecided, lacksResources, storageError } from '../prisma/storage-failure.js';
+import { StorePool } from '../prisma/store-pool.js';
+import type { BatchWriter } from './batch-writer.js';
+import { PLANT_FIELDS } from './new-plant.js';
 
-/** Injection token of the function that opens the writer at the start. */
+/** A row to insert. The write id is unique for each create; null in a transaction of the host. */
+export type PlantRecord = Omit<Plant, 'createdAt'>;
+
+/**
+ * The columns of a row, with their names and types. Every statement of the store is made of this list, that of the
+ * health check and those for Citus too.
+ */
+export const COLUMNS = {
+  id: ['id', 'bigint'],
+  name: ['name', 'text'],
+  tag: ['tag', 'text'],
+  idempotencyKey: ['idempotency_key', 'text'],
+  createdBy: ['created_by', 'text'],
+  writeId: ['write_id', 'bigint'],
+} as const satisfies Record<keyof PlantRecord, readonly [column: string, type: 'bigint' | 'text']>;
+
+const FIELDS = Object.keys(COLUMNS) as (keyof PlantRecord)[];
+export const COLUMN_NAMES = Prisma.raw(FIELDS.map((field) => COLUMNS[field][0]).join(', '));
+// A prepared statement fails for ever if the type of its result changes with a column. So results are cast.
+export const ON_CONFLICT = Prisma.raw('ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text AS "writeId"');
+// The cast to bigint is for a table whose id is numeric, which has decimal places.
+const STORED = Prisma.raw(
+  FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}::text AS "${field}"`).join(', '),
+);
+
+/** The part of the time limit that a statement with several plants may wait for a row lock. */
+const LOCK_SHARE = 0.2;
+/**
+ * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
+ * commit of the row. The catalogue's function has a parameter with a default: without the prefix, another function with
+ * these three alone would match better.
+ */
+const FENCE = Prisma.raw(`(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `);
+
+/** The statements of the writer. */
+export interface PlantStatements {
+  /** The shard of a plant. Plants of two shards never share a statement. */
+  shardOf(plant: PlantRecord): number;
+  /** Inserts all plants in one statement, or none if it fails. Returns the write ids of those whose ids were free. */
+  insert(plants: readonly PlantRecord[]): Promise<string[]>;
+  /** Finds the plants with these ids. They are durable when they are returned. */
+  findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>>;
+  /** Whether the statement may have been executed although it failed with this error. */
+  mayBeStored(error: unknown): boolean;
+}
+
+/** For this long after a lack of resources, probes are large. Small rows still fit on a full disk. */
+const LARGE_PROBES_MS = 60_000;
+/** A probe waits for a lock for less time than a create. */
+const PROBE_LOCK_TIMEOUT_MS = 1000;
+
+/** Injection token of the function that opens the writer at the start. It gets the repository. */
 export const OPEN_WRITER = Symbol('OPEN_WRITER');
+export type OpenWriter = (repository: PlantsRepository) => Promise<BatchWriter>;
 
+/**
+ * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
+ * exactly the types of the catalogue, so no function of another schema is called instead.
+ */
 @Injectable()
-export class PlantsRepository {
-  private writer: PlantWriter | undefined;
+export class PlantsRepository implements PlantStatements {
+  private readonly table: Prisma.Sql;
+  private readonly lockTimeout: Prisma.Sql;
+  private writer: BatchWriter | undefined;
+  private largeUntil = 0;
 
   constructor(
-    @Inject(OPEN_WRITER) private readonly openWriter: () => Promise<PlantWriter>,
-    private readonly statements: PlantStatements,
-    private readonly health: PlantsHealth,
-  ) {}
+    private readonly prisma: PrismaService,
+    private readonly pool: StorePool,
+    @Inject(OPEN_WRITER) private readonly openWriter: OpenWriter,
+  ) {
+    this.table = tableIn(pool.schema);
+    this.lockTimeout = Prisma.raw(String(Math.ceil(pool.timeout * LOCK_SHARE)));
+  }
 
   /** @throws MigrationError if plants cannot be created, or could be lost */
   async open(): Promise<void> {
-    this.writer = await this.openWriter();
+    this.writer = await this.openWriter(this);
   }
 
   /**
@@ -33,11 +98,11 @@ export class PlantsRepository {
   async create(record: PlantRecord): Promise<void> {
     if (this.writer === undefined)
       throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
-    let existing: StoredPlant | undefined;
+    let existing: PlantRecord | undefined;
     try {
       existing = await this.writer.create(record);
     } catch (error) {
-      this.health.noteFailure(error);
+      this.noteFailure(error);
       throw storageError(error);
     }
     if (existing) assertRepetition(record, existing);
@@ -47,16 +112,128 @@ export class PlantsRepository {
    * Does the same in a transaction of the host, which can go on if the id is taken. Errors of the host's driver stay
    * unchanged, because the host decides by them what to do with its transaction.
    */
-  async createIn(query: Query, record: PlantRecord): Promise<void> {
-    if (await this.statements.insertIn(query, record)) return;
-    const existing = await this.statements.findExistingIn(query, record.id);
-    if (!existing) throw storageError(new PlantLeftOutError());
-    assertRepetition(record, existing);
+  async createIn(run: RunInTransaction, record: PlantRecord): Promise<void> {
+    const stored = await run(this.insertOne({ ...record, writeId: null }));
+    if (stored.length > 0) return;
+    // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
+    const id = Prisma.sql`${String(record.id)}::text::bigint`;
+    const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
+    if (!row) throw storageError(new PlantLeftOutError());
+    assertRepetition(record, recordOf(row));
+  }
+
+  /** Inserts a plant and rolls it back. The client is the pool's own: errors of pg say more than those of Prisma. */
+  async probe(): Promise<void> {
+    const client = await this.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(`SET LOCAL lock_timeout = ${PROBE_LOCK_TIMEOUT_MS}`);
+      const { rows } = await client.query(this.probeSql(performance.now() < this.largeUntil));
+      if (rows.length === 0) throw new PlantLeftOutError();
+    } catch (error) {
+      this.noteFailure(error);
+      throw error;
+    } finally {
+      client.query('ROLLBACK').catch(() => undefined);
+      client.release();
+    }
+  }
+
+  shardOf(): number {
+    return 0;
+  }
+
+  mayBeStored(error: unknown): boolean {
+    return isUndecided(error);
+  }
+
+  /** Of several plants with the same id, only the first is inserted. */
+  async insert(plants: readonly PlantRecord[]): Promise<string[]> {
+    const [first] = plants;
+    const sql = first && plants.length === 1 ? this.insertOne(first) : this.insertMany(plants);
+    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql);
+    return rows.map(({ writeId }) => writeId);
+  }
+
+  /** @param fence what is selected from, next to the table */
+  async findExisting(plants: readonly PlantRecord[], fence = FENCE): Promise<ReadonlyMap<bigint, PlantRecord>> {
+    const ids = plants.map(({ id }) => String(id));
+    const rows = await this.prisma.queryPrepared<StoredRow>(
+      Prisma.sql`SELECT ${STORED} FROM ${fence}${this.table} WHERE id = ANY(${ids}::bigint[])`,
+    );
+    return new Map(rows.map(recordOf).map((record) => [record.id, record]));
+  }
+
+  private noteFailure(error: unknown): void {
+    if (lacksResources(error)) this.largeUntil = performance.now() + LARGE_PROBES_MS;
+  }
+
+  /** A large plant needs new pages: random text cannot be compressed. */
+  private probeSql(isLarge: boolean): string {
+    const large = `(SELECT string_agg(md5(random()::text), ''::text) FROM generate_series(1, 500))`;
+    const values: Partial<Record<keyof PlantRecord, string>> = {
+      id: '(random() * 9e15::float8)::bigint',
+      name: isLarge ? large : `'Rose'::text`,
+      writeId: '0::bigint',
+    };
+    const row = FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);
+    return `INSERT INTO ${this.table.text} (${COLUMN_NAMES.text}) VALUES (${row.join()}) ${ON_CONFLICT.text}`;
+  }
+
+  private insertOne(plant: PlantRecord): Prisma.Sql {
+    return Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES (${valuesOf(plant)}) ${ON_CONFLICT}`;
+  }
+
+  /**
+   * The order of ids prevents deadlocks: two statements could each wait for a row of the other. `unnest` with several
+   * lists is syntax, so no other function can replace it. The time limit for locks is local to this statement: one plant
+   * that waits for a lock must not hold back the others.
+   */
+  private insertMany(plants: readonly PlantRecord[]): Prisma.Sql {
+    const lists = FIELDS.map((field) => {
+      const list = plants.map((plant) => textOf(plant[field]));
+      return Prisma.sql`${list}::${Prisma.raw(COLUMNS[field][1])}[]`;
+    });
+    return Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES})
+      SELECT ${COLUMN_NAMES}
+      FROM (SELECT set_config('lock_timeout'::text, '${this.lockTimeout}'::text, true)) AS setting,
+        unnest(${Prisma.join(lists)}) WITH ORDINALITY AS plant (${COLUMN_NAMES}, position)
+      ORDER BY id, position ${ON_CONFLICT}`;
   }
 }
 
+export function tableIn(schema: string): Prisma.Sql {
+  return Prisma.raw(`"${escapeSchema(schema)}"."plants"`);
+}
+
+/** The values of a row, in the order of the columns. */
+export function valuesOf(plant: PlantRecord): Prisma.Sql {
+  const values = FIELDS.map((field) => Prisma.sql`${textOf(plant[field])}::text::${Prisma.raw(COLUMNS[field][1])}`);
+  return Prisma.join(values);
+}
+
+/** The number of characters of a row. */
+export function sizeOf(plant: PlantRecord): number {
+  return FIELDS.reduce((size, field) => size + (typeof plant[field] === 'string' ? plant[field].length : 0), 0);
+}
+
+type StoredRow = Record<keyof PlantRecord, string | null>;
+
+function textOf(value: bigint | string | null): string | null {
+  return value === null ? null : String(value);
+}
+
+function recordOf(row: StoredRow): PlantRecord {
+  const values = FIELDS.map((field) => {
+    const text = row[field];
+    return [field, text !== null && COLUMNS[field][1] === 'bigint' ? BigInt(text) : text];
+  });
+  return Object.fromEntries(values) as PlantRecord;
+}
+
 /** The id is taken. Throws unless an earlier create with the same key stored the same plant. */
-function assertRepetition({ id, idempotencyKey, name, tag }: PlantRecord, existing: StoredPlant): void {
+function assertRepetition(record: PlantRecord, existing: PlantRecord): void {
+  const { id, idempotencyKey } = record;
   if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
-  if (existing.name !== name || existing.tag !== tag) throw idempotencyKeyReused(id);
+  if (PLANT_FIELDS.some((field) => existing[field] !== record[field])) throw idempotencyKeyReused(id);
 }

@@ -3,8 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN, NewPlant, parseInt64 } from './new-plant.js';
-import type { PlantRecord } from './plant-statements.js';
-import type { PlantsRepository } from './plants.repository.js';
+import type { PlantRecord, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
 const PLANT = { id: 1n, name: 'Rose' };

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
-import { type HostTransaction, queryIn } from '../prisma/host-transaction.js';
+import { type HostTransaction, runIn } from '../prisma/host-transaction.js';
 import { assertIdempotencyKey, ValidPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
 import type { Creator } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -72,7 +72,7 @@ export class PlantsService implements OnModuleInit {
       createdBy: creator?.name ?? null,
       writeId: (writeId += 1n),
     };
-    if ('transaction' in options) await this.repository.createIn(queryIn(options.transaction), record);
+    if ('transaction' in options) await this.repository.createIn(runIn(options.transaction), record);
     else await this.repository.create(record);
     // An absent field stays absent.
     return tag === undefined ? { name } : { name, tag };

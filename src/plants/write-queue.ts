@@ -1,23 +1,21 @@
 import { DatabaseOverloadedError, DatabaseTimeoutError } from '../prisma/database.errors.js';
-import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
-import { type PlantRecord, sizeOf, type StoredPlant } from './plant-statements.js';
+import { type PlantRecord, sizeOf } from './plants.repository.js';
 
-/** The most characters that may wait. Each takes two bytes, and is held twice: in the queue and in a statement. */
-const MAX_WAITING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-/** The most singles in flight. Each may wait for a lock, so they take at most half of all statements. */
-const MAX_SINGLES = 4;
 /** The most plants in one statement. With more, a commit gains little and the next plants wait longer. */
-const MAX_BATCH_PLANTS = 500;
+export const MAX_BATCH_PLANTS = 500;
 /** The most characters in one statement. A longer plant has its own statement. */
 const MAX_BATCH_CHARACTERS = 2 ** 20;
-/** The most statements in flight if the number of connections is unknown. */
-const UNKNOWN_STATEMENTS = 8;
-const SWEEP_EVERY_MS = 50;
+/** The most statements of one queue in flight, besides those of single plants, if all others are slow. */
+const MAX_BATCHES = 4;
+/** A slower statement waits for something, a row lock for example. It must not hold back the others. */
+const SLOW_STATEMENT_MS = 100;
+/** A create in flight gets an answer this long after its deadline. The time limit of the server ends before that. */
+const LATE_ANSWER_MS = 400;
 
 /** A create without a result. */
 export class PendingCreate {
   /** Resolves with the stored plant that has the id, or with undefined if this create stored its plant. */
-  readonly result: Promise<StoredPlant | undefined>;
+  readonly result: Promise<PlantRecord | undefined>;
   /** In characters. */
   readonly size: number;
   isSettled = false;
@@ -25,7 +23,7 @@ export class PendingCreate {
   unconfirmed: Error | undefined;
   /** One insert stored nothing, although no plant has the id. */
   isLeftOut = false;
-  private resolve!: (existing: StoredPlant | undefined) => void;
+  private resolve!: (existing: PlantRecord | undefined) => void;
   private reject!: (error: unknown) => void;
 
   constructor(
@@ -40,7 +38,7 @@ export class PendingCreate {
     });
   }
 
-  succeed(existing?: StoredPlant): void {
+  succeed(existing?: PlantRecord): void {
     this.isSettled = true;
     this.resolve(existing);
   }
@@ -51,178 +49,108 @@ export class PendingCreate {
     const { unconfirmed: cause } = this;
     this.reject(cause ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
   }
+
+  /** Fails if the deadline has passed. */
+  endIfLate(now: number): void {
+    if (!this.isSettled && this.deadline <= now)
+      this.fail(new DatabaseOverloadedError('no statement could store the plant within the time limit'));
+  }
 }
 
-/** The creates of one writer that wait for a statement. */
+/** The creates of one statement in flight. */
+export interface Batch {
+  readonly creates: readonly PendingCreate[];
+  readonly sentAt: number;
+  /** The only plant is one of a rejected batch. */
+  readonly isSingle: boolean;
+}
+
+/** The creates of the table, or of one shard of it: those that wait for a statement, and those whose statement is in flight. */
 export class WriteQueue {
   /** In order of arrival. Creates that are sent again come first. */
   private waiting: PendingCreate[] = [];
   /** Creates of rejected batches. Each is sent alone, so that only the one at fault fails. */
-  readonly singles: PendingCreate[] = [];
-  /** Creates that return to the queue at the next sweep. */
-  readonly paused: PendingCreate[] = [];
+  private singles: PendingCreate[] = [];
+  /** Creates that are sent again after the next sweep. */
+  private paused: PendingCreate[] = [];
+  private readonly inFlight = new Set<Batch>();
 
-  /** @param timeout milliseconds, for the message of a late create */
-  constructor(
-    private readonly budget: WriteBudget,
-    private readonly timeout: number,
-  ) {}
-
-  get isEmpty(): boolean {
-    return this.waiting.length + this.singles.length + this.paused.length === 0;
+  /** The number of creates that wait. */
+  get length(): number {
+    return this.waiting.length + this.singles.length + this.paused.length;
   }
 
-  get hasBatch(): boolean {
-    return this.waiting.length > 0;
+  get isIdle(): boolean {
+    return this.length === 0 && this.inFlight.size === 0;
   }
 
-  get beginsWithRepeat(): boolean {
-    return this.waiting[0]?.unconfirmed !== undefined;
-  }
-
-  /**
-   * Adds a new create.
-   *
-   * @param freeSlots statements that the writer may send now; the creates that fit into them do not wait
-   * @throws DatabaseOverloadedError if too many wait
-   */
-  add(create: PendingCreate, freeSlots: number): void {
-    this.budget.admit(create, freeSlots * MAX_BATCH_PLANTS);
+  add(create: PendingCreate): void {
     this.waiting.push(create);
   }
 
-  takeBatch(): readonly PendingCreate[] {
-    const { waiting, beginsWithRepeat } = this;
+  /** Whether a batch may be sent now. The next one waits for the one in flight, so that more plants share a commit. */
+  hasSlot(now: number): boolean {
+    let batches = 0;
+    for (const { isSingle, sentAt } of this.inFlight) {
+      if (isSingle) continue;
+      batches += 1;
+      if (batches === MAX_BATCHES || now - sentAt <= SLOW_STATEMENT_MS) return false;
+    }
+    return true;
+  }
+
+  /** Takes the creates of the next statement; undefined if there is none now. */
+  next(now: number, maySendSingle: boolean): Batch | undefined {
+    const hasSlot = this.hasSlot(now);
+    for (;;) {
+      // Repeats go first, then singles, then new creates: the oldest is nearest to its deadline.
+      const isRepeat = hasSlot && this.waiting[0]?.unconfirmed !== undefined;
+      const isSingle = maySendSingle && this.singles.length > 0 && !isRepeat;
+      const taken = isSingle ? this.singles.splice(0, 1) : hasSlot ? this.takeWaiting() : [];
+      if (taken.length === 0) return undefined;
+      const creates = openOf(taken, now);
+      if (creates.length === 0) continue;
+      const batch = { creates, sentAt: now, isSingle };
+      this.inFlight.add(batch);
+      return batch;
+    }
+  }
+
+  /** The statement of the batch has ended. These of its creates are sent again together, and those alone. */
+  end(batch: Batch, again: readonly PendingCreate[], alone: readonly PendingCreate[]): void {
+    this.inFlight.delete(batch);
+    this.paused.push(...again);
+    this.singles.push(...alone);
+  }
+
+  /** Fails the creates that are late. The paused ones may be sent again. */
+  sweep(now: number): void {
+    this.waiting = openOf([...this.paused.splice(0), ...this.waiting], now);
+    this.singles = openOf(this.singles, now);
+    for (const { creates } of this.inFlight)
+      for (const create of creates)
+        if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
+          create.fail(new DatabaseTimeoutError('the database did not answer within the time limit'));
+  }
+
+  private takeWaiting(): PendingCreate[] {
+    const { waiting } = this;
+    const isRepeat = waiting[0]?.unconfirmed !== undefined;
     let count = 0;
     let characters = 0;
     for (const { size, unconfirmed } of waiting) {
       // A repeated plant may fail again and again. So repeats are sent with other repeats, never with new creates.
-      if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== beginsWithRepeat) break;
+      if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== isRepeat) break;
       if (count > 0 && characters + size > MAX_BATCH_CHARACTERS) break;
       count += 1;
       characters += size;
     }
-    const creates = waiting.splice(0, count);
-    for (const create of creates) this.budget.removeWaiting(create);
-    return creates;
-  }
-
-  sweep(now: number): void {
-    for (const create of this.paused) this.budget.addWaiting(create);
-    const waiting = [...this.paused.splice(0), ...this.waiting];
-    this.waiting = this.endLate(waiting, now);
-    for (const create of waiting) if (create.isSettled) this.budget.removeWaiting(create);
-    this.endLate(this.singles, now);
-  }
-
-  /** Fails the creates that are late. Returns the creates without a result. */
-  endLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
-    for (const create of creates)
-      if (!create.isSettled && create.deadline <= now)
-        create.fail(new DatabaseOverloadedError(`no statement could store the plant within ${this.timeout} ms`));
-    return creates.filter(({ isSettled }) => !isSettled);
+    return waiting.splice(0, count);
   }
 }
 
-interface Writer {
-  readonly isIdle: boolean;
-  /** Sends the next statement. Returns false if there is none or none may be sent now. */
-  sendNext(now: number): boolean;
-  /** Ends the creates whose deadlines have passed. */
-  sweep(now: number): void;
-}
-
-/** The limits that all writers of a store share, their turns, and the timer that keeps deadlines. */
-export class WriteBudget {
-  /** The creates that wait for a statement. */
-  waiting = 0;
-  private characters = 0;
-  private inFlight = 0;
-  private singlesInFlight = 0;
-  private isScheduled = false;
-  private sweepTimer: NodeJS.Timeout | undefined;
-  /** The writers with creates. The one that sent last comes last. */
-  private readonly writers = new Set<Writer>();
-  private readonly maxStatements: number;
-
-  /**
-   * @param connections one of them is kept for the health check and, on Citus, for the shard map
-   * @param limit the most creates that may wait
-   */
-  constructor(
-    connections: number,
-    private readonly limit: number,
-  ) {
-    this.maxStatements = Number.isFinite(connections) ? Math.max(1, connections - 1) : UNKNOWN_STATEMENTS;
-  }
-
-  /** The number of statements that may be sent now. */
-  get freeSlots(): number {
-    return this.maxStatements - this.inFlight;
-  }
-
-  get maySendSingle(): boolean {
-    return this.singlesInFlight < Math.min(MAX_SINGLES, Math.ceil(this.maxStatements / 2));
-  }
-
-  /** Counts a new create. @throws DatabaseOverloadedError if too many wait; `sendable` ones do not count */
-  admit(create: PendingCreate, sendable: number): void {
-    const isLong = this.waiting > 0 && this.characters + create.size > MAX_WAITING_CHARACTERS;
-    if (isLong || this.waiting >= this.limit + sendable)
-      throw new DatabaseOverloadedError(`${this.waiting} creates wait for the database`);
-    this.addWaiting(create);
-  }
-
-  addWaiting({ size }: PendingCreate): void {
-    this.waiting += 1;
-    this.characters += size;
-  }
-
-  removeWaiting({ size }: PendingCreate): void {
-    this.waiting -= 1;
-    this.characters -= size;
-  }
-
-  acquireSlot(isSingle: boolean): void {
-    this.inFlight += 1;
-    if (isSingle) this.singlesInFlight += 1;
-  }
-
-  releaseSlot(isSingle: boolean): void {
-    this.inFlight -= 1;
-    if (isSingle) this.singlesInFlight -= 1;
-  }
-
-  /** Gives a writer its turn after all requests of this event-loop turn were read: their creates share a statement. */
-  schedule(writer: Writer): void {
-    this.writers.add(writer);
-    this.sweepTimer ??= setInterval(this.sweep, SWEEP_EVERY_MS);
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    setImmediate(this.send);
-  }
-
-  private readonly send = (): void => {
-    this.isScheduled = false;
-    const now = performance.now();
-    // A writer that is added again comes last in this loop.
-    for (const writer of this.writers) {
-      if (this.freeSlots === 0) break;
-      if (!writer.sendNext(now)) continue;
-      this.writers.delete(writer);
-      this.writers.add(writer);
-    }
-  };
-
-  private readonly sweep = (): void => {
-    const now = performance.now();
-    for (const writer of this.writers) {
-      writer.sweep(now);
-      if (writer.isIdle) this.writers.delete(writer);
-      else this.schedule(writer);
-    }
-    if (this.writers.size > 0) return;
-    clearInterval(this.sweepTimer);
-    this.sweepTimer = undefined;
-  };
+/** Fails the creates that are late, and returns those without a result. */
+export function openOf(creates: readonly PendingCreate[], now: number): PendingCreate[] {
+  for (const create of creates) create.endIfLate(now);
+  return creates.filter(({ isSettled }) => !isSettled);
 }

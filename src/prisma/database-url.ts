@@ -4,7 +4,7 @@ import { parseIntoClientConfig } from 'pg-connection-string';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import { MigrationError } from './database.errors.js';
-import type { Query } from './database.js';
+import type { Query } from './store-pool.js';
 
 export const DEFAULT_SCHEMA = 'public';
 
@@ -162,7 +162,7 @@ export async function withConnection<T>(
     throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reason}`, { cause });
   }
   try {
-    return await work(async (sql, values) => (await client.query(sql, values)).rows as never);
+    return await work(async (sql, values = []) => (await client.query(sql, [...values])).rows as never);
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${schemaDescription}: ${rootReasonOf(cause)}`, { cause });

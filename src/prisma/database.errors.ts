@@ -1,51 +1,33 @@
 import { ExplainedError } from '../util/text.js';
 
-/** An error of PostgreSQL. Its severity is in the language of the server. */
-interface ServerError {
-  code?: string | undefined;
-  severity?: string | undefined;
-}
-
-/** Whether PostgreSQL reported this error. It works with any copy of pg. */
-export function isServerError(error: unknown): error is ServerError {
-  return (Object(error) as ServerError).severity !== undefined;
-}
-
-/** SQLSTATEs after which the session goes on, in any language: faults of data, statements, locks and transactions. */
-const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
-
-/** Whether PostgreSQL rejected the statement and the connection is still good. */
-export function isRejection({ code, severity }: ServerError): boolean {
-  return code !== undefined && (severity === undefined || severity === 'ERROR' || STATEMENT_ONLY.test(code));
-}
-
-/** SQLSTATE of a write on a standby or in a read-only transaction. */
-export const READ_ONLY = '25006';
-/** SQLSTATE of a cancelled statement. Its time limit may have cancelled it. */
-export const CANCELLED = '57014';
-
-/** Finds the SQLSTATE of a failure of pg or of a driver adapter of Prisma. */
-export function sqlStateOf(error: unknown): string | undefined {
-  const { code, originalCode, cause } = Object(error) as { code?: string; originalCode?: string; cause?: unknown };
-  const state = originalCode ?? code;
-  // Codes of Node.js such as EPIPE have no digit.
-  if (state !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(state)) return state;
-  return cause === undefined ? undefined : sqlStateOf(cause);
-}
+/** The statement stored nothing: it was not sent, or its answer says so. */
+export abstract class NothingWrittenError extends Error {}
 
 /** No connection could be made, so no statement was sent. */
-export class DatabaseUnreachableError extends Error {
+export class DatabaseUnreachableError extends NothingWrittenError {
   override readonly name = 'DatabaseUnreachableError';
 }
 
 /** Every connection stayed busy, or too many creates wait; no statement was sent. */
-export class DatabaseOverloadedError extends Error {
+export class DatabaseOverloadedError extends NothingWrittenError {
   override readonly name = 'DatabaseOverloadedError';
+}
+
+/** An insert stored nothing twice, although no plant has the id. */
+export class PlantLeftOutError extends NothingWrittenError {
+  override readonly name = 'PlantLeftOutError';
+  override readonly message =
+    'no plant has the id, and none is stored: a trigger or a rule of the table plants leaves it out';
 }
 
 /** The time was up; the outcome of a statement that was sent is unknown. */
 export class DatabaseTimeoutError extends Error {
   override readonly name = 'DatabaseTimeoutError';
+}
+
+/** The connection was lost; the outcome of a statement that was sent is unknown. The cause says what happened. */
+export class DatabaseLostError extends Error {
+  override readonly name = 'DatabaseLostError';
 }
 
 /** The database cannot be used, or cannot be migrated. The message says what to do. */

@@ -1,6 +1,5 @@
 import { describeFound } from '../util/options.js';
-import type { QueryValue } from './column-query.js';
-import type { Query } from './database.js';
+import type { Prisma } from './generated/client.js';
 
 /**
  * An open transaction of the application, on the database of the store. Its methods identify it, so any version works:
@@ -24,11 +23,14 @@ export type HostTransaction =
   | { query(...parameters: never[]): unknown; readonly totalCount?: never }
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
 
-type Run = (sql: string, ...values: unknown[]) => Promise<unknown>;
+/** Runs a statement in a transaction of the host. */
+export type RunInTransaction = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
+
+type Query = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
 /** Returns a function that runs statements in a transaction of the host. Throws a TypeError if this is none. */
-export function queryIn(transaction: unknown): Query {
-  const given = Object(transaction) as { $queryRawUnsafe?: Run; query?: Run };
+export function runIn(transaction: unknown): RunInTransaction {
+  const given = Object(transaction) as { $queryRawUnsafe?: Query; query?: Query };
   const { $queryRawUnsafe, query } = given;
   const isPool = 'totalCount' in given && $queryRawUnsafe === undefined;
   if (isPool || typeof ($queryRawUnsafe ?? query) !== 'function') {
@@ -43,8 +45,9 @@ export function queryIn(transaction: unknown): Query {
       'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);
   }
-  return async <Row>(sql: string, values: QueryValue[] = []): Promise<Row[]> => {
-    const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query?.call(transaction, sql, values));
+  return async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> => {
+    const result = await ($queryRawUnsafe?.call(transaction, text, ...values) ??
+      query?.call(transaction, text, values));
     // pg returns an object with the rows.
     return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
   };

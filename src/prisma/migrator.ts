@@ -1,19 +1,16 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError, sqlStateOf } from './database.errors.js';
+import { MigrationError } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
-import type { Query } from './database.js';
+import { isLocked, lacksPrivilege } from './storage-failure.js';
+import type { Query } from './store-pool.js';
 import { findPending } from './table-checks.js';
 
 /** The advisory lock of a schema. This number spells "PLNT". */
 const STORE_LOCK = 0x504c4e54;
 /** The advisory lock of the schema engine of Prisma. It is for the whole database. */
 const PRISMA_LOCK = 72707369;
-/** SQLSTATEs of a lock timeout and of a deadlock. */
-const LOCKED = ['55P03', '40P01'];
-/** SQLSTATE of a missing right. */
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
@@ -57,11 +54,10 @@ export class Migrator {
     try {
       return await withConnection(this.database, (query) => this.migrateOn(query));
     } catch (cause) {
-      const state = sqlStateOf(cause) ?? '';
       const locked = `${this.database.schemaDescription} is locked: another session is in the way. Run it again`;
-      if (LOCKED.includes(state)) throw new MigrationError('locked', locked, { cause });
+      if (isLocked(cause)) throw new MigrationError('locked', locked, { cause });
       const advice = 'Run it as the owner of the database and its tables: MIGRATION_DATABASE_URL';
-      if (state !== INSUFFICIENT_PRIVILEGE) throw cause;
+      if (!lacksPrivilege(cause)) throw cause;
       throw new MigrationError('refused', `${(cause as Error).message}. ${advice}`, { cause });
     }
   }

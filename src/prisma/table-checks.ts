@@ -3,8 +3,8 @@ import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-url.js';
 import { MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
-import type { Database, Query } from './database.js';
 import { MIGRATIONS } from './generated/migrations.js';
+import type { Query, StorePool } from './store-pool.js';
 
 /** A schema and its description. */
 type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;
@@ -95,7 +95,7 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
 }
 
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
-export async function assertReadyForCreates(database: Database, options: DatabaseOptions): Promise<void> {
+export async function assertReadyForCreates(pool: StorePool, options: DatabaseOptions): Promise<void> {
   const assertUsable = async (query: Query, store: StoreSchema): Promise<void> => {
     await assertSearchPath(query, store);
     await assertMigrated(query, store);
@@ -104,9 +104,9 @@ export async function assertReadyForCreates(database: Database, options: Databas
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
     return withConnection(url, (query) => assertUsable(query, url));
   }
-  const { schema, query } = database;
+  const { schema, select } = pool;
   const lent = 'the database that PlantsModule borrows from the host';
-  await assertUsable(query, { schema, schemaDescription: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
+  await assertUsable(select, { schema, schemaDescription: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
     if (cause instanceof MigrationError) throw cause;
     throw new MigrationError('unreachable', `cannot use ${lent}: ${rootReasonOf(cause)}`, { cause });
   });

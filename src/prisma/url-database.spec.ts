@@ -5,8 +5,9 @@ import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { until } from '../../test/support/until.js';
 import { reasonOf } from '../util/text.js';
 import { parseDatabaseUrl } from './database-url.js';
-import { PrismaService } from './prisma.js';
-import { UrlDatabase } from './url-database.js';
+import { DatabaseLostError, DatabaseUnreachableError } from './database.errors.js';
+import { PrismaService } from './prisma.service.js';
+import { StorePool, UrlPool } from './store-pool.js';
 
 describe(parseDatabaseUrl.name, () => {
   /** What pg makes of it. */
@@ -84,10 +85,10 @@ describe(parseDatabaseUrl.name, () => {
 const TIMEOUT = 500;
 const SLEEP = 'SELECT pg_catalog.pg_sleep(60)::text';
 
-describe(UrlDatabase.name, () => {
+describe(StorePool.name, () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
-  let ours: UrlDatabase;
+  let ours: UrlPool;
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -99,27 +100,33 @@ describe(UrlDatabase.name, () => {
     await database.drop();
   });
 
-  const open = (parameters: string): void => {
+  const open = (parameters: string, timeout = TIMEOUT): void => {
     const url = `${proxy.url}${proxy.url.includes('?') ? '&' : '?'}${parameters}`;
-    ours = new UrlDatabase({ url, size: 1, timeout: TIMEOUT });
+    ours = new UrlPool({ url, size: 1, timeout });
   };
-  const pid = async (): Promise<string | undefined> =>
-    (await ours.queryColumn('SELECT pg_catalog.pg_backend_pid()::text', []))[0];
+  const pid = async (): Promise<unknown> => (await ours.select<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0];
   const sleeping = (): Promise<unknown[]> =>
     database.query(`SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()`);
 
-  // The first use of Prisma's client loads it: within a transaction, its own limit of time would pass.
-  it.each([
-    ['a statement', () => ours.queryColumn(SLEEP, [])],
-    ["Prisma's client", () => new PrismaService(ours).$queryRawUnsafe(SLEEP)],
-    ['its transaction', () => new PrismaService(ours).$transaction((own) => own.$queryRawUnsafe(SLEEP))],
-  ])('should end on the server what is late, and use the place of its connection: %s', async (_, send) => {
-    // Behind a pooler, the server has no time limit of its own.
-    open('pgbouncer=true');
-    await expect(send()).rejects.toThrow(`the database did not answer within ${TIMEOUT} ms`);
+  it.each<[string, string, (prisma: PrismaService) => Promise<unknown>]>([
+    ['a statement', 'canceling statement due to statement timeout', (prisma) => prisma.$queryRawUnsafe(SLEEP)],
+    [
+      'a statement that the server does not limit',
+      'did not answer within',
+      (prisma) =>
+        prisma.$transaction(async (own) => {
+          await own.$executeRaw`SET LOCAL statement_timeout = 0`;
+          await own.$queryRawUnsafe(SLEEP);
+        }),
+    ],
+  ])('should end on the server what is late, and use the place of its connection: %s', async (_, message, send) => {
+    open('');
+    const prisma = new PrismaService(ours);
+    await prisma.$queryRaw`SELECT 1`;
+    await expect(send(prisma)).rejects.toThrow(message);
     await until(async () => (await sleeping()).length === 0);
     await until(() => ours.connectionsInUse === 0);
-    expect(await pid()).toMatch(/^\d+$/);
+    expect(await pid()).toEqual({ pid: expect.any(Number) });
   });
 
   it.each([
@@ -128,10 +135,54 @@ describe(UrlDatabase.name, () => {
   ])('should use a connection again after a rejection, unless its statement was %s', async (_, sql, code) => {
     open('options=-c%20default_transaction_read_only%3Don');
     const first = await pid();
-    await expect(ours.queryColumn('SELECT (1 / 0)::text', [])).rejects.toMatchObject({ code: '22012' });
-    expect(await pid()).toBe(first);
-    await expect(ours.query(sql)).rejects.toMatchObject({ code });
-    expect(await pid()).not.toBe(first);
+    await expect(ours.select('SELECT (1 / 0)::text')).rejects.toMatchObject({ code: '22012' });
+    expect(await pid()).toEqual(first);
+    await expect(ours.select(sql)).rejects.toMatchObject({ code });
+    expect(await pid()).not.toEqual(first);
+  });
+
+  // What a role, a database, PGOPTIONS or the URL sets must not change what is stored or answered.
+  it.each(['', 'pgbouncer=true&'])('should set in a session all that the store relies on: %s', async (mode) => {
+    const odd = {
+      synchronous_commit: 'off',
+      array_nulls: 'off',
+      client_min_messages: 'error',
+      TimeZone: 'Asia/Kathmandu',
+      DateStyle: 'German',
+      lock_timeout: '7',
+      extra_float_digits: '-15',
+    };
+    const options = Object.entries(odd).map(([name, value]) => `-c ${name}=${value}`);
+    open(`${mode}options=${encodeURIComponent(`${options.join(' ')} -c default_transaction_isolation=serializable`)}`);
+    const settings = await ours.select<{ name: string; value: string }>(
+      `SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name`,
+      [[...Object.keys(odd), 'transaction_isolation']],
+    );
+    expect(Object.fromEntries(settings.map(({ name, value }) => [name, value]))).toEqual({
+      synchronous_commit: 'on',
+      array_nulls: 'on',
+      client_min_messages: 'notice',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO, MDY',
+      lock_timeout: '0',
+      extra_float_digits: '1',
+      transaction_isolation: 'read committed',
+    });
+  });
+
+  it('should leave a commit that waits until its standby has applied it', async () => {
+    open('options=-c%20synchronous_commit%3Dremote_apply');
+    expect(await ours.select('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'remote_apply' }]);
+  });
+
+  it('should say of a connection that is lost that the outcome is unknown, and of none that nothing was sent', async () => {
+    open('', 60_000);
+    const lost = expect(new PrismaService(ours).$queryRawUnsafe(SLEEP)).rejects.toThrow(DatabaseLostError);
+    await until(async () => (await sleeping()).length > 0);
+    proxy.reset();
+    await lost;
+    await expect(new PrismaService(ours).$queryRawUnsafe('SELECT 1')).rejects.toThrow(DatabaseUnreachableError);
+    proxy.restore();
   });
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { PlantsRepository } from '../../src/plants/plants.repository.js';
 import { PlantsHealth, PlantsService } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
@@ -126,9 +127,10 @@ describe('A database with the functions, operators and tables of a stranger firs
     const host = await Host.on({ pool });
     const plants = host.app.get(PlantsService, { strict: false });
     const health = host.app.get(PlantsHealth, { strict: false });
-    // The next probe is a large one.
-    health.noteFailure(Object.assign(new Error('the disk is full'), { code: '53100' }));
     await health.check();
+    // The next probe is a large one.
+    Object.assign(host.app.get(PlantsRepository, { strict: false }), { largeUntil: Infinity });
+    await host.app.get(PlantsRepository, { strict: false }).probe();
     await Promise.all([200n, 201n, 200n].map((id) => plants.create({ id, name: 'Rose' }, { idempotencyKey: 'key' })));
     const transaction = await pool.connect();
     await transaction.query('BEGIN');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
-import { UrlDatabase } from '../../src/prisma/url-database.js';
+import { UrlPool } from '../../src/prisma/store-pool.js';
 import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';
@@ -149,20 +149,22 @@ describe('A server with TLS', () => {
     ['require', 'localhost', 'foreign', 'certificate'],
   ])('should with sslmode=%s, at %s, trusting %s, answer %j', async (mode, host, authority, answer) => {
     const address = server.url().replace(/@[^:/]*/, `@${host}`);
-    // It has no time limit of its own behind a pooler.
-    const url = `${address}?sslmode=${mode}&sslrootcert=${join(server.data, authority)}&pgbouncer=true`;
-    const database = new UrlDatabase({ url, timeout: 500 });
-    const encryption = database.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+    const url = `${address}?sslmode=${mode}&sslrootcert=${join(server.data, authority)}`;
+    const pool = new UrlPool({ url, timeout: 500 });
+    const encryption = pool.select('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
     if (typeof answer === 'string') {
       const cause = expect.objectContaining({ message: expect.stringContaining(answer) });
       await expect(encryption).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
     } else {
       expect(await encryption).toEqual([answer]);
-      // A late statement ends there too.
-      await expect(database.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
+      // A late statement ends there too, also one that the server does not limit.
+      const client = await pool.connect();
+      await client.query('SET statement_timeout = 0');
+      await expect(client.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
+      client.release();
       const sleeping = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
       await until(async () => (await count(sleeping)) === 0);
     }
-    await database.onApplicationShutdown();
+    await pool.onApplicationShutdown();
   });
 });

@@ -2,10 +2,11 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { warnIfTokensUnusable, TOKEN_STATE } from '../../auth/token-store.js';
 import { logWarnings, parseDatabaseUrl, withConnection } from '../../prisma/database-url.js';
-import { MigrationError, sqlStateOf } from '../../prisma/database.errors.js';
-import type { Query } from '../../prisma/database.js';
+import { MigrationError } from '../../prisma/database.errors.js';
+import { isConfigurationRefused } from '../../prisma/storage-failure.js';
+import type { Query } from '../../prisma/store-pool.js';
 import { assertMigrated, assertSearchPath } from '../../prisma/table-checks.js';
-import { assertDurableShards } from '../../plants/sharded-writer.js';
+import { findShards } from '../../plants/shard-statements.js';
 import { findPackage } from '../package-files.cjs';
 import { reasonOf } from '../../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
@@ -15,8 +16,6 @@ import { adviceOn, escapeLines } from './output.js';
 
 /** Time limit of a statement: the check must end even if the database does not answer. */
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** SQLSTATEs of a wrong configuration: the role, its password, the database or a right. */
-const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 
 /** Whether no token is configured. Then only issued tokens are valid. */
 export function hasNoConfiguredToken({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
@@ -92,7 +91,7 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
     // This comes first: a function of another role could answer the other checks.
     await assertSearchPath(query, database);
     await assertMigrated(query, database).catch(collectRefusal);
-    await assertDurableShards(query, database.schema).catch(collectRefusal);
+    await findShards(query, database.schema).catch(collectRefusal);
     await warnIfTokensUnusable(query, database.schema);
     if (hasNoConfiguredToken(environment)) await warnIfNoToken(query, database.schema);
   };
@@ -106,5 +105,5 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
 /** A fault that a check found stays. A failed connection may pass, unless the server refused the configuration. */
 function mayPass(fault: unknown): boolean {
   if (fault instanceof ConfigurationError) return fault.mayPass;
-  return fault instanceof Error && fault.cause !== undefined && !REFUSED_CONFIGURATION.test(sqlStateOf(fault) ?? '');
+  return fault instanceof Error && fault.cause !== undefined && !isConfigurationRefused(fault);
 }

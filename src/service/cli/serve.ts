@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { Database } from '../../prisma/database.js';
+import { StorePool } from '../../prisma/store-pool.js';
 import { Migrator } from '../../prisma/migrator.js';
 import { packageVersion } from '../package-files.cjs';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
@@ -60,8 +60,8 @@ async function run(
   logger.log(`Listening on ${url}${environment.BASE_PATH}/plants`);
   logger.log(`Started plant-store ${packageVersion()}`, describeStart(service, options));
   if (postgres) printSummary(url, environment, postgres.location, token);
-  const { query, schema } = service.get(Database, { strict: false });
-  if (hasNoConfiguredToken(environment)) void warnIfNoToken(query, schema);
+  const { select, schema } = service.get(StorePool, { strict: false });
+  if (hasNoConfiguredToken(environment)) void warnIfNoToken(select, schema);
 
   const stop = await Promise.race([stopped, ...(postgres ? [postgres.ended()] : [])]);
   const reason = typeof stop === 'string' ? stop : 'the embedded PostgreSQL has ended';

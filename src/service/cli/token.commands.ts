@@ -5,7 +5,7 @@ import { CREATE_PLANTS } from '../../auth/token-verifier.js';
 import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../../auth/tokens.service.js';
 import { parseDatabaseUrl, schemaFault, withConnection } from '../../prisma/database-url.js';
 import { assertMigrated } from '../../prisma/table-checks.js';
-import { UrlDatabase } from '../../prisma/url-database.js';
+import { UrlPool } from '../../prisma/store-pool.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { ConfigurationError, loadEnvironment } from '../environment.js';
 import { print, printError, table } from './output.js';
@@ -108,13 +108,13 @@ function parseTime(text: string, min: number): number {
 async function withTokens<T>(schema: string | undefined, work: (tokens: TokensService) => Promise<T>): Promise<T> {
   const { DATABASE_URL, DATABASE_PASSWORD: password } = loadEnvironment(process.env);
   const url = DATABASE_URL ?? (await localUrl());
-  const database = new UrlDatabase({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
+  const pool = new UrlPool({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
   try {
     const target = parseDatabaseUrl(url, password, schema);
     await withConnection(target, (query) => assertMigrated(query, target), { timeout: STATEMENT_TIMEOUT_MS });
-    return await work(new TokensService(database));
+    return await work(new TokensService(pool));
   } finally {
-    await database.onApplicationShutdown();
+    await pool.onApplicationShutdown();
   }
 }
 

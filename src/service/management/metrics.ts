@@ -3,11 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../../auth/issued-token.verifier.js';
-import { Database } from '../../prisma/database.js';
+import { StorePool } from '../../prisma/store-pool.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../../errors/error-catalogue.js';
 import { requestContext, type RequestObserver } from '../../http/request-context.js';
 import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';
-import { WriteBudget } from '../../plants/write-queue.js';
 
 const EVENT_LOOP_PRECISION_MS = 10;
 
@@ -38,18 +37,17 @@ export class Metrics {
   constructor(
     private readonly requests: RequestMetrics,
     private readonly plants: PlantsMetrics,
-    private readonly budget: WriteBudget,
-    private readonly database: Database,
+    private readonly pool: StorePool,
     private readonly issuedTokens: IssuedTokenVerifier,
   ) {
-    database.connectionWaits = this.connectionWaits;
+    pool.connectionWaits = this.connectionWaits;
   }
 
   /** Returns all metrics in the text format of Prometheus. */
   async expose(isReady: boolean): Promise<{ type: string; text: string }> {
     this.registry ??= metricsOfProcess();
     const registry = await this.registry;
-    const { requests, plants, budget, database, issuedTokens, connectionWaits } = this;
+    const { requests, plants, pool, issuedTokens, connectionWaits } = this;
     const wrongTokens = (requests.answers.get(40101) ?? 0) + (requests.answers.get(40102) ?? 0);
     const answers = Array.from(requests.answers, ([error, count]): Sample => [`{error="${error}"}`, count]);
     const durations = Object.entries(requests.durations).flatMap(([outcome, histogram]) =>
@@ -61,11 +59,11 @@ export class Metrics {
       metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', wrongTokens),
       metric('token_expires_seconds', 'gauge', 'Until the first of the tokens in use ends.', issuedTokens.soonestEnd),
       metric('plants_created_total', 'counter', 'Plants that were created.', plants.created),
-      metric('creates_waiting', 'gauge', 'Creates that wait for a statement.', budget.waiting),
+      metric('creates_waiting', 'gauge', 'Creates that wait for a statement.', plants.countWaiting()),
       metric('creates_in_flight', 'gauge', 'Creates whose statement is in flight.', plants.inFlight),
       metric('statement_plants', 'histogram', 'Plants in a statement.', bucketsOf(plants.statementPlants)),
       metric('statement_duration_seconds', 'histogram', 'Time of a statement.', bucketsOf(plants.statementSeconds)),
-      metric('database_connections_in_use', 'gauge', 'Connections in use.', database.connectionsInUse),
+      metric('database_connections_in_use', 'gauge', 'Connections in use.', pool.connectionsInUse),
       metric('database_connection_wait_seconds', 'histogram', 'Waits for a connection.', bucketsOf(connectionWaits)),
       metric('ready', 'gauge', '1 if /readyz answers 200, else 0.', Number(isReady)),
     ];

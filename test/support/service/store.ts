@@ -3,7 +3,6 @@ import type { INestApplication } from '@nestjs/common';
 import type { AddressInfo } from 'node:net';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
-import { WriteBudget } from '../../../src/plants/write-queue.js';
 import { createService } from '../../../src/service/bootstrap.js';
 import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
 import { ManagementServer } from '../../../src/service/management/management-server.js';
@@ -71,7 +70,7 @@ export async function startStoreOn(
     errorStatus: environment.ERROR_STATUS,
     database,
     statistics: app.get(PlantsMetrics, { strict: false }),
-    waiting: () => app.get(WriteBudget, { strict: false }).waiting,
+    waiting: () => app.get(PlantsMetrics, { strict: false }).countWaiting(),
     stop: () => app.close(),
   };
 }

@@ -1,0 +1,237 @@
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import pg from 'pg';
+import { withinTime } from '../util/timing.js';
+import { DEFAULT_SCHEMA, logWarnings, parseDatabaseUrl } from './database-url.js';
+import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import {
+  type DatabaseOptions,
+  DEFAULT_POOL_SIZE,
+  DEFAULT_STORAGE_TIMEOUT,
+  hasUrl,
+  type PgClientLike,
+  type PgPoolLike,
+  type PoolDatabaseOptions,
+  type UrlDatabaseOptions,
+} from './database.options.js';
+import { type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
+
+/** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
+const KEEP_ALIVE_DELAY_MS = 5000;
+
+/**
+ * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which would
+ * change what is stored or answered. A commit that also waits for its standby to apply it stays so.
+ */
+const SETTINGS = {
+  synchronous_commit: `CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END`,
+  default_transaction_isolation: `'read committed'::text`,
+  lock_timeout: `'0'::text`,
+  // Without this, NULL in a list would become the text NULL.
+  array_nulls: `'on'::text`,
+  // The warning of a commit without its standby has to arrive.
+  client_min_messages: `'notice'::text`,
+  TimeZone: `'UTC'::text`,
+  DateStyle: `'ISO, MDY'::text`,
+  extra_float_digits: `'1'::text`,
+};
+
+/** Makes the settings for the session, or for the transaction alone. */
+function settingsSql(isLocal: boolean): string {
+  const calls = Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}'::text, ${value}, ${isLocal})`);
+  return `SELECT ${calls.join(', ')}`;
+}
+
+/** Runs one statement on any connection. */
+export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+/**
+ * The connections of a store, for Prisma's adapter. Every statement has one time limit for the wait and the answer. The
+ * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was
+ * not. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown.
+ */
+export abstract class StorePool extends pg.Pool {
+  abstract readonly schema: string;
+  /** The most connections; Infinity if it is unknown. */
+  abstract readonly size: number;
+  connectionsInUse = 0;
+  /** Metrics set this to observe each wait for a connection, also one that failed. */
+  connectionWaits: { observeSince(moment: number): void } | undefined;
+
+  /** @param timeout milliseconds to wait for a connection and an answer together */
+  protected constructor(
+    config: pg.PoolConfig,
+    readonly timeout: number,
+    /** Whether a session keeps its settings and prepared statements for the next transaction of the store. */
+    readonly keepsSessions: boolean,
+  ) {
+    super(config);
+  }
+
+  static open(options: DatabaseOptions): StorePool {
+    return hasUrl(options) ? new UrlPool(options) : new HostPool(options);
+  }
+
+  /** Whether every connection is in use, as far as the store knows. */
+  abstract isBusy(): boolean;
+
+  /** Borrows a client that is watched. `onReturn` is called when it goes back. */
+  protected async borrow(): Promise<{ client: PgClientLike; onReturn?: () => void }> {
+    return { client: await super.connect() };
+  }
+
+  /** Lends a client. Prisma uses it for a transaction. */
+  override connect(): Promise<StoreClient & pg.PoolClient> {
+    return this.lend(performance.now() + this.timeout) as Promise<StoreClient & pg.PoolClient>;
+  }
+
+  private async lend(deadline: number): Promise<StoreClient> {
+    const since = performance.now();
+    // The answer counts at the beginning of the wait: later a connection may just be replaced.
+    const waits = this.isBusy();
+    const borrowing = this.borrow().then(({ client, onReturn }) => {
+      this.connectionsInUse += 1;
+      return new StoreClient(client, this.timeout, this.beginSql(deadline), () => {
+        this.connectionsInUse -= 1;
+        onReturn?.();
+      });
+    });
+    try {
+      const timeUp = (): Error => new DatabaseTimeoutError(`no connection came within ${this.timeout} ms`);
+      return await withinTime(borrowing, deadline - since, timeUp);
+    } catch (cause) {
+      borrowing.then(
+        (client) => {
+          client.release();
+        },
+        () => undefined,
+      );
+      // An error with a code comes from the server or the network, so a connection was free.
+      throw (waits || this.isBusy()) && (cause as { code?: string }).code === undefined
+        ? new DatabaseOverloadedError('every database connection stayed busy', { cause })
+        : new DatabaseUnreachableError('no database connection could be made', { cause });
+    } finally {
+      this.connectionWaits?.observeSince(since);
+    }
+  }
+
+  /** Runs one statement on any connection. Prisma sends those outside a transaction so. */
+  override query(statement: QueryConfig | string | object): never {
+    return this.run(statement as QueryConfig) as never;
+  }
+
+  /** The same without Prisma, for what comes before or beside a create. Names of tables must be qualified. */
+  readonly select: Query = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    (await this.run({ text, values })).rows as Row[];
+
+  private async run(statement: QueryConfig): Promise<QueryResult> {
+    const deadline = performance.now() + this.timeout;
+    const client = await this.lend(deadline);
+    if (this.keepsSessions) {
+      const answer = client.query(statement, deadline);
+      client.release();
+      return answer;
+    }
+    try {
+      await client.query('BEGIN', deadline).catch((cause: unknown) => {
+        throw new DatabaseUnreachableError('no transaction could be begun', { cause });
+      });
+      const result = await client.query(statement, deadline);
+      await client.query('COMMIT', deadline);
+      return result;
+    } catch (error) {
+      client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  /** Where a session is not kept, a transaction makes its settings itself, and the session is returned unchanged. */
+  private beginSql(deadline: number): string {
+    if (this.keepsSessions) return 'BEGIN';
+    const left = Math.max(1, Math.ceil(deadline - performance.now()));
+    return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${left}; ${settingsSql(true)}`;
+  }
+}
+
+/** The store's own connections. */
+export class UrlPool extends StorePool implements OnApplicationShutdown {
+  readonly schema: string;
+
+  constructor({
+    size = DEFAULT_POOL_SIZE,
+    timeout = DEFAULT_STORAGE_TIMEOUT,
+    name = 'plant-store',
+    ...options
+  }: UrlDatabaseOptions & { name?: string }) {
+    const url = parseDatabaseUrl(options.url, options.password, options.schema);
+    logWarnings(url);
+    const ofSession = {
+      statement_timeout: timeout,
+      onConnect: async (client: pg.ClientBase) => {
+        await client.query(settingsSql(false));
+      },
+    };
+    const config = {
+      application_name: name,
+      ...url.config,
+      max: size,
+      connectionTimeoutMillis: timeout,
+      // PgBouncer refuses the setting by default. So a pooler that the URL does not declare is noticed at the start.
+      ...(!url.isPooled && ofSession),
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    };
+    super(config, timeout, !url.isPooled);
+    this.schema = url.schema;
+    this.on('connect', (client) => {
+      watch(client);
+    });
+    // The pool replaces idle connections that the server closes. While the pool ends, such an event does no harm.
+    this.on('error', ({ message }) => {
+      if (!this.ending) new Logger('Database').warn(`An idle database connection was lost: ${message}`);
+    });
+  }
+
+  get size(): number {
+    return this.options.max;
+  }
+
+  /** New connections do not count while they are being opened: they wait for the database too. */
+  isBusy(): boolean {
+    return this.connectionsInUse >= this.size;
+  }
+
+  /** Nest runs `onModuleDestroy` before the requests in flight are answered, so this hook comes later. */
+  async onApplicationShutdown(): Promise<void> {
+    // An application may be closed twice, but pg refuses the second end.
+    if (!this.ending) await this.end();
+  }
+}
+
+/** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
+export class HostPool extends StorePool {
+  readonly schema: string;
+  readonly size: number;
+  private readonly pool: PgPoolLike;
+
+  constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
+    super({}, timeout, false);
+    this.pool = pool;
+    this.schema = schema;
+    this.size = pool.options?.max ?? Infinity;
+  }
+
+  isBusy(): boolean {
+    const { totalCount = 0, idleCount = 0 } = this.pool;
+    return totalCount >= this.size && idleCount === 0;
+  }
+
+  protected override async borrow(): Promise<{ client: PgClientLike; onReturn: () => void }> {
+    const client = await this.pool.connect();
+    // A client of pg has a `connect()` too, which returns no connection.
+    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
+      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
+    return { client, onReturn: watch(client) };
+  }
+}
