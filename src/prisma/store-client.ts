@@ -87,21 +87,20 @@ export class StoreClient {
       };
       // The time limit of the server comes first and explains the failure better.
       let timer = setTimeout(timeUp, deadline + GRACE_MS - performance.now());
-      const settle = (failure: Error | undefined, result?: QueryResult): void => {
+      const end = (): void => {
         clearTimeout(timer);
-        if (failure) reject(failure);
-        else resolve(result!);
         this.pending -= 1;
         if (this.isReleased && this.pending === 0) this.giveBack();
       };
-      (this.client.query(sent as never) as Promise<QueryResult>).then(
-        (result) => {
-          settle(this.missedStandby(), result);
-        },
-        (error: unknown) => {
-          settle(this.failureOf(error));
-        },
-      );
+      (this.client.query(sent as never) as Promise<QueryResult>)
+        .then((result) => {
+          this.assertSynced();
+          resolve(result);
+        })
+        .catch((error: unknown) => {
+          reject(this.failureOf(error));
+        })
+        .finally(end);
     });
   }
 
@@ -129,13 +128,14 @@ export class StoreClient {
     this.client.release(this.fault);
   }
 
-  private missedStandby(): Error | undefined {
-    if (!unsynced.delete(this.client)) return undefined;
-    return (this.fault ??= new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby'));
+  private assertSynced(): void {
+    if (unsynced.delete(this.client))
+      throw new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
   }
 
   private failureOf(error: unknown): Error {
-    const failure = isRejection(error)
+    const isKnown = isRejection(error) || error instanceof DatabaseTimeoutError;
+    const failure = isKnown
       ? (error as Error)
       : new DatabaseLostError('the connection to the database was lost', { cause: error });
     if (!keepsSession(error)) this.fault ??= failure;
