@@ -70,6 +70,19 @@ describe('A synchronous standby that is away', () => {
     expect(store.statistics.created).toBe(1);
   });
 
+  // The warning of PostgreSQL has to arrive.
+  it('should be noticed in sessions that hide warnings', async () => {
+    await server.query('ALTER ROLE CURRENT_USER SET client_min_messages = error');
+    await wantStandby('nobody');
+    const answer = create();
+    await until(async () => {
+      await server.query(`SELECT pg_cancel_backend(pid) ${WAITS}`);
+      return Promise.race([answer.then(() => true), Promise.resolve(false)]);
+    });
+    await server.query('ALTER ROLE CURRENT_USER RESET client_min_messages');
+    expect(expectRefusal(await answer, 50400, 'semantic')).toMatch('unknown');
+  });
+
   it('should keep a repetition and a taken id from their answers if the first plant may not be on the standby', async () => {
     await wantStandby('nobody');
     await server.query(`SET synchronous_commit TO local; INSERT INTO plants VALUES (1, 'Rose', NULL, 'key')`);
