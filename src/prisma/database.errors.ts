@@ -23,6 +23,16 @@ export function isRejection({ code, severity }: ServerError): boolean {
 export const READ_ONLY = '25006';
 /** SQLSTATE of a cancelled statement. Its time limit may have cancelled it. */
 export const CANCELLED = '57014';
+/** SQLSTATE of a password that is wrong, or missing. */
+export const INVALID_PASSWORD = '28P01';
+/** SQLSTATE of a role that does not exist or may not log in, or of an address that pg_hba.conf does not admit. */
+export const INVALID_AUTHORIZATION = '28000';
+/** SQLSTATE of a database that does not exist. */
+export const UNKNOWN_DATABASE = '3D000';
+/** SQLSTATE of a missing right. */
+export const INSUFFICIENT_PRIVILEGE = '42501';
+/** SQLSTATEs of a lock timeout and of a deadlock. */
+export const LOCKED = ['55P03', '40P01'];
 
 /** Finds the SQLSTATE of a failure of pg or of a driver adapter of Prisma. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError, sqlStateOf } from './database.errors.js';
+import { INSUFFICIENT_PRIVILEGE, LOCKED, MigrationError, sqlStateOf } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
 import type { Query } from './database.js';
 import { findPending } from './table-checks.js';
@@ -10,10 +10,6 @@ import { findPending } from './table-checks.js';
 const STORE_LOCK = 0x504c4e54;
 /** The advisory lock of the schema engine of Prisma. It is for the whole database. */
 const PRISMA_LOCK = 72707369;
-/** SQLSTATEs of a lock timeout and of a deadlock. */
-const LOCKED = ['55P03', '40P01'];
-/** SQLSTATE of a missing right. */
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
