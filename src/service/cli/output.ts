@@ -1,5 +1,11 @@
 import { withoutTokens } from '../../auth/token-format.js';
-import { MigrationError } from '../../prisma/database.errors.js';
+import {
+  INVALID_AUTHORIZATION,
+  INVALID_PASSWORD,
+  MigrationError,
+  sqlStateOf,
+  UNKNOWN_DATABASE,
+} from '../../prisma/database.errors.js';
 import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
 
 class OutputError extends ExplainedError {
@@ -22,12 +28,21 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+const NO_ANSWER = 'Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
+const WRONG_ROLE = 'Correct the user in its URL, or the password: DATABASE_PASSWORD, or that of MIGRATION_DATABASE_URL';
+/** What to do about a refused connection, by SQLSTATE. Other messages of PostgreSQL speak for themselves. */
+const ADVICE: Readonly<Record<string, string>> = {
+  [INVALID_PASSWORD]: WRONG_ROLE,
+  [INVALID_AUTHORIZATION]: `${WRONG_ROLE}; or pg_hba.conf of the server`,
+  [UNKNOWN_DATABASE]: `Create it (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0), or correct its URL`,
+};
+
 /** The advice if the database cannot be reached. */
 export function adviceOn(error: unknown): string {
-  const isUnreachable = error instanceof MigrationError && error.code === 'unreachable';
-  return isUnreachable
-    ? '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL, the user or the password'
-    : '';
+  if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
+  const state = sqlStateOf(error);
+  const advice = state === undefined ? NO_ANSWER : ADVICE[state];
+  return advice === undefined ? '' : `. ${advice}`;
 }
 
 /**
