@@ -136,12 +136,7 @@ function checkSettings({ host, port, ...settings }: Settings): void {
 
 function readByPg(settings: Settings): pg.ClientConfig {
   const parameters = new URLSearchParams(settings);
-  // Without a file, these are the authorities of Node.js. libpq has them only with verify-full.
-  if (settings.sslrootcert === 'system') {
-    for (const name of ['sslrootcert', 'uselibpqcompat']) parameters.delete(name);
-    parameters.set('sslmode', settings.sslmode ?? 'verify-full');
-  }
-  const isAlias = SSL_ALIASES.includes(parameters.get('sslmode') ?? '') && parameters.get('uselibpqcompat') !== 'true';
+  const isAlias = SSL_ALIASES.includes(settings.sslmode ?? '') && settings.uselibpqcompat !== 'true';
   // This has the same meaning without the warning.
   if (isAlias) parameters.set('sslmode', 'verify-full');
   let fault: NodeJS.ErrnoException;
@@ -152,7 +147,8 @@ function readByPg(settings: Settings): pg.ClientConfig {
   }
   // The cause may hold a path, so it is left out.
   if (fault.syscall === undefined) throw new Error('has sslmode=verify-ca without an sslrootcert');
-  throw new Error(`names an sslrootcert, sslcert or sslkey that cannot be read (${fault.code})`);
+  const advice = 'without an sslrootcert, such as system, the authorities of Node.js count';
+  throw new Error(`names an sslrootcert, sslcert or sslkey that cannot be read (${fault.code}): ${advice}`);
 }
 
 /** Explains why PostgreSQL would refuse, shorten or misread this name; undefined if it would not. */
@@ -166,7 +162,9 @@ export function schemaFault(schema: string): string | undefined {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
+/** pg gives no code to this fault. */
 const NO_PASSWORD = /^SASL: .*client password must be/;
+const PASSWORD_MISSING = 'the server wants a password, and none is given';
 
 /**
  * Runs `work` on a connection of its own. `timeout` limits each statement, in milliseconds.
@@ -186,12 +184,8 @@ export async function withConnection<T>(
   } catch (error) {
     // Without a password, pg would leave the connection open until the server ends it after a minute.
     void client.end();
-    // pg gives no code to this one.
     const isMissing = NO_PASSWORD.test(reasonOf(error));
-    const missing = Object.assign(new Error('the server wants a password, and none is given'), {
-      code: INVALID_PASSWORD,
-    });
-    const cause = isMissing ? missing : error;
+    const cause = isMissing ? Object.assign(new Error(PASSWORD_MISSING), { code: INVALID_PASSWORD }) : error;
     throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reasonOf(cause)}`, { cause });
   }
   try {

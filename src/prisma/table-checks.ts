@@ -66,13 +66,11 @@ export async function findPending(
   query: Query,
   { schema, schemaDescription }: StoreSchema,
 ): Promise<(typeof MIGRATIONS)[number][]> {
-  const [{ server_encoding: encoding } = { server_encoding: '' }] = await query<{ server_encoding: string }>(
-    'SHOW server_encoding',
-  );
-  if (!ENCODINGS.includes(encoding)) {
-    const fault = `its database cannot hold every text, as its encoding is ${encoding}. Make another one`;
-    const sql = `CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
-    throw new MigrationError('refused', `${schemaDescription}: ${fault}: ${sql}`);
+  const [row] = await query<{ server_encoding: string }>('SHOW server_encoding');
+  if (row !== undefined && !ENCODINGS.includes(row.server_encoding)) {
+    const fault = `its database cannot hold every text, as its encoding is ${row.server_encoding}`;
+    const advice = `Make another one: CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
+    throw new MigrationError('refused', `${schemaDescription}: ${fault}. ${advice}`);
   }
   const tables = await query<Table>(TABLES, [schema]);
   const faults = tables.map(tableFault).filter((fault) => fault !== undefined);
@@ -103,8 +101,8 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   // The URL of the command line may name another schema, or none.
-  const option = `--schema ${/^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`}`;
-  const advice = `Run \`plant-store migrate ${option}\`, or \`await new Migrator({ url, schema }).migrate()\``;
+  const schema = /^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`;
+  const advice = `Run \`plant-store migrate --schema ${schema}\`, or \`await new Migrator({ url, schema }).migrate()\``;
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 

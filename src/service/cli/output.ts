@@ -28,21 +28,14 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-const NO_ANSWER = 'Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
-const WRONG_ROLE = 'Correct the user in its URL, or the password: DATABASE_PASSWORD, or that of MIGRATION_DATABASE_URL';
-/** What to do about a refused connection, by SQLSTATE. Other messages of PostgreSQL speak for themselves. */
-const ADVICE: Readonly<Record<string, string>> = {
-  [INVALID_PASSWORD]: WRONG_ROLE,
-  [INVALID_AUTHORIZATION]: `${WRONG_ROLE}; or pg_hba.conf of the server`,
-  [UNKNOWN_DATABASE]: `Create it (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0), or correct its URL`,
-};
-
-/** The advice if the database cannot be reached. */
+/** The advice if no connection could be made. The other messages of PostgreSQL say what to do. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
   const state = sqlStateOf(error);
-  const advice = state === undefined ? NO_ANSWER : ADVICE[state];
-  return advice === undefined ? '' : `. ${advice}`;
+  if (state === undefined) return '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
+  if (state === UNKNOWN_DATABASE) return '. Create it (CREATE DATABASE), or correct its URL';
+  if (state !== INVALID_PASSWORD && state !== INVALID_AUTHORIZATION) return '';
+  return '. Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), or pg_hba.conf';
 }
 
 /**
