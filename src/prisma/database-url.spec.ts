@@ -6,6 +6,8 @@ describe(parseDatabaseUrl.name, () => {
   let variables: jest.Replaced<NodeJS.ProcessEnv>;
   beforeEach(() => {
     variables = jest.replaceProperty(process, 'env', {});
+    // That of USER.
+    Reflect.deleteProperty(pg.defaults, 'user');
   });
   afterEach(() => {
     variables.restore();
@@ -47,6 +49,12 @@ describe(parseDatabaseUrl.name, () => {
   ])('should complete %s from %j, as libpq does', (url, given, description) => {
     Object.assign(process.env, given);
     expectTold(url, description);
+  });
+
+  it('should name the user that pg takes from USER, if nothing else names one', () => {
+    pg.defaults.user = 'gardener';
+    expectTold('postgresql://db', 'gardener at db:5432 as gardener');
+    expectTold('postgresql://house@db', 'house at db:5432 as house');
   });
 
   it('should take password, options and TLS from the variables of libpq, unless they are given', () => {

@@ -70,6 +70,22 @@ describe(Migrator.name, () => {
     });
   });
 
+  it("should find a database by libpq's variables alone, and name it", async () => {
+    const { hostname, port, username, password, pathname } = new URL(url);
+    const variables = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: decodeURIComponent(password) };
+    const name = pathname.slice(1);
+    const { code, stdout } = await outcomeOfCommandLine('migrate', {
+      ...variables,
+      PGDATABASE: name,
+      DATABASE_URL: 'postgresql://',
+    });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`${name} at ${hostname}:${port} as ${username}: applied`),
+    ]);
+    expect(await migrator.status()).toBe('current');
+  });
+
   it('should make the same tables, whatever the role has set for its sessions', async () => {
     const columns = `SELECT table_name, column_name, udt_name, is_nullable, column_default, generation_expression
       FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
@@ -98,7 +114,8 @@ describe(Migrator.name, () => {
   });
 
   it('should refuse a database that cannot hold every text, as all do that use it, and say how to make one', async () => {
-    const [latin, right] = ['latin', 'right'].map((end) => `${new URL(url).pathname.slice(1)}_${end}`);
+    const own = new URL(url).pathname.slice(1);
+    const [latin, right] = [`${own}_latin`, `${own}_right`];
     const urlOf = (pathname = ''): string => Object.assign(new URL(url), { pathname }).href;
     await client.query(`CREATE DATABASE ${latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
     const pool = new pg.Pool({ connectionString: urlOf(latin) });
@@ -116,7 +133,7 @@ describe(Migrator.name, () => {
       advice = told.exec(stderr)?.[1] ?? '';
     }
     for (const sql of [advice, `CREATE DATABASE name ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`]) {
-      await client.query(sql.replace('name', String(right)));
+      await client.query(sql.replace('name', right));
       expect(await new Migrator({ url: urlOf(right) }).migrate()).toEqual(names);
       const host = await Host.on({ url: urlOf(right) });
       expect(await host.create(1, { name: '🌹' })).toMatchObject({ status: 200 });
