@@ -1,9 +1,10 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
-import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
+import { ExplainedError, failureOf, reasonOf, rootReasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import { MigrationError } from './database.errors.js';
+import { INVALID_PASSWORD } from './storage-failure.js';
 import type { Query } from './store-pool.js';
 
 export const DEFAULT_SCHEMA = 'public';
@@ -13,7 +14,7 @@ export interface DatabaseUrl {
   /** The configuration for a client or a pool of pg. It holds the password. */
   readonly config: pg.ClientConfig;
   readonly schema: string;
-  /** The role; empty if the URL names none. */
+  /** The role; empty if the URL, PGUSER and USER name none. */
   readonly user: string;
   /** Whether the URL declares a transaction pooler, as for Prisma. */
   readonly isPooled: boolean;
@@ -25,66 +26,82 @@ export interface DatabaseUrl {
   readonly ignored: readonly string[];
 }
 
-/** User and password, host, path, parameters. A later @ or # is probably part of the password and should be encoded. */
-const URL_PARTS = /^postgres(?:ql)?:\/\/([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+/** The values of obeyed parameters. */
+type Settings = Record<string, string> & Record<'host' | 'port' | 'user', string>;
+
+/** A later @ or # is probably part of the password and should be encoded. */
+const URL_PARTS = RegExp(
+  '^postgres(?:ql)?://(?:(?<user>[^:/?#]*)(?::(?<password>[^/?#]*))?@)?(?<host>\\[[^/?#@]*\\]|[^:/?#@]*)' +
+    '(?::(?<port>[^/?#@]*))?(?:/(?<dbname>[^?#@]*))?(?:\\?(?<query>[^#@]*))?$',
+);
+/** The parameters that are obeyed, each with the variable of libpq that counts if the URL leaves it out. */
+const OBEYED: Readonly<Record<string, string | undefined>> = {
+  application_name: 'PGAPPNAME',
+  dbname: 'PGDATABASE',
+  host: 'PGHOST',
+  idle_in_transaction_session_timeout: undefined,
+  options: 'PGOPTIONS',
+  password: 'PGPASSWORD',
+  pgbouncer: undefined,
+  port: 'PGPORT',
+  schema: undefined,
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  sslmode: 'PGSSLMODE',
+  sslnegotiation: 'PGSSLNEGOTIATION',
+  sslrootcert: 'PGSSLROOTCERT',
+  statement_cache_size: undefined,
+  uselibpqcompat: undefined,
+  user: 'PGUSER',
+};
+/** These are common, and nothing is lost without them. Any other name is refused: it may ask for more safety. */
+const IGNORED = (
+  'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_count keepalives_idle ' +
+  'keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept statement_timeout'
+).split(' ');
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
+  sslnegotiation: ['postgres', 'direct'],
+};
 /** pg treats these modes as verify-full, with a warning on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
-/** pg obeys these as libpq or node-postgres documents them. */
-const OBEYED_BY_PG = (
-  'application_name host idle_in_transaction_session_timeout lock_timeout options password port ssl sslcert sslkey sslmode ' +
-  'sslnegotiation sslrootcert uselibpqcompat user'
-).split(' ');
-/** The store obeys these itself. pg would take some of them for its own options, so it does not get them. */
-const OBEYED_HERE = ['dbname', 'pgbouncer', 'schema', 'statement_cache_size'];
-/** libpq, Prisma or pg know these, but the store does not obey them. */
-const IGNORED = (
-  'binary channel_binding client_encoding connect_timeout connection_limit fallback_application_name gssdelegation gssencmode gsslib ' +
-  'hostaddr keepalives keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts max_connection_lifetime ' +
-  'max_idle_connection_lifetime max_protocol_version min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope ' +
-  'passfile pool_timeout query_timeout replication require_auth requirepeer requiressl scram_client_key scram_server_key service ' +
-  'servicefile single_use_connections socket_timeout ssl_max_protocol_version ssl_min_protocol_version sslaccept sslcertmode ' +
-  'sslcompression sslcrl sslcrldir sslidentity sslkeylogfile sslpassword sslsni statement_timeout tcp_user_timeout'
-).split(' ');
 /** NAMEDATALEN of PostgreSQL is 64, with the final zero. */
 const MAX_IDENTIFIER_BYTES = 63;
 const MAX_PORT = 65_535;
-const ONE_SERVER = 'give one address that leads to the primary, such as that of HAProxy';
 
 const NO_URL =
   'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
 
 /**
  * Parses a PostgreSQL URL. `password` is not encoded, and `schema` overrides that of the URL. The whole URL is a
- * secret, so errors repeat no part of it.
+ * secret, so errors repeat no part of it but the name of a parameter.
  */
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
-  const [matched, credentials = '', host = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
-  if (matched === undefined) throw new Error(NO_URL);
-  const parameters = new URLSearchParams(query);
-  checkParameters(host, parameters);
-  // No host means a local server, as for libpq. pg-connection-string decodes spaces wrongly.
-  const address = `${credentials}${host.replace(/^(?=:|$)/, 'localhost')}${path}`.replaceAll(' ', '%20');
-  const obeyed = new URLSearchParams([...parameters].filter(([name]) => OBEYED_BY_PG.includes(name)));
-  const isAlias = SSL_ALIASES.includes(obeyed.get('sslmode') ?? '') && obeyed.get('uselibpqcompat') !== 'true';
-  // This has the same meaning without the warning.
-  if (isAlias) obeyed.set('sslmode', 'verify-full');
-  const config = readByPg(`postgresql://${address}?${obeyed.toString()}`);
-  config.database = parameters.get('dbname') ?? config.database;
-  if (password !== '' && config.password !== '' && config.password !== password)
+  const parts = URL_PARTS.exec(url)?.groups;
+  if (parts === undefined || failureOf(() => decodeURIComponent(url)) !== undefined) throw new Error(NO_URL);
+  const parameters = new URLSearchParams(parts.query);
+  refuseUnknown(parameters);
+  const own = (name: string): string => parameters.get(name) ?? decodeURIComponent(parts[name] ?? '');
+  if (password !== '' && !['', password].includes(own('password')))
     throw new Error('holds a password other than the one given separately: leave one of them out');
-  if (config.password === '') config.password = password;
-  const user = config.user ?? '';
-  const chosenSchema = schema ?? parameters.get('schema') ?? DEFAULT_SCHEMA;
+  const settings: Settings = { host: 'localhost', port: '5432', user: pg.defaults.user ?? '' };
+  for (const [name, variable = ''] of Object.entries(OBEYED)) {
+    const value = own(name) || process.env[variable];
+    if (value) settings[name] = value;
+  }
+  if (password !== '') settings.password = password;
+  settings.host = settings.host.replace(/^\[(.*)\]$/, '$1');
+  checkSettings(settings);
+  const { host, port, user, dbname = user } = settings as Settings & { dbname?: string };
+  const chosenSchema = schema ?? settings.schema ?? DEFAULT_SCHEMA;
   const fault = schemaFault(chosenSchema);
   if (fault !== undefined) throw new Error(fault);
-  const server = `${config.host?.replace(/.*:.*/, '[$&]')}:${config.port ?? process.env.PGPORT ?? '5432'}`;
-  const description = `${config.database ?? user} at ${server}${user && ` as ${user}`}`;
+  const description = `${dbname} at ${host.replace(/.*:.*/, '[$&]')}:${port}${user && ` as ${user}`}`;
   return {
-    config,
+    config: { ...readByPg(settings), database: dbname },
     schema: chosenSchema,
     user,
-    isPooled: parameters.get('pgbouncer') === 'true' || parameters.get('statement_cache_size') === '0',
+    isPooled: settings.pgbouncer === 'true' || settings.statement_cache_size === '0',
     description,
     schemaDescription: `schema ${chosenSchema} of database ${description}`,
     ignored: IGNORED.filter((name) => parameters.has(name)),
@@ -97,34 +114,42 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);
 }
 
-/** Throws on several servers, an unknown sslmode, or a parameter that pg, libpq and Prisma do not know. */
-function checkParameters(host: string, parameters: URLSearchParams): void {
-  if ([host, parameters.get('host'), parameters.get('port')].some((list) => list?.includes(',')))
-    throw new Error(`names several servers: ${ONE_SERVER}`);
-  const port = Number(parameters.get('port') ?? 5432);
-  if (!Number.isInteger(port) || port < 1 || port > MAX_PORT) throw new Error(`must have a port from 1 to ${MAX_PORT}`);
-  if (!SSL_MODES.includes(parameters.get('sslmode') ?? 'prefer'))
-    throw new Error(`must have an sslmode out of ${SSL_MODES.join(', ')}`);
-  if (parameters.has('target_session_attrs')) throw new Error(`has the parameter target_session_attrs: ${ONE_SERVER}`);
-  const unknown = [...parameters.keys()].find((name) => ![...OBEYED_BY_PG, ...OBEYED_HERE, ...IGNORED].includes(name));
-  if (unknown === undefined) return;
+/** pg would take some unknown names for options of its own. An empty or second value is a slip. */
+function refuseUnknown(parameters: URLSearchParams): void {
+  const isKnown = (name: string): boolean => Object.hasOwn(OBEYED, name) || IGNORED.includes(name);
+  const hasValue = ([value, ...others]: string[]): boolean => value !== '' && others.length === 0;
+  const wrong = [...parameters.keys()].find((name) => !isKnown(name) || !hasValue(parameters.getAll(name)));
+  if (wrong === undefined) return;
   // The name may be the end of a secret that contains an &.
-  const isSafe = /^\w+$/.test(unknown) && !parameters.has('password') && !parameters.has('sslpassword');
-  const found = isSafe ? `the parameter ${unknown}` : 'a parameter';
-  throw new Error(`has ${found} that neither PostgreSQL nor Prisma knows`);
+  const found = /^\w+$/.test(wrong) && !parameters.has('password') ? `the parameter ${wrong}` : 'a parameter';
+  throw new Error(`has ${found}, which is empty, repeated or none of ${Object.keys(OBEYED).join(', ')}`);
 }
 
-function readByPg(url: string): pg.ClientConfig {
+function checkSettings({ host, port, ...settings }: Settings): void {
+  if (`${host}${port}`.includes(','))
+    throw new Error('names several servers: give one address that leads to the primary, such as that of HAProxy');
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > MAX_PORT)
+    throw new Error(`must have a port or a PGPORT from 1 to ${MAX_PORT}`);
+  for (const [name, choices] of Object.entries(CHOICES))
+    if (settings[name] !== undefined && !choices.includes(settings[name]))
+      throw new Error(`must have an ${name} or a ${OBEYED[name]} out of ${choices.join(', ')}`);
+}
+
+function readByPg(settings: Settings): pg.ClientConfig {
+  const parameters = new URLSearchParams(settings);
+  const isAlias = SSL_ALIASES.includes(settings.sslmode ?? '') && settings.uselibpqcompat !== 'true';
+  // This has the same meaning without the warning.
+  if (isAlias) parameters.set('sslmode', 'verify-full');
   let fault: NodeJS.ErrnoException;
   try {
-    // This throws on a percent sign that is not encoded. The parser would guess.
-    decodeURIComponent(url);
-    return parseIntoClientConfig(url);
+    return parseIntoClientConfig(`postgresql:///?${parameters.toString()}`);
   } catch (error) {
     fault = error as NodeJS.ErrnoException;
   }
-  // The cause holds the whole URL or the path, so it is left out.
-  throw new Error(fault.syscall ? `names a certificate or a key that cannot be read (${fault.code})` : NO_URL);
+  // The cause may hold a path, so it is left out.
+  if (fault.syscall === undefined) throw new Error('has sslmode=verify-ca without an sslrootcert');
+  const advice = 'without an sslrootcert, such as system, the authorities of Node.js count';
+  throw new Error(`names an sslrootcert, sslcert or sslkey that cannot be read (${fault.code}): ${advice}`);
 }
 
 /** Explains why PostgreSQL would refuse, shorten or misread this name; undefined if it would not. */
@@ -138,7 +163,9 @@ export function schemaFault(schema: string): string | undefined {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
-const NO_PASSWORD = /^SASL: .*client password must be.*/;
+/** pg gives no code to this fault. */
+const NO_PASSWORD = /^SASL: .*client password must be/;
+const PASSWORD_MISSING = 'the server wants a password, and none is given';
 
 /**
  * Runs `work` on a connection of its own. `timeout` limits each statement, in milliseconds.
@@ -155,11 +182,12 @@ export async function withConnection<T>(
   client.on('error', () => undefined);
   try {
     await client.connect();
-  } catch (cause) {
+  } catch (error) {
     // Without a password, pg would leave the connection open until the server ends it after a minute.
     void client.end();
-    const reason = reasonOf(cause).replace(NO_PASSWORD, 'the server wants a password, and none is given');
-    throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reason}`, { cause });
+    const isMissing = NO_PASSWORD.test(reasonOf(error));
+    const cause = isMissing ? Object.assign(new Error(PASSWORD_MISSING), { code: INVALID_PASSWORD }) : error;
+    throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reasonOf(cause)}`, { cause });
   }
   try {
     return await work(async (sql, values = []) => (await client.query(sql, [...values])).rows as never);

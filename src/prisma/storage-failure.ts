@@ -37,6 +37,11 @@ const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
 const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
 /** The plant of a probe was refused. Other plants may still be accepted. */
 const PLANT_REFUSED = /^(?:22|23|P0001|42501)/;
+/** A password that is wrong, or missing. */
+export const INVALID_PASSWORD = '28P01';
+/** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
+const INVALID_AUTHORIZATION = '28000';
+const UNKNOWN_DATABASE = '3D000';
 /** A wrong role, password or database, or a missing right. It does not pass by itself. */
 const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 /** A lock timeout or a deadlock. */
@@ -130,6 +135,14 @@ export function lacksPrivilege(error: unknown): boolean {
 /** Whether the server refuses the role, its password, the database or a right. Another failure may pass by itself. */
 export function isConfigurationRefused(error: unknown): boolean {
   return REFUSED_CONFIGURATION.test(sqlStateOf(error) ?? '');
+}
+
+export function isLoginRefused(error: unknown): boolean {
+  return [INVALID_PASSWORD, INVALID_AUTHORIZATION].includes(sqlStateOf(error) ?? '');
+}
+
+export function isUnknownDatabase(error: unknown): boolean {
+  return sqlStateOf(error) === UNKNOWN_DATABASE;
 }
 
 export function lacksResources(error: unknown): boolean {

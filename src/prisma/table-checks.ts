@@ -54,14 +54,24 @@ export async function assertSearchPath(query: Query, { schemaDescription }: Stor
   throw new MigrationError('refused', `${schemaDescription}: ${fault}. Leave pg_catalog out of it`);
 }
 
+/** These hold every text. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
+
 /**
- * Returns the migrations that a schema lacks, oldest first. Throws if it has other migrations, or if its tables are of
- * another application or not safe. They are checked before one is read: a view would run functions of its owner.
+ * Returns the migrations that a schema lacks, oldest first. Throws if it has other migrations, if its tables are of
+ * another application or not safe, or if its database cannot hold every text. Tables are checked before one is read: a
+ * view would run functions of its owner.
  */
 export async function findPending(
   query: Query,
   { schema, schemaDescription }: StoreSchema,
 ): Promise<(typeof MIGRATIONS)[number][]> {
+  const [row] = await query<{ server_encoding: string }>('SHOW server_encoding');
+  if (row !== undefined && !ENCODINGS.includes(row.server_encoding)) {
+    const fault = `its database cannot hold every text, as its encoding is ${row.server_encoding}`;
+    const advice = `Make another one: CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
+    throw new MigrationError('refused', `${schemaDescription}: ${fault}. ${advice}`);
+  }
   const tables = await query<Table>(TABLES, [schema]);
   const faults = tables.map(tableFault).filter((fault) => fault !== undefined);
   if (faults.length > 0)
@@ -90,7 +100,9 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   const pending = await findPending(query, store);
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
-  const advice = 'Run `plant-store migrate`, or `await new Migrator({ url, schema }).migrate()`';
+  // The URL of the command line may name another schema, or none.
+  const schema = /^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`;
+  const advice = `Run \`plant-store migrate --schema ${schema}\`, or \`await new Migrator({ url, schema }).migrate()\``;
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 

@@ -118,8 +118,10 @@ describe('plant-store serve --check', () => {
     expect(await bare.query("SELECT FROM pg_class WHERE relname = 'plants'")).toEqual([]);
     await bare.drop();
     for (const [wrong, fault] of [
-      [{ password: PASSWORD }, /password authentication failed/],
-      [{ pathname: '/no_such' }, /"no_such" does not exist.* correct its URL/],
+      [{ password: PASSWORD }, /password authentication failed .*\. Correct .* the password \(DATABASE_PASSWORD,/],
+      [{ password: '' }, /wants a password, and none is given\. Correct .* the password \(DATABASE_PASSWORD,/],
+      [{ username: 'no_such' }, /(?:"no_such"|user "no_such").* Correct the user in its URL/],
+      [{ pathname: '/no_such' }, /"no_such" does not exist\. Create it \(CREATE DATABASE\), or correct its URL/],
     ] as const) {
       const { href } = Object.assign(new URL(database.url), wrong);
       await expectBadConfiguration('serve --check', { DATABASE_URL: href }, fault);

@@ -22,7 +22,7 @@ describe('plant-store, on its database', () => {
   it('should not start without its tables, on a port that is taken, or an address of another machine', async () => {
     using taken = await takePort();
     const faults: [string, string, RegExp][] = [
-      ['DATABASE_URL', new URL('?schema=others', database.url).href, /Run `plant-store migrate`/],
+      ['DATABASE_URL', new URL('?schema=others', database.url).href, /Run `plant-store migrate --schema others`/],
       ['MANAGEMENT_PORT', String(taken.number), /^MANAGEMENT_PORT: \d+ on "127\.0\.0\.1" .*address already in use/m],
       // 192.0.2.0/24 is set aside for documentation (RFC 5737).
       ['HOST', '192.0.2.1', /^PORT: .* on "192\.0\.2\.1" .*address not available/m],

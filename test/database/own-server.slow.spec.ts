@@ -79,8 +79,9 @@ describe('A synchronous standby that is away', () => {
       await server.query(`SELECT pg_cancel_backend(pid) ${WAITS}`);
       return Promise.race([answer.then(() => true), Promise.resolve(false)]);
     });
-    await server.query('ALTER ROLE CURRENT_USER RESET client_min_messages');
     expect(expectRefusal(await answer, 50400, 'semantic')).toMatch('unknown');
+    await wantStandby('');
+    await server.query('ALTER ROLE CURRENT_USER RESET client_min_messages');
   });
 
   it('should keep a repetition and a taken id from their answers if the first plant may not be on the standby', async () => {

@@ -98,7 +98,10 @@ describe('a pool of a host', () => {
   });
 
   it('should keep an application from starting if it lacks the tables or cannot be reached', async () => {
-    const behind = { code: 'behind', message: expect.stringMatching(/is not migrated: .*`plant-store migrate`/) };
+    const behind = {
+      code: 'behind',
+      message: expect.stringMatching(/is not migrated: .*`plant-store migrate --schema other`/),
+    };
     await expect(Host.on({ pool, schema: 'other' })).rejects.toMatchObject(behind);
     expect(pool.totalCount).toBe(pool.idleCount);
     const nowhere = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });

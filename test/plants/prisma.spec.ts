@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import pg from 'pg';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Prisma } from '../../src/prisma/generated/client.js';
 import { PrismaService } from '../../src/prisma/prisma.service.js';
 import { UrlPool } from '../../src/prisma/store-pool.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
@@ -24,7 +25,7 @@ describe('The statements of a create', () => {
 
   it.each<[string, () => Parameters<typeof Host.on>[0]]>([
     ['connections of the store', () => ({ url: database.url })],
-    ['a pooler', () => ({ url: `${database.url}?pgbouncer=true` })],
+    ['a pooler', () => ({ url: `${database.url}&pgbouncer=true` })],
     ['a pool of the host', () => ({ pool })],
   ])("should go through Prisma's client, on %s", async (_, options) => {
     await database.query('TRUNCATE plants');
@@ -53,19 +54,19 @@ describe('Sessions that were set up for something else', () => {
     store = await startStoreOn(database);
     const plants = Array.from({ length: 20 }, (_, id) => ({ body: `{"id":${id},"name":"NULL"}` }));
     const answers = await createTogether(store.port, [...plants, ...plants]);
-    expect(answers.map((answer) => answer?.status).sort()).toEqual([...Array(20).fill(200), ...Array(20).fill(400)]);
+    expect(answers.map((answer) => answer?.status).sort()).toEqual(plants.map(() => 200).concat(plants.map(() => 400)));
     const rows = await database.query('SELECT DISTINCT name, tag, idempotency_key, created_by FROM plants');
     expect(rows).toEqual([{ name: 'NULL', tag: null, idempotency_key: null, created_by: 'static' }]);
   });
 
   it('should be ready without the language plpgsql, which no create needs', async () => {
-    await database.query('REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC; CREATE ROLE no_language LOGIN');
+    await database.query('REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC; CREATE ROLE no_language LOGIN PASSWORD $$no$$');
     await database.query(
       'GRANT SELECT, INSERT ON plants TO no_language; GRANT SELECT ON _prisma_migrations TO no_language',
     );
     store = await startStoreOn({
       ...database,
-      url: Object.assign(new URL(database.url), { username: 'no_language' }).href,
+      url: Object.assign(new URL(database.url), { username: 'no_language', password: 'no' }).href,
     });
     expect(await store.post('{"id":100,"name":"Rose"}')).toMatchObject({ status: 200 });
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
@@ -79,7 +80,7 @@ describe(PrismaService.name, () => {
     const collect = runInNewContext('gc') as () => void;
     const pool = new UrlPool({ url: database.url, size: 1 });
     const prisma = new PrismaService(pool);
-    const send = (): Promise<unknown> => prisma.$queryRaw`SELECT length(${'x'.repeat(2 ** 20)}::text)`;
+    const send = (): Promise<unknown> => prisma.queryPrepared(Prisma.sql`SELECT length(${'x'.repeat(2 ** 20)}::text)`);
     await send();
     collect();
     const before = process.memoryUsage().heapUsed;

@@ -1,5 +1,6 @@
 import { withoutTokens } from '../../auth/token-format.js';
 import { MigrationError } from '../../prisma/database.errors.js';
+import { isLoginRefused, isUnknownDatabase, sqlStateOf } from '../../prisma/storage-failure.js';
 import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
 
 class OutputError extends ExplainedError {
@@ -22,12 +23,14 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** The advice if the database cannot be reached. */
+/** The advice if no connection could be made. The other messages of PostgreSQL say what to do. */
 export function adviceOn(error: unknown): string {
-  const isUnreachable = error instanceof MigrationError && error.code === 'unreachable';
-  return isUnreachable
-    ? '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL, the user or the password'
-    : '';
+  if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
+  if (sqlStateOf(error) === undefined)
+    return '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
+  if (isUnknownDatabase(error)) return '. Create it (CREATE DATABASE), or correct its URL';
+  if (!isLoginRefused(error)) return '';
+  return '. Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), or pg_hba.conf';
 }
 
 /**
