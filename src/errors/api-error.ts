@@ -48,9 +48,13 @@ export class ErrorBody {
     type: 'integer',
     format: 'int32',
     description: 'Error number. Its first three digits are the status that plain HTTP would have used.',
+    example: 40901,
   })
   error!: number;
-  @ApiProperty({ description: 'Error message text: what was wrong, where, and what would be right' })
+  @ApiProperty({
+    description: 'Error message text: what was wrong, where, and what would be right',
+    example: 'The id 5 is taken: a plant with this id exists already. Send another id.',
+  })
   message!: string;
 }
 

@@ -1,55 +1,80 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { Expose } from 'class-transformer';
-import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { Expose, plainToInstance } from 'class-transformer';
+import { ValidateBy, validateSync } from 'class-validator';
 import { invalidIdempotencyKey, invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 
-/** The text that PostgreSQL can store: no U+0000, no lone surrogate. With or without the Unicode flag it is the same. */
-const STORABLE_TEXT = '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$';
+/** What a field may hold: its schema, the test of a value, and the words for a wrong one. */
+interface FieldType<T> {
+  readonly schema: { type: 'integer'; format: 'int64' } | { type: typeof String; pattern: string };
+  readonly isRight: (value: unknown) => value is T;
+  readonly faultOf: (value: unknown) => string;
+}
 
-/** Validates a field. class-validator and class-transformer use it when a host validates a `NewPlant` of its own. */
-function PlantField(isRight: (value: unknown) => boolean, faultOf: (value: unknown) => string): PropertyDecorator {
-  const defaultMessage = (args?: ValidationArguments): string => `${args?.property ?? ''} ${faultOf(args?.value)}`;
-  return applyDecorators(
-    Expose(),
-    ValidateBy({ name: 'isPlantField', validator: { validate: isRight, defaultMessage } }),
-  );
+// No minimum and maximum: as JSON numbers, most readers would round them.
+const INT64: FieldType<bigint> = {
+  schema: { type: 'integer', format: 'int64' },
+  isRight: isInt64,
+  faultOf: int64Fault,
+};
+/** Text that PostgreSQL can store. Every regular expression engine reads the pattern; surrogates are for the words. */
+const TEXT: FieldType<string> = {
+  schema: { type: String, pattern: '^[^\\x00]*$' },
+  isRight: isStorableText,
+  faultOf: textFault,
+};
+
+/** The fields of `NewPlant` in their order, with their tests: all that a good plant needs. */
+const FIELDS: { readonly name: keyof NewPlant; readonly isRight: (value: unknown) => boolean }[] = [];
+
+/** Declares a field once: for the document, for the test of a good plant, and for the words of class-validator. */
+function PlantField<T>(
+  { schema, isRight, faultOf }: FieldType<T>,
+  { required = true, ...about }: { description: string; example: unknown; required?: boolean },
+) {
+  const validate = required ? isRight : (value: unknown): boolean => value === undefined || isRight(value);
+  const hint = (value: unknown): string => (value === null && !required ? ', or leave it out' : '');
+  return <Name extends keyof NewPlant>(plant: Partial<Record<Name, T>>, name: Name): void => {
+    FIELDS.push({ name, isRight: validate });
+    const defaultMessage = (args?: { value: unknown }): string => `${name} ${faultOf(args?.value)}${hint(args?.value)}`;
+    applyDecorators(
+      ApiProperty({ ...schema, ...about, required }),
+      Expose(),
+      ValidateBy({ name: 'isPlantField', validator: { validate, defaultMessage } }),
+    )(plant, name);
+  };
 }
 
 /** A plant to create. It is also the schema of OpenAPI. */
 export class NewPlant {
-  // No minimum and maximum here: as JSON numbers, most readers would round them.
   /** Any int64: a `bigint` from -(2n ** 63n) to 2n ** 63n - 1n. */
-  @ApiProperty({
-    type: 'integer',
-    format: 'int64',
+  @PlantField(INT64, {
     description: 'Identification number of the plant. Every int64 is accepted as it is, never rounded.',
     example: 1,
   })
-  @PlantField(isInt64, idFault)
   id!: bigint;
 
   /** Any text without U+0000 and lone surrogates. */
-  @ApiProperty({ type: String, description: 'The name of the plant', example: 'Rose', pattern: STORABLE_TEXT })
-  @PlantField(isStorableText, textFault)
+  @PlantField(TEXT, {
+    description: 'The name of the plant. Any Unicode text without U+0000 and lone surrogates (halves of a character).',
+    example: 'Rose',
+  })
   name!: string;
 
   /** The type of the plant, as any text like `name`. @defaultValue none */
-  @ApiPropertyOptional({
-    type: String,
-    description: 'Tag to specify the type',
+  @PlantField(TEXT, {
+    description: 'Tag to specify the type. Any text that a name may be.',
     example: 'flower',
-    pattern: STORABLE_TEXT,
+    required: false,
   })
-  @PlantField(isTag, textFault)
   tag?: string;
 }
 
 /** The fields that are read from the body. */
-export const PLANT_FIELDS: readonly (keyof NewPlant)[] = ['id', 'name', 'tag'];
+export const PLANT_FIELDS: readonly (keyof NewPlant)[] = FIELDS.map(({ name }) => name);
 
 /** A plant in an answer, without its id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
@@ -57,32 +82,28 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 /** Fields that nobody has checked yet. */
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
-/** A plant with checked fields. So a plant from HTTP is not checked again by the service. */
-export class ValidPlant implements NewPlant {
-  readonly id: bigint;
-  readonly name: string;
-  declare readonly tag?: string;
-
-  /** @throws ApiError 40003 that names every wrong field */
-  constructor(id: unknown, name: unknown, tag: unknown) {
-    if (!isInt64(id) || !isStorableText(name) || !isTag(tag)) throw invalidPlant(plantFaults({ id, name, tag }));
-    this.id = id;
-    this.name = name;
-    if (tag !== undefined) this.tag = tag;
-  }
-
-  /** Checks a plant from code, where JavaScript allows any value. @throws ApiError 40003 if it is no plant */
-  static from(given: unknown): ValidPlant {
-    if (given instanceof ValidPlant) return given;
-    const { id, name, tag } = Object(given) as Fields;
-    return new ValidPlant(id, name, tag);
-  }
+/** Reads the fields of a plant from a body and ignores all others. `create()` checks them. */
+export function readNewPlant(body: JsonObject): Fields {
+  const { id } = body;
+  return id instanceof JsonNumber ? { ...body, id: parseInt64(id.source) ?? id } : body;
 }
 
-/** Reads a plant from a body and ignores unknown fields. @throws ApiError 40003 that names every wrong field */
-export function parseNewPlant({ id, name, tag }: JsonObject): ValidPlant {
-  const exact = id instanceof JsonNumber ? parseInt64(id.source) : undefined;
-  return new ValidPlant(exact ?? id, name, tag);
+/**
+ * Checks a plant. An absent field stays absent. A good plant passes the plain tests alone; class-validator words the
+ * faults of any other.
+ * @throws ApiError 40003 that names every wrong field
+ */
+export function checkPlant(given: unknown): NewPlant {
+  const plant: Fields = {};
+  let isRight = true;
+  for (const { name, isRight: test } of FIELDS) {
+    // It is read once, because a getter of code may give another value the next time.
+    const value = read(Object(given) as Fields, name);
+    if (value !== undefined) plant[name] = value;
+    isRight &&= test(value);
+  }
+  if (!isRight) throw invalidPlant(faultsOf(plant));
+  return plant as NewPlant;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -140,32 +161,52 @@ export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
 
-function isTag(value: unknown): value is string | undefined {
-  return value === undefined || isStorableText(value);
+/** Stands for a value that is no primitive. class-transformer would copy that, without an end if it is a cycle. */
+class Found {
+  constructor(readonly words: string) {}
 }
 
-function plantFaults({ id, name, tag }: Fields): string[] {
-  const faults: string[] = [];
-  if (!isInt64(id)) faults.push(`id ${idFault(id)}`);
-  if (!isStorableText(name)) faults.push(`name ${textFault(name)}`);
-  if (!isTag(tag)) faults.push(`tag ${textFault(tag)}`);
-  return faults;
+const UNREADABLE = new Found('cannot be read');
+
+/** A field of an object from code: a getter or a Proxy may throw. */
+function read(given: Fields, name: keyof NewPlant): unknown {
+  try {
+    return given[name];
+  } catch {
+    return UNREADABLE;
+  }
 }
 
-function idFault(value: unknown): string {
+/** What class-validator says about the fields, in their order. */
+function faultsOf(fields: Fields): string[] {
+  const found = PLANT_FIELDS.map((name) => [name, toFound(fields[name])]);
+  const errors = validateSync(plainToInstance(NewPlant, Object.fromEntries(found)));
+  return errors.flatMap(({ constraints = {} }) => Object.values(constraints));
+}
+
+function toFound(value: unknown): unknown {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return value;
+  try {
+    if (value instanceof Found) return value;
+    if (value instanceof JsonNumber) return new Found(`is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`);
+    return new Found(value instanceof JsonStructure ? `is an ${value.kind}` : describeFound(value));
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function int64Fault(value: unknown): string {
   if (typeof value === 'number')
     return `is the number ${value}, which may have been rounded; it must be a bigint, such as 1n`;
-  return `${describeValue(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
+  return `${describe(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
 }
 
 function textFault(value: unknown): string {
-  if (typeof value !== 'string') return `${describeValue(value)}; it must be a string`;
+  if (typeof value !== 'string') return `${describe(value)}; it must be a string`;
   const found = value.isWellFormed() ? 'U+0000' : 'a lone surrogate (half a character)';
   return `contains ${found}, which PostgreSQL cannot store; it must be a string without it`;
 }
 
-function describeValue(value: unknown): string {
-  if (value instanceof JsonNumber) return `is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`;
-  if (value instanceof JsonStructure) return `is an ${value.kind}`;
-  return describeFound(value);
+function describe(value: unknown): string {
+  return value instanceof Found ? value.words : describeFound(value);
 }

@@ -38,8 +38,8 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
       name: 'Idempotency-Key',
       required: false,
       description:
-        'Makes the request safe to repeat: the same key, id, name and tag again answers the same 200 and creates nothing.',
-      schema: { type: 'string', minLength: 1, maxLength: 255 },
+        'Makes the request safe to repeat: the same plant with the same key again answers the same 200 and creates nothing.',
+      schema: { type: 'string', minLength: 1, maxLength: 255, example: 'order-17' },
     }),
     ApiBody({
       type: NewPlant,

@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
+import { getMetadataStorage, validateSync } from 'class-validator';
 import fc from 'fast-check';
-import { INT64_MAX, INT64_MIN, NewPlant, parseInt64 } from './new-plant.js';
+import { checkPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64 } from './new-plant.js';
 import type { PlantRecord, PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
@@ -39,6 +39,57 @@ describe(PlantsService.name, () => {
       await expect(creating).rejects.toMatchObject({ name: TypeError.name, message });
     }
     expect(stored).toEqual([]);
+  });
+});
+
+describe(checkPlant.name, () => {
+  const faultOf = (plant: unknown): string => {
+    try {
+      checkPlant(plant);
+      return 'none';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it('should have class-validator word each fault, and ask it of no good plant', () => {
+    const ask = jest.spyOn(getMetadataStorage(), 'getTargetValidationMetadatas');
+    expect(checkPlant({ ...PLANT, other: 1, tag: undefined })).toEqual(PLANT);
+    expect(ask).not.toHaveBeenCalled();
+    expect(faultOf({ id: 1n, tag: null })).toBe(
+      'This is not a plant: name is missing; it must be a string. tag is null; it must be a string, or leave it out.',
+    );
+    expect(ask).toHaveBeenCalled();
+    ask.mockRestore();
+  });
+
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  let deep: unknown[] = [];
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  const thrower = Object.defineProperty({ ...PLANT }, 'name', {
+    get: () => {
+      throw new Error('of a getter');
+    },
+  });
+  const trap = new Proxy(
+    {},
+    {
+      getPrototypeOf: () => {
+        throw new Error('of a trap');
+      },
+    },
+  );
+
+  it.each<[string, unknown, string]>([
+    ['a cycle', { ...PLANT, name: cycle }, 'name is an array; it must be a string.'],
+    ['100,000 levels', { ...PLANT, name: deep }, 'name is an array; it must be a string.'],
+    ['a getter that throws', thrower, 'name cannot be read; it must be a string.'],
+    ['a Proxy that throws', { ...PLANT, tag: trap }, 'tag cannot be read; it must be a string.'],
+    ['a function', { ...PLANT, name: () => 'Rose' }, 'name is a function; it must be a string.'],
+    ['a symbol', { ...PLANT, name: Symbol('Rose') }, 'name is a symbol; it must be a string.'],
+  ])('should name %s as any other fault', (_, plant, fault) => {
+    expect(faultOf(plant)).toBe(`This is not a plant: ${fault}`);
   });
 });
 

@@ -2,9 +2,19 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { type HostTransaction, runIn } from '../prisma/host-transaction.js';
-import { assertIdempotencyKey, ValidPlant, isStorableText, type NewPlant, type Plant } from './new-plant.js';
+import {
+  assertIdempotencyKey,
+  checkPlant,
+  isStorableText,
+  type NewPlant,
+  type Plant,
+  PLANT_FIELDS,
+} from './new-plant.js';
 import type { Creator } from './plants.options.js';
-import { PlantsRepository } from './plants.repository.js';
+import { type PlantRecord, PlantsRepository } from './plants.repository.js';
+
+/** The columns of the fields that a plant does not have. */
+const ABSENT = Object.fromEntries(PLANT_FIELDS.map((field) => [field, null])) as Record<keyof Plant, null>;
 
 /** Counts the creates from a random start, so that no other process has the same ids. It stays within 64 bits. */
 let writeId = randomBytes(8).readBigInt64BE() >> 1n;
@@ -60,22 +70,21 @@ export class PlantsService implements OnModuleInit {
    * console.log(created?.name);
    */
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
-    const { id, name, tag } = ValidPlant.from(plant);
+    const { id, ...answer } = checkPlant(plant);
     const { idempotencyKey, creator } = options;
     if (creator !== undefined) assertCreator(creator);
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
-    const record = {
+    const record: PlantRecord = {
+      ...ABSENT,
+      ...answer,
       id,
-      name,
-      tag: tag ?? null,
       idempotencyKey: idempotencyKey ?? null,
       createdBy: creator?.name ?? null,
       writeId: (writeId += 1n),
     };
     if ('transaction' in options) await this.repository.createIn(runIn(options.transaction), record);
     else await this.repository.create(record);
-    // An absent field stays absent.
-    return tag === undefined ? { name } : { name, tag };
+    return answer;
   }
 }
 

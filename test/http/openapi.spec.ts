@@ -50,7 +50,9 @@ describe('The OpenAPI document', () => {
       .properties;
     expect(tag?.pattern).toBe(name?.pattern);
     const stored = ['', 'Rose', 'two\nlines\n', '\u2028', '\t', 'a🌱b', '\uFFFF', '\uE000', 'é'.normalize('NFD')];
-    const refused = ['\0', 'a\0', '\uD83C', '\uDF31', 'a\uD83C', '\uD83Cb', '🌱\uDF31', '\uDF31\uD83C', 'a\n\uD83C'];
+    // No pattern that every engine reads refuses half a character, so words do.
+    expect(name?.description).toMatch('lone surrogates');
+    const refused = ['\0', 'a\0', '\0b', 'a\n\0'];
     for (const flags of ['', 'u', 'v']) {
       const pattern = new RegExp(name?.pattern ?? '', flags);
       expect([...stored, '🌱'.repeat(2 ** 18)].filter((text) => !pattern.test(text))).toEqual([]);
