@@ -1,9 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import passport from 'passport';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { faultsOf } from '../../test/support/http/refusal.js';
 import { PlantsAuthModule } from './auth.module.js';
 import { authOptionsOf } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
+import { BearerStrategy } from './bearer.strategy.js';
 
 const TOKEN = 'a-token-of-20-characters-or-more';
 const verifier = { verify: () => undefined };
@@ -45,10 +47,61 @@ describe(PlantsAuthModule.name, () => {
     expect(found.join()).not.toMatch(/hidden|a-token-of/);
   });
 
-  it.each([true, {}, { name: 'alice' }])('should let nobody in whose verifier returns %j', (principal) => {
-    const request = { headers: {}, rawHeaders: ['Authorization', `Bearer ${TOKEN}`], socket: {} };
-    const guard = new BearerAuthGuard({ verify: () => principal as never });
-    const enter = (): unknown => guard.canActivate(new ExecutionContextHost([request, {}], undefined, () => undefined));
-    expect(enter).toThrow(/has to return \{ name, scopes \}/);
+  const enter = (verdict: () => unknown, request: object = {}, type = 'http'): Promise<boolean> => {
+    const strategy = new BearerStrategy({ verify: verdict as never });
+    const guard = new BearerAuthGuard(strategy);
+    const rawHeaders = ['Authorization', `Bearer ${TOKEN}`];
+    const context = new ExecutionContextHost(
+      [Object.assign(request, { headers: {}, rawHeaders })],
+      undefined,
+      () => undefined,
+    );
+    context.setType(type);
+    const response = { getHeader: () => 'id-of-the-request' };
+    context.switchToHttp = () => ({ getRequest: () => request, getResponse: () => response }) as never;
+    return guard.canActivate(context).finally(() => {
+      strategy.onApplicationShutdown();
+    });
+  };
+
+  it.each([true, {}, { name: 'alice' }])('should let nobody in whose verifier returns %j', async (principal) => {
+    await expect(enter(() => principal)).rejects.toThrow(/has to return \{ name, scopes \}/);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['rejects with undefined', () => Promise.resolve().then(() => Promise.reject(undefined as unknown as Error))],
+    ['rejects with an error', () => Promise.reject(new Error('away'))],
+    [
+      'throws',
+      () => {
+        throw new TypeError('away');
+      },
+    ],
+  ])('should answer 50300 if a verifier %s', async (_, verdict) => {
+    await expect(enter(verdict)).rejects.toMatchObject({ error: 50300 });
+  });
+
+  it('should give the token to passport.authenticate(), and protect nothing but HTTP', async () => {
+    const authenticate = jest.spyOn(passport, 'authenticate');
+    const principal = { name: 'alice', scopes: [] };
+    const request = {};
+    expect(await enter(() => principal, request)).toBe(true);
+    expect(request).toMatchObject({ user: principal });
+    expect(authenticate).toHaveBeenCalledTimes(1);
+    await expect(enter(() => principal, {}, 'rpc')).rejects.toThrow('protects routes of HTTP');
+    authenticate.mockRestore();
+  });
+
+  it('should give each of many requests in two stores at once its own verdict', async () => {
+    const principals = Array.from({ length: 500 }, (_, index) => ({ name: String(index), scopes: [] }));
+    const users = await Promise.all(
+      principals.map(async (principal, index) => {
+        const request: { user?: unknown } = {};
+        const late = (): unknown => new Promise((resolve) => setTimeout(resolve, index % 7, principal));
+        await enter(index % 2 ? late : () => principal, request);
+        return request.user;
+      }),
+    );
+    expect(users).toEqual(principals);
   });
 });

@@ -1,6 +1,7 @@
 import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
+import { BearerStrategy } from './bearer.strategy.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
@@ -20,6 +21,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 @Module({
   providers: [
     BearerAuthGuard,
+    BearerStrategy,
     { provide: PlantsAuthOptions, useFactory: authOptionsOf, inject: [MODULE_OPTIONS_TOKEN] },
     {
       provide: IssuedTokenVerifier,
@@ -38,6 +40,6 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
       inject: [PlantsAuthOptions, IssuedTokenVerifier],
     },
   ],
-  exports: [BearerAuthGuard, TokenVerifier, IssuedTokenVerifier],
+  exports: [BearerAuthGuard, BearerStrategy, TokenVerifier, IssuedTokenVerifier],
 })
 export class PlantsAuthModule extends ConfigurableModuleClass {}

@@ -7,7 +7,7 @@ import { withinTime } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { isWellFormedToken, PREFIX, tokenKey } from './token-format.js';
 import { type TokenRow, TokenStore } from './token-store.js';
-import { type Principal, TokenVerifier } from './token-verifier.js';
+import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
 /** A revocation takes effect within this time: a token is valid for so long after its confirmation. */
 const MAX_CONFIRMATION_AGE_MS = 2000;
@@ -33,6 +33,8 @@ interface CachedToken {
 /** A request that waits for the look-up of its token. */
 interface PendingLookUp {
   readonly key: string;
+  /** The request of the platform, for the reason of a refusal. */
+  readonly request: unknown;
   resolve: (principal: Principal | undefined) => void;
 }
 
@@ -61,7 +63,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     super();
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!token.startsWith(PREFIX)) return undefined;
     const key = tokenKey(token);
     const known = this.cache.get(key);
@@ -72,7 +74,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }
     // This check costs more than the look into the cache, and no malformed token is in the cache.
     if (!isWellFormedToken(token)) throw mistypedToken();
-    return this.lookUp(key);
+    return this.lookUp(key, request);
   }
 
   /** Seconds until the first token in use expires; Infinity if none does. */
@@ -93,15 +95,15 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     await withinTime(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
   }
 
-  private lookUp(key: string): Promise<Principal | undefined> {
+  private lookUp(key: string, request: unknown): Promise<Principal | undefined> {
     const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    const request: PendingLookUp = { key, resolve: () => undefined };
-    const result = new Promise<Principal | undefined>((resolve) => (request.resolve = resolve));
-    this.waiting.add(request);
+    const lookUp: PendingLookUp = { key, request, resolve: () => undefined };
+    const result = new Promise<Principal | undefined>((resolve) => (lookUp.resolve = resolve));
+    this.waiting.add(lookUp);
     this.wake();
     this.loop ??= this.run();
     const timeUp = (): Error => this.failure ?? new DatabaseTimeoutError(`no answer within ${timeout} ms`);
-    return withinTime(result, timeout, timeUp).finally(() => this.waiting.delete(request));
+    return withinTime(result, timeout, timeUp).finally(() => this.waiting.delete(lookUp));
   }
 
   /** Runs while tokens are in use or requests wait. */
@@ -145,13 +147,16 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     } else if (known) this.cache.set(key, { ...known, confirmedAt: -Infinity, expiresAt: Infinity });
   }
 
-  private answer({ key, resolve }: PendingLookUp, row: TokenRow | undefined): void {
+  private answer(lookUp: PendingLookUp, row: TokenRow | undefined): void {
+    const { key, request, resolve } = lookUp;
+    // Otherwise the next statement, which begins before the request goes on, would look it up again.
+    this.waiting.delete(lookUp);
     const known = row?.state === 'valid' ? this.cache.get(key) : undefined;
     if (known) known.usedAt = performance.now();
     else {
       const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
       const found = row && `${quote(row.name)} with the id ${row.id} ${ended} at ${String(row.end)}`;
-      this.logger.log(`An access token was refused. ${found ?? 'The database does not have it'}`);
+      noteRefusal(request, `An access token was refused. ${found ?? 'The database does not have it'}`);
     }
     resolve(known?.principal);
   }

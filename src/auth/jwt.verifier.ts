@@ -1,9 +1,8 @@
-import { Logger } from '@nestjs/common';
 import type { JWTPayload } from 'jose';
 import { escapeControls, isHttpUrl, quote, reasonOf } from '../util/text.js';
 import type { JwtOptions } from './auth.options.js';
 import { tokenKey } from './token-format.js';
-import { MAX_PRINCIPAL_NAME_LENGTH, type Principal, TokenVerifier } from './token-verifier.js';
+import { MAX_PRINCIPAL_NAME_LENGTH, noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
 type Jose = typeof import('jose');
 type KeySet = ReturnType<Jose['createRemoteJWKSet']>;
@@ -30,7 +29,6 @@ class IssuerError extends Error {}
 
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier {
-  private readonly logger = new Logger(JwtVerifier.name);
   private keySet: Promise<KeySet> | undefined;
   private failure: IssuerError | undefined;
   private nextFetchAt = 0;
@@ -41,13 +39,13 @@ export class JwtVerifier extends TokenVerifier {
     super();
   }
 
-  verify(token: string): Promise<Principal | undefined> | Principal | undefined {
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
     const found = this.cache.get(tokenKey(token));
-    return found && Date.now() < found.until ? found.principal : this.verifyJwt(token);
+    return found && Date.now() < found.until ? found.principal : this.verifyJwt(token, request);
   }
 
-  private async verifyJwt(token: string): Promise<Principal | undefined> {
+  private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
     // A service that sees no JWT does not load the library.
     const jose = await import('jose');
     let fault: string | undefined;
@@ -58,8 +56,7 @@ export class JwtVerifier extends TokenVerifier {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
       fault = signatureFault(error, token, jose);
     }
-    // The reason is for the operator alone. The client learns only that the token is not valid.
-    this.logger.log(`A JWT was refused: ${fault}`);
+    noteRefusal(request, `A JWT was refused: ${fault}`);
     return undefined;
   }
 
@@ -173,9 +170,13 @@ function isStorableSubject(sub: unknown): boolean {
   return sub.isWellFormed() && escapeControls(sub) === sub;
 }
 
-/** `scope` has words separated by spaces (RFC 8693, section 4.2). Some issuers send a list, `scp`. */
+/** `scope` has words separated by spaces (RFC 8693, section 4.2). Some issuers send a list, or call it `scp`. */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
-  const wordsOf = (claim: unknown): string[] => (typeof claim === 'string' ? claim.split(' ') : []);
-  const list = Array.isArray(scp) ? scp.filter((one) => typeof one === 'string') : wordsOf(scp);
-  return [...new Set([...wordsOf(scope), ...list])].filter((word) => word !== '');
+  const wordsOf = (claim: unknown): string[] =>
+    Array.isArray(claim)
+      ? claim.filter((one) => typeof one === 'string')
+      : typeof claim === 'string'
+        ? claim.split(' ')
+        : [];
+  return [...new Set([...wordsOf(scope), ...wordsOf(scp)])].filter((word) => word !== '');
 }

@@ -1,13 +1,12 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
-import type { Query } from '../prisma/store-pool.js';
-import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
+import { type Query, UrlPool } from '../prisma/store-pool.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 
-/** Time limit of a statement. All are short, and the next one waits for this one. */
-const STATEMENT_TIMEOUT_MS = 1000;
+/** Time limit of a connection and a statement. All are short, and the next one waits for this one. */
+const TIMEOUT_MS = 1000;
 /** Time limit for the lock when a use is recorded. The next attempt comes in a minute. */
 const LOCK_TIMEOUT_MS = 100;
 
@@ -34,26 +33,12 @@ export interface TokenRow {
 export class TokenStore {
   private readonly database: DatabaseUrl;
   private readonly table: string;
-  private readonly pool: pg.Pool;
+  private readonly pool: UrlPool;
 
-  constructor({ url, password, schema, timeout = DEFAULT_STORAGE_TIMEOUT }: IssuedTokensOptions) {
+  constructor({ url, password, schema }: IssuedTokensOptions) {
     this.database = parseDatabaseUrl(url, password, schema);
-    const { config, isPooled } = this.database;
     this.table = `${pg.escapeIdentifier(this.database.schema)}.access_tokens`;
-    this.pool = new pg.Pool({
-      ...config,
-      max: 1,
-      connectionTimeoutMillis: timeout,
-      query_timeout: STATEMENT_TIMEOUT_MS,
-      // The server has this limit too: a waiting statement would outlive its connection. PgBouncer refuses the setting.
-      ...(!isPooled && { statement_timeout: STATEMENT_TIMEOUT_MS }),
-      allowExitOnIdle: true,
-      keepAlive: true,
-      application_name: 'plant-store-tokens',
-    });
-    // The next statement opens a new connection. Without listeners, these events would end the process.
-    this.pool.on('error', () => undefined);
-    this.pool.on('connect', (client) => client.on('error', () => undefined));
+    this.pool = new UrlPool({ url, password, schema, size: 1, timeout: TIMEOUT_MS, name: 'plant-store-tokens' });
   }
 
   /** Throws if there is no table of tokens. Without this check, requests would get 50300 and be sent again. */
@@ -73,18 +58,17 @@ export class TokenStore {
           ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end"
         FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
     const client = await this.pool.connect();
-    let failure: Error | undefined;
     try {
-      const { rows } = await client.query<TokenRow & { isStandby: boolean }>(sql, [keys.map((key) => `\\x${key}`)]);
+      const answer = await client.query({ text: sql, values: [keys.map((key) => `\\x${key}`)] });
+      const rows = answer.rows as (TokenRow & { isStandby: boolean })[];
       if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
+      client.release();
       // Without a token there is still one row, whose id is null.
       return rows.filter(({ id }: { id: number | null }) => id !== null);
     } catch (error) {
-      failure = error as Error;
-      throw error;
-    } finally {
       // The next connection may lead to the primary.
-      client.release(failure);
+      client.release(error as Error);
+      throw error;
     }
   }
 
@@ -97,13 +81,13 @@ export class TokenStore {
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
-    await this.pool.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL synchronous_commit = off;
+    await this.pool.select(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
   }
 
   async end(): Promise<void> {
-    await this.pool.end();
+    await this.pool.onApplicationShutdown();
   }
 }
 

@@ -38,7 +38,7 @@ export interface Principal {
 export abstract class TokenVerifier {
   /**
    * Returns the owner of a token, or undefined if the token is unknown, expired or revoked. Throw or reject only if the
-   * verifier cannot decide now: the client then gets 50300.
+   * verifier cannot decide now: the client then gets 50300. An `ApiError` becomes the answer as it is.
    *
    * @param request the request of the platform
    */
@@ -64,6 +64,20 @@ export class TokenVerifiers extends TokenVerifier {
     }
     return undefined;
   }
+}
+
+const REFUSAL = Symbol('plant-store:refusal');
+
+/**
+ * Keeps why a token was refused, with the value found and the value expected. It is for the log of the guard alone: the
+ * client learns only that the token is not valid.
+ */
+export function noteRefusal(request: unknown, reason: string): void {
+  if (typeof request === 'object' && request !== null) Reflect.set(request, REFUSAL, reason);
+}
+
+export function refusalOf(request: object): string | undefined {
+  return (request as { [REFUSAL]?: string })[REFUSAL];
 }
 
 /** The principal that `BearerAuthGuard` found; undefined if it found none. */

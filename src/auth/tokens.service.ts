@@ -7,19 +7,13 @@ import { TOKEN_STATE, type TokenState } from './token-store.js';
 
 /** No other program is likely to use this number, which spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
-const TRANSACTION = { isolationLevel: 'ReadCommitted', timeout: 10_000, maxWait: 10_000 } as const;
-/**
- * Prisma's adapter ignores time zones, so the session uses UTC. A reported change must be on disk, whatever the role's
- * default is. The time limit is shorter than that of the transaction, so that the server rolls back first.
- */
-const SETTINGS = Prisma.sql`SELECT set_config('TimeZone'::text, 'UTC'::text, true), set_config('DateStyle'::text, 'ISO'::text, true),
-  set_config('statement_timeout'::text, '8000'::text, true), set_config('synchronous_commit'::text,
-    CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END, true)`;
+const TRANSACTION = { timeout: 10_000, maxWait: 10_000 };
+/** It is shorter than the time limit of the transaction, so that the server rolls back first. */
+const STATEMENT_TIMEOUT = Prisma.sql`SET LOCAL statement_timeout = 8000`;
 /** A token that expires at infinity or after 9999 counts as one that never does. An expiry before 1970 becomes 1970. */
 const RECORD = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
   last_used_at AS "lastUsedAt", ${Prisma.raw(TOKEN_STATE)} AS state`;
-const REVOKED = Prisma.sql`revoked_at = statement_timestamp()`;
 
 /** An access token without its digest. */
 export interface TokenRecord {
@@ -52,7 +46,7 @@ type Transaction = Prisma.TransactionClient;
 
 /**
  * Creates, lists, rotates and revokes access tokens. Citus replicates the table. It refuses volatile functions in a
- * change, and a RETURNING that asks the clock. So changes return nothing.
+ * change, so the moment is asked for before.
  */
 export class TokensService {
   private readonly prisma: PrismaService;
@@ -94,8 +88,16 @@ export class TokensService {
       const { scopes, createdAt, expiresAt } = newest;
       const life = expiresAt === null ? 'never' : { seconds: (expiresAt.getTime() - createdAt.getTime()) / 1000 };
       const made = await this.issue(transaction, name, scopes, life);
-      const end = overlap > 0 ? Prisma.sql`expires_at = LEAST(expires_at, ${later(overlap)})` : REVOKED;
-      return { ...made, replaced: await this.update(transaction, old, end) };
+      const now = await nowIn(transaction);
+      const end = later(now, overlap);
+      const ids = idsOf(old);
+      if (overlap === 0) await revokeAll(transaction, ids, now);
+      else
+        await transaction.accessToken.updateMany({
+          where: { id: { in: ids }, OR: [{ expiresAt: null }, { expiresAt: { gt: end } }] },
+          data: { expiresAt: end },
+        });
+      return { ...made, replaced: await this.findByIds(transaction, ids) };
     });
   }
 
@@ -109,7 +111,9 @@ export class TokensService {
       const meant = await this.lock(transaction, nameOrId, Prisma.sql`OR id::text = ${nameOrId}::text`);
       if (meant.length === 0) throw unknown(nameOrId);
       const valid = meant.filter(isValid);
-      return valid.length > 0 ? this.update(transaction, valid, REVOKED) : meant;
+      if (valid.length === 0) return meant;
+      await revokeAll(transaction, idsOf(valid), await nowIn(transaction));
+      return this.findByIds(transaction, idsOf(valid));
     });
   }
 
@@ -134,31 +138,30 @@ export class TokensService {
     expiry: TokenExpiry,
   ): Promise<NewToken> {
     const token = makeToken();
-    const end = expiry === 'never' ? null : later(expiry.seconds);
-    const digest = tokenDigest(token);
-    await transaction.$executeRaw`INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-      VALUES (${name}::text, ${digest}::bytea, ${scopes}::text[], statement_timestamp(), ${end})`;
-    const [record] = (await this.find(transaction, Prisma.sql`digest = ${digest}::bytea`)) as [TokenRecord];
+    const now = await nowIn(transaction);
+    const { id } = await transaction.accessToken.create({
+      data: {
+        name,
+        digest: Uint8Array.from(tokenDigest(token)),
+        scopes: [...scopes],
+        createdAt: now,
+        expiresAt: expiry === 'never' ? null : later(now, expiry.seconds),
+      },
+      select: { id: true },
+    });
+    const [record] = (await this.findByIds(transaction, [id])) as [TokenRecord];
     return { token, record };
   }
 
-  /** Changes these tokens and returns them. */
-  private async update(
-    transaction: Transaction,
-    records: readonly TokenRecord[],
-    change: Prisma.Sql,
-  ): Promise<TokenRecord[]> {
-    const ids = records.map(({ id }) => id);
-    const those = Prisma.sql`id = ANY(${ids}::bigint[])`;
-    await transaction.$executeRaw`UPDATE ${this.table} SET ${change} WHERE ${those}`;
-    return this.find(transaction, those);
+  private findByIds(transaction: Transaction, ids: readonly bigint[]): Promise<TokenRecord[]> {
+    return this.find(transaction, Prisma.sql`id = ANY(${ids.map(String)}::bigint[])`);
   }
 
   private async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let isDone = false as boolean;
     try {
       return await this.prisma.$transaction(async (transaction) => {
-        await transaction.$queryRaw(SETTINGS);
+        await transaction.$executeRaw(STATEMENT_TIMEOUT);
         const result = await work(transaction);
         isDone = true;
         return result;
@@ -174,9 +177,23 @@ export class TokensService {
   }
 }
 
-/** Seconds from now by the clock of the database. Days and months would depend on the time zone. */
-function later(seconds: number): Prisma.Sql {
-  return Prisma.sql`statement_timestamp() + ${seconds}::float8 * interval '1 second'`;
+/** The clock of the database decides, and not that of this process. */
+async function nowIn(transaction: Transaction): Promise<Date> {
+  const [row] = await transaction.$queryRaw<[{ now: Date }]>`SELECT statement_timestamp() AS now`;
+  return row.now;
+}
+
+/** Days and months would depend on the time zone. */
+function later(now: Date, seconds: number): Date {
+  return new Date(now.getTime() + seconds * 1000);
+}
+
+async function revokeAll(transaction: Transaction, ids: bigint[], now: Date): Promise<void> {
+  await transaction.accessToken.updateMany({ where: { id: { in: ids } }, data: { revokedAt: now } });
+}
+
+function idsOf(records: readonly TokenRecord[]): bigint[] {
+  return records.map(({ id }) => BigInt(id));
 }
 
 function isValid({ state }: TokenRecord): boolean {

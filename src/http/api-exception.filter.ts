@@ -1,12 +1,4 @@
-import {
-  type ArgumentsHost,
-  Catch,
-  ConsoleLogger,
-  type ExceptionFilter,
-  HttpException,
-  Inject,
-  Logger,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
 import { ApiError, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
 import {
@@ -17,11 +9,8 @@ import {
   isServiceFailure,
 } from '../errors/error-catalogue.js';
 import { nodeResponse, type PlatformResponse } from './platform.js';
-import { principalNameOf, requestContext, requestIdOf } from './request-context.js';
+import { logWithFields, principalNameOf, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
-
-/** Nest 12 has this method, and adds fields to a line. Nest 11 would print them as a line of their own. */
-const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**
  * Answers every failure with `{error, message}`. It logs numbers from 50000 on with the request id.
@@ -68,8 +57,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const known = { token: principalNameOf(request), plantId: requestContext(response).plantId?.toString() };
     const others = Object.entries(known).filter(([, value]) => value !== undefined);
     const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
-    if (LOGS_FIELDS) this.logger.error(message, fields, describe(cause));
-    else this.logger.error(`${message} ${inspect(fields, { breakLength: Infinity })}`, describe(cause));
+    logWithFields(this.logger, 'error', message, fields, describe(cause));
   }
 }
 

@@ -1,5 +1,7 @@
+import { ConsoleLogger, type Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 
 /** What the log and the metrics need of a request. */
@@ -56,4 +58,18 @@ function hostRequestId(reply: PlatformResponse): string | undefined {
 function clientRequestId({ headers }: IncomingMessage): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' && ACCEPTED_ID.test(id) ? id : undefined;
+}
+
+/** Nest 12 has this method, and adds fields to a line. Nest 11 would print them as a line of their own. */
+const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
+
+export function logWithFields(
+  logger: Logger,
+  level: 'log' | 'error',
+  message: string,
+  fields: object,
+  ...others: unknown[]
+): void {
+  if (LOGS_FIELDS) logger[level](message, fields, ...others);
+  else logger[level](`${message} ${inspect(fields, { breakLength: Infinity })}`, ...others);
 }

@@ -179,6 +179,8 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses the setting by default. So a pooler that the URL does not declare is noticed at the start.
       ...(!url.isPooled && ofSession),
+      // An idle connection keeps no process that has nothing else to do.
+      allowExitOnIdle: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     };

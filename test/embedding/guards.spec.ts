@@ -17,6 +17,8 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { PassportModule, PassportStrategy } from '@nestjs/passport';
+import { Strategy } from 'passport-http-bearer';
 import { type Observable, throwError, timeout } from 'rxjs';
 import {
   ApiExceptionFilter,
@@ -183,10 +185,27 @@ describe('the guards of a store', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [[BearerAuthGuard], /resolve dependencies of the BearerAuthGuard .*TokenVerifier/],
+    [[BearerAuthGuard], /resolve dependencies of the BearerAuthGuard .*BearerStrategy/],
     ['global', /^guards: is 'global', but the application has no global guard/m],
   ])('should keep the application from starting if they are not there: %j', async (guards, message) => {
     await expect(Host.start({ imports: [storeWith({ guards })] })).rejects.toThrow(message);
+  });
+
+  it("should not let a strategy or a property of the host's passport decide on the route of the store", async () => {
+    class OtherStrategy extends PassportStrategy(Strategy, 'jwt') {
+      validate(): object {
+        return { name: 'mallory', scopes: ['plants:create'] };
+      }
+    }
+    const passport = { ...PassportModule.register({ defaultStrategy: 'jwt', property: 'account' }), global: true };
+    const imports = [passport, auth, storeWith({ guards: [BearerAuthGuard] })];
+    const host = await Host.start({ imports, providers: [OtherStrategy] });
+    const send = async (token: string): Promise<unknown> =>
+      (await host.send('POST', '/plants', PLANT, { Authorization: `Bearer ${token}` })).body;
+    expect(await send('a-token-of-nobody-at-all')).toMatchObject({ error: 40101 });
+    expect(await send(TOKEN)).toEqual({ name: 'Rose' });
+    expect(await database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'static' }]);
+    await host.stop();
   });
 
   it('should not be told scopes that protect nothing', () => {

@@ -1,0 +1,77 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import passport from 'passport';
+import { Strategy } from 'passport-http-bearer';
+import { ApiError, credentialUndecided, malformedAuthorization, missingCredential } from '../errors/api-error.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { BEARER_TOKEN } from './token-format.js';
+import { type Principal, TokenVerifier } from './token-verifier.js';
+
+/** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
+const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
+const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
+/** What clients often send by mistake: a variable that is not set, or a token in quotes. */
+const MISTAKES: readonly [pattern: RegExp, fault: string][] = [
+  [/^bearer *$/i, 'The bearer token is empty'],
+  [/^bearer +(["']).*\1$/i, 'The bearer token stands in quotes'],
+];
+
+/** What the strategy of passport-http-bearer gets to see of a request. */
+interface BearerRequest {
+  readonly headers: { readonly authorization: string };
+  readonly platform: PlatformRequest;
+}
+
+type Done = (error: unknown, principal?: Principal) => void;
+
+/**
+ * The strategy of passport-http-bearer, with the verifiers of one `PlantsAuthModule`. The registry of passport is one for
+ * the process. Several stores and two copies of this package may be in it, so each strategy has a name of its own.
+ */
+@Injectable()
+export class BearerStrategy extends Strategy<never> implements OnApplicationShutdown {
+  override readonly name = `plant-store-${randomUUID()}`;
+
+  constructor(@Inject(TokenVerifier) verifier: TokenVerifier) {
+    const verify = ({ platform }: BearerRequest, token: string, done: Done): void => {
+      const fail = (error: unknown): void => {
+        done(error instanceof ApiError ? error : credentialUndecided(error));
+      };
+      let verdict: Promise<Principal | undefined> | Principal | undefined;
+      try {
+        verdict = verifier.verify(token, platform);
+      } catch (error) {
+        fail(error);
+        return;
+      }
+      // Awaiting a verdict that is there would slow down each request. Promises of Prisma's client are no instances of Promise.
+      if (typeof (Object(verdict) as PromiseLike<unknown>).then !== 'function') done(null, verdict as Principal);
+      else Promise.resolve(verdict).then(done.bind(undefined, null), fail);
+    };
+    super({ realm: 'plants', passReqToCallback: true }, verify as never);
+    passport.use(this.name, this);
+  }
+
+  /** The strategy also takes tokens from query and body, so it gets the header alone. */
+  override authenticate(request: PlatformRequest & IncomingMessage): void {
+    const authorization = authorizationOf(nodeRequest(request));
+    const bearer: BearerRequest = { headers: { authorization }, platform: request };
+    super.authenticate(bearer as never);
+  }
+
+  onApplicationShutdown(): void {
+    passport.unuse(this.name);
+  }
+}
+
+/** The `Authorization` header with one space: the strategy splits at each. Only the raw headers show a repetition. */
+function authorizationOf(request: IncomingMessage): string {
+  const [value, ...others] = headerValues(request, 'authorization');
+  if (others.length > 0) throw malformedAuthorization('The Authorization header is repeated');
+  const [, token] = BEARER.exec(value ?? '') ?? [];
+  if (token !== undefined) return `Bearer ${token}`;
+  if (value === undefined || OTHER_SCHEME.test(value)) throw missingCredential();
+  const [, fault] = MISTAKES.find(([pattern]) => pattern.test(value)) ?? [];
+  throw malformedAuthorization(fault ?? 'The Authorization header holds no well-formed bearer token');
+}
