@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
 import type { Environment } from '../environment.js';
-import type { ConnectionQueue } from './connection-queue.js';
+import type { Connections } from './connections.js';
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
@@ -25,7 +25,7 @@ export class GracefulShutdown implements RequestObserver {
 
   constructor(
     private readonly server: Server,
-    private readonly queue: ConnectionQueue,
+    private readonly connections: Connections,
     private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT' | 'STORAGE_TIMEOUT'>,
   ) {
     server.on('connection', () => {
@@ -43,7 +43,7 @@ export class GracefulShutdown implements RequestObserver {
     if (!request.complete) request.once('end', noteRead);
     if (!this.isClosing) return;
     // If a client pipelines, only the last answer ends the connection.
-    const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
+    const hasNext = this.connections.open.get(socket)?.waiting !== 0;
     response.shouldKeepAlive &&= hasNext;
   }
 
@@ -84,12 +84,12 @@ export class GracefulShutdown implements RequestObserver {
 
   /** Ends idle connections, and all of them when the time is over. */
   private sweep(end: number): void {
-    const { connections } = this.queue;
+    const { open } = this.connections;
     const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
     const left = end - performance.now();
     if (left <= 0)
-      this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
-    for (const [socket, { last }] of connections) {
+      this.logger.warn(`${open.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
+    for (const [socket, { last }] of open) {
       // For Node.js, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
       const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
