@@ -5,7 +5,8 @@ import type { Socket } from 'node:net';
 const MAX_UNANSWERED = 100;
 /** The most requests of all connections that wait, at some 2 KB each. Each connection may have one. */
 const MAX_WAITING = 20_000;
-const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
+/** What comes behind so many dropped bytes is not read. */
+const MAX_DROPPED_BYTES = 1024 * 1024;
 
 interface Connection {
   /** The response to the last parsed request. Answers keep their order, so it is sent last. */
@@ -15,6 +16,8 @@ interface Connection {
   /** The parsed requests that have not begun. */
   waiting: number;
   isStopped: boolean;
+  /** Read up to the last answered request. */
+  bytesAnswered: number;
 }
 
 /** The open connections. Each carries out one request at a time, and drops what comes behind too many that wait. */
@@ -30,14 +33,14 @@ export class Connections {
     requests: IncomingMessage,
   ) {
     server.on('connection', (socket) => {
-      const connection = { last: undefined, current: undefined, waiting: 0, isStopped: false };
+      const connection = { last: undefined, current: undefined, waiting: 0, isStopped: false, bytesAnswered: 0 };
       this.open.set(socket, connection);
       socket.once('close', () => {
         this.open.delete(socket);
         this.allWaiting -= connection.waiting;
       });
     });
-    this.stopParserBeyondLimit(requests);
+    this.takeParserFromDropped(requests);
   }
 
   /** Stops a connection: later bytes are dropped. Returns false if it was stopped before. */
@@ -59,7 +62,7 @@ export class Connections {
       // The operating system resets a connection that ends with unread bytes. The client would not see its answers.
       .on('data', (bytes) => {
         dropped += bytes.length;
-        if (dropped > MAX_DROPPED_BYTES) socket.destroy();
+        if (dropped > MAX_DROPPED_BYTES) socket.pause();
       })
       .resume();
   }
@@ -68,7 +71,7 @@ export class Connections {
   whenFree(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const connection = this.open.get(socket);
-    if (connection === undefined || socket.writableEnded) return;
+    if (connection === undefined || !socket.writable) return;
     const { last } = connection;
     connection.last = response;
     // A response has no socket while others are before it. Other connections get their turn between two requests.
@@ -84,7 +87,8 @@ export class Connections {
     // For each request, as reading the body of the one in hand resumes the connection.
     socket.pause();
     const beginInTurn = (): void => {
-      if (socket.destroyed) return;
+      // The answer before may have ended the connection.
+      if (!socket.writable) return;
       connection.waiting -= 1;
       this.allWaiting -= 1;
       this.noteTurn(socket);
@@ -103,19 +107,20 @@ export class Connections {
 
   /**
    * The parser reads 64 KiB at a time, and neither a pause nor the end of a connection stops it on the way. An upgrade does:
-   * Node.js removes the parser, and makes no request of what it still holds. So a request beyond the limit says that it
-   * is one. Real upgrades are answered like other requests.
+   * Node.js removes the parser, and makes no request of what it still holds. So a request that is not to be answered says
+   * that it is one. Real upgrades are answered like other requests.
    */
-  private stopParserBeyondLimit(requests: IncomingMessage): void {
-    const isBeyondLimit = (request: IncomingMessage): boolean => {
+  private takeParserFromDropped(requests: IncomingMessage): void {
+    const isDropped = (request: IncomingMessage): boolean => {
       const connection = this.open.get(request.socket);
       // The parser asks again for the last request that it has handed over.
-      if (connection === undefined || connection.waiting === 0 || connection.last?.req === request) return false;
-      return connection.waiting >= MAX_UNANSWERED - 1 || this.allWaiting >= MAX_WAITING;
+      if (connection === undefined || connection.last?.req === request) return false;
+      if (!request.socket.writable) return true;
+      return connection.waiting >= MAX_UNANSWERED - 1 || (connection.waiting > 0 && this.allWaiting >= MAX_WAITING);
     };
     Object.defineProperty(requests, 'upgrade', {
       get(this: IncomingMessage) {
-        return this.method === 'CONNECT' || isBeyondLimit(this);
+        return this.method === 'CONNECT' || isDropped(this);
       },
       // Node.js sets it for each request.
       set: () => undefined,

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
@@ -18,8 +18,6 @@ const MAX_QUIET_WAIT_MS = 2000;
 /** Closes an HTTP server and answers as many requests as the time allows. Node.js alone would reset connections. */
 export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
-  /** The bytes read from each connection up to its last answered request. */
-  private readonly bytesAnswered = new WeakMap<Socket, number>();
   private newestConnectionAt = -Infinity;
   private isClosing = false;
 
@@ -36,15 +34,13 @@ export class GracefulShutdown implements RequestObserver {
   /** During the stop, answers say that their connection ends. */
   answered(response: ServerResponse): void {
     const { req: request } = response;
-    const { socket } = request;
-    const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
-    noteRead();
+    const connection = this.connections.open.get(request.socket);
+    if (connection === undefined) return;
+    connection.bytesAnswered = request.socket.bytesRead;
     // A refusal may be sent before the body has arrived.
-    if (!request.complete) request.once('end', noteRead);
-    if (!this.isClosing) return;
+    if (!request.complete) request.once('end', () => (connection.bytesAnswered = request.socket.bytesRead));
     // If a client pipelines, only the last answer ends the connection.
-    const hasNext = this.connections.open.get(socket)?.waiting !== 0;
-    response.shouldKeepAlive &&= hasNext;
+    if (this.isClosing && connection.waiting === 0) response.shouldKeepAlive = false;
   }
 
   async close(): Promise<void> {
@@ -89,10 +85,10 @@ export class GracefulShutdown implements RequestObserver {
     const left = end - performance.now();
     if (left <= 0)
       this.logger.warn(`${open.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
-    for (const [socket, { last }] of open) {
+    for (const [socket, { last, bytesAnswered }] of open) {
       // For Node.js, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
-      const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
+      const isIdle = isAnswered && socket.bytesRead === bytesAnswered;
       if (left <= 0 || isIdle) socket.destroy();
       // The plant could not be stored in time.
       else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))

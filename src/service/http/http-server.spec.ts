@@ -149,6 +149,30 @@ describe(createHttpServer.name, () => {
     if (!socket.closed) await once(socket, 'close');
   });
 
+  it('should begin and make no request behind an answer that ends the connection', async () => {
+    const urls: unknown[] = [];
+    await open((request, response) => {
+      urls.push(request.url);
+      if (request.url === '/1') response.setHeader('Connection', 'close');
+      setImmediate(() => response.end());
+    });
+    const handedOver = jest.fn();
+    server.on('request', handedOver);
+    client.resume().write(REQUEST + REQUEST.replace('/', '/1') + REQUEST.repeat(50));
+    await once(client, 'end');
+    expect(urls).toEqual(['/', '/1']);
+    handedOver.mockClear();
+    const [socket] = (
+      await Promise.all([once(server, 'connection'), once((client = connect(portOf(server), '127.0.0.1')), 'connect')])
+    )[0] as [Socket];
+    client
+      .on('error', () => undefined)
+      .resume()
+      .write('GET / HTTP/1.1\r\n\r\n'.repeat(20_000));
+    await once(socket, 'close');
+    expect(handedOver).toHaveBeenCalledTimes(1);
+  });
+
   // The last, as Node takes a second for their end.
   it('should hold a limited number of requests for all connections', async () => {
     await open(() => undefined, { REQUEST_TIMEOUT: 60_000 });
