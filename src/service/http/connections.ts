@@ -67,7 +67,7 @@ export class Connections {
       .resume();
   }
 
-  /** Begins a request when the one before it on its connection is answered. Meanwhile nothing more is read. */
+  /** Begins a request when the one before it on its connection is answered. */
   whenFree(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const connection = this.open.get(socket);
@@ -84,8 +84,6 @@ export class Connections {
     }
     connection.waiting += 1;
     this.allWaiting += 1;
-    // For each request, as reading the body of the one in hand resumes the connection.
-    socket.pause();
     const beginInTurn = (): void => {
       // The answer before may have ended the connection.
       if (!socket.writable) return;
@@ -94,7 +92,6 @@ export class Connections {
       this.noteTurn(socket);
       connection.current = response;
       begin();
-      if (connection.waiting === 0) socket.resume();
     };
     if (isBehind) last?.once('finish', () => setImmediate(beginInTurn));
     else setImmediate(beginInTurn);
