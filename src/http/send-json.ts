@@ -48,6 +48,8 @@ export function sendJson(
  */
 function endBehindRequest(response: ServerResponse, body: string): void {
   response.write(body);
+  // Node.js would send the head of an answer to HEAD only when the answer ends.
+  response.flushHeaders();
   response.socket?.end();
   response.req.once('end', () => response.end());
 }

@@ -11,7 +11,7 @@ import {
 } from './credentials.js';
 import { describeFields, describeIdentifiers, describeNamesAndTags } from './fields.js';
 import { describeMethods, describePaths, describeThePath } from './paths.js';
-import { describeBodyFraming, describeExpectContinue, describeProtocol } from './protocol.js';
+import { describeBodyFraming, describeExpectContinue, describeHead, describeProtocol } from './protocol.js';
 import { describeIdempotency, describeTakenIds } from './repetitions.js';
 
 /** What holds for every application that keeps the contract, with the default limits. */
@@ -33,6 +33,7 @@ export function describeContract(target: () => ContractTarget): void {
   describeTakenIds(target);
   describeIdempotency(target);
   describeProtocol(target);
+  describeHead(target);
   describeConnections(target);
   describePipelining(target);
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { expectRefusal } from '../support/http/refusal.js';
@@ -97,6 +98,45 @@ const MAX_CONNECTIONS = 500;
     // Less than the 5 s in which Node may discard a body.
     expect(stopwatch.elapsed).toBeLessThan(4000);
   });
+
+  it.each([
+    ['that are refused', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+    ['without a Host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['with a credential', `${postHead('', '{}')}{}`],
+    ['with large fields', `GET / HTTP/1.1\r\nHost:\r\nX-Field: ${'x'.repeat(15_000)}\r\n\r\n`],
+    ['for a large page', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost:\r\n\r\n'],
+  ])(
+    'should create plants within 100 ms, in a heap of 128 MB, while ten pipeline requests %s and read nothing',
+    async (_, request) => {
+      await using small = await ManagedService.start({ NODE_OPTIONS: '--max-old-space-size=128' });
+      const bytes = request.repeat(65_536 / request.length);
+      const attackers = new Set<Socket>();
+      const attack = (): void => {
+        const attacker = connect(small.process.port, '127.0.0.1');
+        const write = (): unknown => attacker.write(bytes) && setImmediate(write);
+        const again = (): void => {
+          if (attackers.delete(attacker)) attack();
+        };
+        attackers.add(
+          attacker
+            .pause()
+            .on('error', () => undefined)
+            .on('connect', write)
+            .on('drain', write)
+            .once('close', again),
+        );
+      };
+      for (let i = 0; i < 10; i += 1) attack();
+      const times: number[] = [];
+      for (let id = 1; id <= 200; id += 1) {
+        using stopwatch = new Stopwatch();
+        expect(await small.process.post(`{"id":${id},"name":"Rose"}`)).toMatchObject({ status: 200 });
+        times.push(stopwatch.elapsed);
+      }
+      for (const attacker of attackers) attackers.delete(attacker.destroy());
+      expect(times.sort((one, other) => one - other)[190]).toBeLessThan(100);
+    },
+  );
 
   it('should close the newest connection beyond MAX_CONNECTIONS, say so, and accept others once there are fewer', async () => {
     const isOpen = ({ socket }: RawConnection): boolean => !socket.destroyed && !socket.readableEnded;

@@ -62,7 +62,7 @@ describe('The OpenAPI document', () => {
 
   it('should name the base path in the server, and give each status a response if statuses are semantic', async () => {
     const semantic = await generateOpenApi({ BASE_PATH: '/api/v1', ERROR_STATUS: 'semantic' });
-    expect(semantic.servers).toEqual([{ url: '/api/v1', description: expect.any(String) }]);
+    expect(semantic.servers).toEqual([{ url: './api/v1', description: expect.any(String) }]);
     const responses = createPlantOf(semantic).responses as Record<string, Required<ResponseObject>>;
     const numbers = Object.keys(ERROR_CATALOGUE);
     const statuses = new Set(['200', ...numbers.map((number) => number.slice(0, 3))]);
@@ -105,6 +105,20 @@ describe('GET /openapi.json and /docs', () => {
     const parts = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
     expect(parts.length).toBeGreaterThanOrEqual(4);
     for (const part of parts) expect([part, (await get(new URL(part, page.url).pathname)).status]).toEqual([part, 200]);
+  });
+
+  // A proxy may have taken a prefix away.
+  it.each([
+    ['/docs?x=1', 'docs'],
+    ['/docs/', '../docs'],
+    ['/docs/?x=1', '../docs'],
+    ['/docs/index.html', '../docs'],
+    ['/docs/swagger-ui.css?x=1', '../docs'],
+  ])('should redirect %s to the page, without its origin and prefix', async (path, location) => {
+    const response = await fetch(`http://127.0.0.1:${store.port}${path}`, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, location]);
+    const other = await fetch(`http://127.0.0.1:${store.port}${path}`, { method: 'POST', redirect: 'manual' });
+    expect(await other.json()).toMatchObject({ error: 40100 });
   });
 
   it('should be like any other path if the documentation is off', async () => {

@@ -65,9 +65,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
         response.destroy();
       });
     };
-    const { server, queue } = createHttpServer(dispatch, this.environment, expressClasses(app, this.observers));
+    const { server, connections } = createHttpServer(dispatch, this.environment, expressClasses(app, this.observers));
     server.maxConnections = this.environment.MAX_CONNECTIONS;
-    this.shutdown = new GracefulShutdown(server, queue, this.environment);
+    this.shutdown = new GracefulShutdown(server, connections, this.environment);
     this.observers.push(this.shutdown);
     this.httpServer = server;
   }

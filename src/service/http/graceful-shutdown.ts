@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../../errors/api-error.js';
 import type { RequestObserver } from '../../http/request-context.js';
 import type { Environment } from '../environment.js';
-import type { ConnectionQueue } from './connection-queue.js';
+import type { Connections } from './connections.js';
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
@@ -18,14 +18,12 @@ const MAX_QUIET_WAIT_MS = 2000;
 /** Closes an HTTP server and answers as many requests as the time allows. Node.js alone would reset connections. */
 export class GracefulShutdown implements RequestObserver {
   private readonly logger = new Logger(GracefulShutdown.name);
-  /** The bytes read from each connection up to its last answered request. */
-  private readonly bytesAnswered = new WeakMap<Socket, number>();
   private newestConnectionAt = -Infinity;
   private isClosing = false;
 
   constructor(
     private readonly server: Server,
-    private readonly queue: ConnectionQueue,
+    private readonly connections: Connections,
     private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT' | 'STORAGE_TIMEOUT'>,
   ) {
     server.on('connection', () => {
@@ -36,15 +34,13 @@ export class GracefulShutdown implements RequestObserver {
   /** During the stop, answers say that their connection ends. */
   answered(response: ServerResponse): void {
     const { req: request } = response;
-    const { socket } = request;
-    const noteRead = (): unknown => this.bytesAnswered.set(socket, socket.bytesRead);
-    noteRead();
+    const connection = this.connections.open.get(request.socket);
+    if (connection === undefined) return;
+    connection.bytesAnswered = request.socket.bytesRead;
     // A refusal may be sent before the body has arrived.
-    if (!request.complete) request.once('end', noteRead);
-    if (!this.isClosing) return;
+    if (!request.complete) request.once('end', () => (connection.bytesAnswered = request.socket.bytesRead));
     // If a client pipelines, only the last answer ends the connection.
-    const hasNext = this.queue.connections.get(socket)?.waiting !== 0 || socket.readableLength > 0;
-    response.shouldKeepAlive &&= hasNext;
+    if (this.isClosing && connection.waiting === 0) response.shouldKeepAlive = false;
   }
 
   async close(): Promise<void> {
@@ -84,15 +80,15 @@ export class GracefulShutdown implements RequestObserver {
 
   /** Ends idle connections, and all of them when the time is over. */
   private sweep(end: number): void {
-    const { connections } = this.queue;
+    const { open } = this.connections;
     const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
     const left = end - performance.now();
     if (left <= 0)
-      this.logger.warn(`${connections.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
-    for (const [socket, { last }] of connections) {
+      this.logger.warn(`${open.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
+    for (const [socket, { last, bytesAnswered }] of open) {
       // For Node.js, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
-      const isIdle = isAnswered && socket.bytesRead === (this.bytesAnswered.get(socket) ?? 0);
+      const isIdle = isAnswered && socket.bytesRead === bytesAnswered;
       if (left <= 0 || isIdle) socket.destroy();
       // The plant could not be stored in time.
       else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))

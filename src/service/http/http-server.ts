@@ -4,7 +4,6 @@ import {
   maxHeaderSize,
   type RequestListener,
   type Server,
-  type ServerOptions,
   ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,10 +18,13 @@ import { abortRequest, deferContinue } from '../../http/body-bytes.js';
 import { headerValues } from '../../http/platform.js';
 import { sendError } from '../../http/send-json.js';
 import type { Environment } from '../environment.js';
-import { ConnectionQueue } from './connection-queue.js';
+import { Connections } from './connections.js';
 
 export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
-export type HttpServerClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
+export interface HttpServerClasses {
+  IncomingMessage: typeof IncomingMessage;
+  ServerResponse: typeof ServerResponse;
+}
 
 /** Usual reverse proxies have a shorter idle time. Otherwise they would use a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
@@ -31,8 +33,8 @@ const KEEP_ALIVE_MS = 65_000;
 export function createHttpServer(
   listener: RequestListener,
   options: HttpServerOptions,
-  classes: HttpServerClasses = {},
-): { server: Server; queue: ConnectionQueue } {
+  classes: HttpServerClasses,
+): { server: Server; connections: Connections } {
   const { ERROR_STATUS, REQUEST_TIMEOUT } = options;
   const server = createServer({
     ...classes,
@@ -48,16 +50,16 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   // By default Node.js drops header fields beyond a number, even a repeated credential. Their size is still limited.
   server.maxHeadersCount = 0;
-  const queue = new ConnectionQueue(server);
+  const connections = new Connections(server, classes.IncomingMessage.prototype);
   // Node.js applies this limit during a request, and KEEP_ALIVE_MS between two.
   server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
     // A client that does not read its answers would hold its connection for ever. Others still wait for an answer.
-    if (socket.writableLength > 0 || queue.connections.get(socket)?.last?.writableFinished) socket.destroy();
+    if (socket.writableLength > 0 || connections.open.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
   const answer = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
-    queue.whenFree(response, () => {
+    connections.whenFree(response, () => {
       const fault = faultOf(request) ?? unmet;
       if (fault === undefined) {
         request.url = readableTarget(request.url ?? '/');
@@ -66,17 +68,18 @@ export function createHttpServer(
     });
   };
   server.on('request', answer);
-  server.on('checkExpectation', (request, response) => {
-    const expectation = JSON.stringify(request.headers.expect);
-    answer(request, response, `This service does not know the expectation ${expectation}, only "100-continue".`);
-  });
-  server.on('checkContinue', (request, response) => {
+  const answerExpectation = (request: IncomingMessage, response: ServerResponse): void => {
+    const { expect = '' } = request.headers;
+    const isKnown = expect.toLowerCase() === '100-continue';
     // The body reader sends the 100 after the guard.
-    deferContinue(request);
-    answer(request, response);
-  });
-  answerClientErrors(server, queue, options, classes.ServerResponse);
-  return { server, queue };
+    if (isKnown) deferContinue(request);
+    const unmet = `This service does not know the expectation ${JSON.stringify(expect)}, only "100-continue".`;
+    answer(request, response, isKnown ? undefined : unmet);
+  };
+  // Node.js takes each field for the first that has "100-continue" in it.
+  server.on('checkContinue', answerExpectation).on('checkExpectation', answerExpectation);
+  answerClientErrors(server, connections, options, classes.ServerResponse);
+  return { server, connections };
 }
 
 /** The rule of HTTP/1.1 that a request breaks. The parser of Node.js does not check these. */
@@ -112,13 +115,13 @@ function readableTarget(url: string): string {
 /** Answers requests without a response of Node.js: rejected by the parser, too slow, or CONNECT. */
 function answerClientErrors(
   server: Server,
-  queue: ConnectionQueue,
+  connections: Connections,
   { ERROR_STATUS, REQUEST_TIMEOUT }: HttpServerOptions,
-  Response = ServerResponse,
+  Response: typeof ServerResponse,
 ): void {
   const answerLast = (socket: Socket, failure: ApiError): void => {
     // The client would take this answer for that of an earlier request, so it is sent last.
-    whenSent(queue.connections.get(socket)?.last, () => {
+    whenSent(connections.open.get(socket)?.last, () => {
       if (!socket.writable) return;
       const response = new Response(new IncomingMessage(socket));
       response.assignSocket(socket);
@@ -127,25 +130,22 @@ function answerClientErrors(
     });
   };
 
-  server.on('connect', (_request, duplex) => {
-    const socket = duplex as Socket;
-    // Node.js removes its listeners from this connection. An error without a listener would end the process.
-    socket.on('error', () => socket.destroy()).resume();
-    queue.stop(socket);
+  server.on('connect', ({ socket }) => {
+    connections.stopWithoutParser(socket);
     answerLast(socket, methodNotAllowed({ Connection: 'close' }));
   });
 
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
     // Node.js also reports what comes later on the same connection.
-    if (!queue.stop(socket)) return;
+    if (!connections.stop(socket)) return;
     // A closed connection, or one that never sent anything, gets no answer.
     if (!socket.writable || socket.bytesRead === 0) {
       socket.destroy();
       return;
     }
     const failure = toApiError(cause, REQUEST_TIMEOUT);
-    const response = queue.connections.get(socket)?.last;
+    const response = connections.open.get(socket)?.last;
     if (response === undefined || response.req.complete) {
       answerLast(socket, failure);
       return;

@@ -21,7 +21,8 @@ export function createOpenApiDocument(
     .setDescription(description(ERROR_STATUS))
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addServer(BASE_PATH || '/', 'This store')
+    // Relative to the document and the page: a proxy may have taken a prefix away.
+    .addServer(`.${BASE_PATH}`, 'This store')
     .addTag('Plants', 'What the store holds. Creation is the only operation.')
     .addSecurity(SECURITY_SCHEME, {
       type: 'http',
@@ -69,10 +70,12 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
   app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
     discardBody(request);
-    const [path, query] = request.originalUrl.split(/\?(.*)/s);
-    // Some queries stop Swagger UI before it reads the token. From index.html it would look for its parts in the wrong
-    // folder. A redirected browser keeps the fragment.
-    if (path === `${PAGE}/index.html` || (query !== undefined && path !== DOCUMENT)) response.redirect(302, PAGE);
+    const [path = '', query] = request.originalUrl.split(/\?(.*)/s);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    // Some queries stop Swagger UI before it reads the token. From another path of the page it would look for its parts and
+    // the store in the wrong folder. A redirected browser keeps the fragment.
+    const isOther = [`${PAGE}/`, `${PAGE}/index.html`].includes(path) || (query !== undefined && path !== DOCUMENT);
+    if (isRead && isOther) response.redirect(302, '../'.repeat(path.split('/').length - 2) + PAGE.slice(1));
     else next();
   });
   SwaggerModule.setup(PAGE, app, document, {

@@ -10,7 +10,7 @@ import { Histogram, PlantsMetrics } from '../../plants/plants.metrics.js';
 
 const EVENT_LOOP_PRECISION_MS = 10;
 
-/** The answers of the public listener since the start. */
+/** The answers to creates, and the refusals, since the start. */
 export class RequestMetrics implements RequestObserver {
   /** The number of answers by error number; 0 is success. */
   readonly answers = new Map([0, ...Object.keys(ERROR_CATALOGUE)].map((error) => [Number(error), 0]));
@@ -21,7 +21,9 @@ export class RequestMetrics implements RequestObserver {
   };
 
   answered(response: ServerResponse, durationMs: number): void {
-    const { error } = requestContext(response);
+    const { error, plantId } = requestContext(response);
+    // A page of the documentation.
+    if (error === 0 && plantId === undefined) return;
     const outcome = error === 0 ? 'success' : isServiceFailure(error) ? 'failed' : 'refused';
     this.durations[outcome].observe(durationMs / 1000);
     this.answers.set(error, (this.answers.get(error) ?? 0) + 1);
@@ -54,7 +56,7 @@ export class Metrics {
       bucketsOf(histogram, `outcome="${outcome}"`),
     );
     const own = [
-      metric('requests_total', 'counter', 'Answers of the public listener, by error number; 0 is success.', answers),
+      metric('requests_total', 'counter', 'Answers to creates, and refusals, by error number; 0 is success.', answers),
       metric('request_duration_seconds', 'histogram', 'From the headers of a request to its answer.', durations),
       metric('wrong_tokens_total', 'counter', 'Requests that were refused for their token.', wrongTokens),
       metric('token_expires_seconds', 'gauge', 'Until the first of the tokens in use ends.', issuedTokens.soonestEnd),
