@@ -82,10 +82,10 @@ export class Plant extends OmitType(NewPlant, ['id']) {}
 /** Fields that nobody has checked yet. */
 type Fields = Partial<Record<keyof NewPlant, unknown>>;
 
-/** Reads the fields of a plant from a body and ignores all others. `create()` checks them. */
-export function readNewPlant(body: JsonObject): Fields {
+/** Reads a plant from a body and ignores all other fields. @throws ApiError 40003 that names every wrong field */
+export function parseNewPlant(body: JsonObject): NewPlant {
   const { id } = body;
-  return id instanceof JsonNumber ? { ...body, id: parseInt64(id.source) ?? id } : body;
+  return checkPlant(id instanceof JsonNumber ? { ...body, id: parseInt64(id.source) ?? id } : body);
 }
 
 /**

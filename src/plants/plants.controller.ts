@@ -17,7 +17,7 @@ import { sendJson } from '../http/send-json.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { requestContext } from '../http/request-context.js';
 import { readJsonBody } from '../http/read-json-body.js';
-import { idempotencyKey, type NewPlant, PLANT_FIELDS, readNewPlant } from './new-plant.js';
+import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
@@ -48,10 +48,10 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
     async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
       const body = await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS);
       const key = idempotencyKey(request);
-      const newPlant = readNewPlant(body);
-      if (typeof newPlant.id === 'bigint') requestContext(response).plantId = newPlant.id;
+      const newPlant = parseNewPlant(body);
+      requestContext(response).plantId = newPlant.id;
       const creator = this.options.createdBy(request as never);
-      sendJson(response, 200, await this.plants.create(newPlant as NewPlant, { idempotencyKey: key, creator }));
+      sendJson(response, 200, await this.plants.create(newPlant, { idempotencyKey: key, creator }));
     }
   }
 
