@@ -169,7 +169,8 @@ async function simulate(seed: number): Promise<string[]> {
     const fault = (text: string): void => void faults.push(`${id} ${name} ${String(idempotencyKey)}: ${text}`);
     const deadline = time.now + TIMEOUT;
     world.deadlines.set(writeId, deadline);
-    const creating = repository.create({ id, name, tag: null, idempotencyKey, createdBy: null, writeId });
+    const record = { id, name, tag: null, idempotencyKey, createdBy: null, writeId } as PlantRecord;
+    const creating = repository.create(record);
     const failure = (await creating.catch((error: unknown) => error)) as ApiError | undefined;
     const error = failure?.error ?? 0;
     answers.push({ id, writeId, error });

@@ -219,8 +219,8 @@ export function sizeOf(plant: PlantRecord): number {
 
 type StoredRow = Record<keyof PlantRecord, string | null>;
 
-function textOf(value: bigint | string | null): string | null {
-  return value === null ? null : String(value);
+function textOf(value: bigint | string | null | undefined): string | null {
+  return value?.toString() ?? null;
 }
 
 /** Writes a list in PostgreSQL's syntax, as pg does. Prisma and pg would take each value in hand by itself. */
