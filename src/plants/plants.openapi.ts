@@ -27,6 +27,9 @@ const FAILURE_HEADERS = [
   { name: 'Retry-After', type: 'integer', of: /^503/, description: 'With 503xx: seconds to wait' },
 ];
 
+/** Tools send it: an empty key would be refused. */
+export const KEY_EXAMPLE = 'order-17';
+
 export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -39,7 +42,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
       required: false,
       description:
         'Makes the request safe to repeat: the same plant with the same key again answers the same 200 and creates nothing.',
-      schema: { type: 'string', minLength: 1, maxLength: 255, example: 'order-17' },
+      schema: { type: 'string', minLength: 1, maxLength: 255, example: KEY_EXAMPLE },
     }),
     ApiBody({
       type: NewPlant,

@@ -25,6 +25,14 @@ export interface QueryResult {
   readonly rows: unknown[];
 }
 
+/** A client of a pool, and how statements are sent on it. */
+export interface Loan {
+  readonly client: PgClientLike;
+  send(statement: QueryConfig): Promise<QueryResult>;
+  /** It is called when the client goes back. */
+  onReturn?(): void;
+}
+
 /** Clients that committed without their synchronous standby. PostgreSQL only warns of that. */
 const unsynced = new WeakSet<PgClientLike>();
 
@@ -59,7 +67,7 @@ export class StoreClient {
    * @param begin the statement that begins a transaction
    */
   constructor(
-    private readonly client: PgClientLike,
+    private readonly loan: Loan,
     private readonly timeout: number,
     private readonly begin: string,
     private readonly onReturn: () => void,
@@ -80,7 +88,7 @@ export class StoreClient {
       const timeUp = (): void => {
         reject((this.fault = new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`)));
         // A session that waits for a standby would survive the close, and each new connection would add one.
-        requestCancel(this.client);
+        requestCancel(this.loan.client);
         timer = setTimeout(() => {
           this.giveBack();
         }, CANCEL_TIMEOUT_MS);
@@ -92,7 +100,8 @@ export class StoreClient {
         this.pending -= 1;
         if (this.isReleased && this.pending === 0) this.giveBack();
       };
-      (this.client.query(sent as never) as Promise<QueryResult>)
+      this.loan
+        .send(sent)
         .then((result) => {
           this.assertSynced();
           resolve(result);
@@ -124,12 +133,13 @@ export class StoreClient {
   private giveBack(): void {
     if (this.isReturned) return;
     this.isReturned = true;
+    this.loan.onReturn?.();
     this.onReturn();
-    this.client.release(this.fault);
+    this.loan.client.release(this.fault);
   }
 
   private assertSynced(): void {
-    if (unsynced.delete(this.client))
+    if (unsynced.delete(this.loan.client))
       throw new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
   }
 

@@ -13,7 +13,7 @@ import {
   type PoolDatabaseOptions,
   type UrlDatabaseOptions,
 } from './database.options.js';
-import { type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
+import { type Loan, type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
 
 /** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
 const KEEP_ALIVE_DELAY_MS = 5000;
@@ -74,9 +74,20 @@ export abstract class StorePool extends pg.Pool {
   /** Whether every connection is in use, as far as the store knows. */
   abstract isBusy(): boolean;
 
-  /** Borrows a client that is watched. `onReturn` is called when it goes back. */
-  protected async borrow(): Promise<{ client: PgClientLike; onReturn?: () => void }> {
-    return { client: await super.connect() };
+  /** Borrows a client that is watched. */
+  protected async borrow(): Promise<Loan> {
+    const client = await super.connect();
+    return {
+      client,
+      // The promises of pg keep each statement in memory until the next major collection of garbage.
+      send: (statement) =>
+        new Promise((resolve, reject) => {
+          client.query(statement as pg.QueryConfig, (error: Error | undefined, result: QueryResult) => {
+            if (error) reject(error);
+            else resolve(result);
+          });
+        }),
+    };
   }
 
   /** Lends a client. Prisma uses it for a transaction. */
@@ -88,11 +99,10 @@ export abstract class StorePool extends pg.Pool {
     const since = performance.now();
     // The answer counts at the beginning of the wait: later a connection may just be replaced.
     const waits = this.isBusy();
-    const borrowing = this.borrow().then(({ client, onReturn }) => {
+    const borrowing = this.borrow().then((loan) => {
       this.connectionsInUse += 1;
-      return new StoreClient(client, this.timeout, this.beginSql(deadline), () => {
+      return new StoreClient(loan, this.timeout, this.beginSql(deadline), () => {
         this.connectionsInUse -= 1;
-        onReturn?.();
       });
     });
     try {
@@ -229,11 +239,15 @@ export class HostPool extends StorePool {
     return totalCount >= this.size && idleCount === 0;
   }
 
-  protected override async borrow(): Promise<{ client: PgClientLike; onReturn: () => void }> {
+  protected override async borrow(): Promise<Loan> {
     const client = await this.pool.connect();
     // A client of pg has a `connect()` too, which returns no connection.
     if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
       throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    return { client, onReturn: watch(client) };
+    return {
+      client,
+      send: (statement) => Promise.resolve(client.query(statement as never) as Promise<QueryResult>),
+      onReturn: watch(client),
+    };
   }
 }

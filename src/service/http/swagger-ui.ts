@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { ERROR_CATALOGUE, type ErrorStatus } from '../../errors/error-catalogue.js';
 import { discardBody } from '../../http/body-bytes.js';
 import { REQUEST_ID_HEADER, requestIdOf } from '../../http/request-context.js';
+import { KEY_EXAMPLE } from '../../plants/plants.openapi.js';
 import type { Environment } from '../environment.js';
 
 /** The name of the security scheme in the document. */
@@ -95,11 +96,12 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
   });
 }
 
-/** Gives each page new ids, so that the first click on "Execute" creates a plant. */
+/** Gives each page new ids, so that the first click on "Execute" creates a plant, and no key, so that the second does not. */
 function withNewIds(document: OpenAPIObject): OpenAPIObject {
-  const text = JSON.stringify(document, (key, value: unknown) =>
-    key === 'id' && typeof value === 'number' ? randomInt(2 ** 47) : value,
-  );
+  const text = JSON.stringify(document, (key, value: unknown) => {
+    if (value === KEY_EXAMPLE) return undefined;
+    return key === 'id' && typeof value === 'number' ? randomInt(2 ** 47) : value;
+  });
   return JSON.parse(text) as OpenAPIObject;
 }
 
