@@ -157,7 +157,7 @@ export class PlantsRepository implements PlantStatements {
 
   /** @param fence what is selected from, next to the table */
   async findExisting(plants: readonly PlantRecord[], fence = FENCE): Promise<ReadonlyMap<bigint, PlantRecord>> {
-    const ids = arrayOf(plants.map(({ id }) => String(id)));
+    const ids = arrayOf(plants.map(({ id }) => id));
     const rows = await this.prisma.queryPrepared<StoredRow>(
       Prisma.sql`SELECT ${STORED} FROM ${fence}${this.table} WHERE id = ANY(${ids}::bigint[])`,
     );
@@ -191,7 +191,7 @@ export class PlantsRepository implements PlantStatements {
    */
   private insertMany(plants: readonly PlantRecord[]): Prisma.Sql {
     const lists = FIELDS.map((field) => {
-      const list = arrayOf(plants.map((plant) => textOf(plant[field])));
+      const list = arrayOf(plants.map((plant) => plant[field]));
       return Prisma.sql`${list}::${Prisma.raw(COLUMNS[field][1])}[]`;
     });
     return Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES})
@@ -224,8 +224,11 @@ function textOf(value: bigint | string | null | undefined): string | null {
 }
 
 /** Writes a list in PostgreSQL's syntax, as pg does. Prisma and pg would take each value in hand by itself. */
-function arrayOf(texts: readonly (string | null)[]): string {
-  const items = texts.map((text) => (text === null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`));
+function arrayOf(values: readonly (bigint | string | null)[]): string {
+  const items = values.map((value) => {
+    if (typeof value !== 'string') return value ?? 'NULL';
+    return `"${value.replace(/["\\]/g, '\\$&')}"`;
+  });
   return `{${items.join()}}`;
 }
 

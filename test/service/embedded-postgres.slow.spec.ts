@@ -30,7 +30,8 @@ describe(EmbeddedPostgres.name, () => {
     // A new temporary folder is one that only its owner can enter.
     await chmod(directory, 0o755);
   });
-  afterEach(() => rm(directory, { recursive: true, force: true }));
+  // The server of a service that was killed ends by itself, and writes until then.
+  afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 20 }));
 
   async function query(url: string, sql: string): Promise<unknown[]> {
     const client = new pg.Client(url);
