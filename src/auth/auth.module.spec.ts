@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import passport from 'passport';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { faultsOf } from '../../test/support/http/refusal.js';
@@ -47,9 +47,18 @@ describe(PlantsAuthModule.name, () => {
     expect(found.join()).not.toMatch(/hidden|a-token-of/);
   });
 
-  const enter = (verdict: () => unknown, request: object = {}, type = 'http'): Promise<boolean> => {
-    const strategy = new BearerStrategy({ verify: verdict as never });
-    const guard = new BearerAuthGuard(strategy);
+  type Verify = (token: string, request: object) => unknown;
+  const strategies: BearerStrategy[] = [];
+  const guardOf = (verify: Verify): BearerAuthGuard => {
+    const strategy = new BearerStrategy({ verify: verify as never });
+    strategies.push(strategy);
+    return new BearerAuthGuard(strategy);
+  };
+  afterEach(() => {
+    for (const strategy of strategies.splice(0)) strategy.onApplicationShutdown();
+  });
+
+  const pass = (guard: BearerAuthGuard, request: object = {}, type = 'http'): Promise<boolean> => {
     const rawHeaders = ['Authorization', `Bearer ${TOKEN}`];
     const context = new ExecutionContextHost(
       [Object.assign(request, { headers: {}, rawHeaders })],
@@ -59,10 +68,9 @@ describe(PlantsAuthModule.name, () => {
     context.setType(type);
     const response = { getHeader: () => 'id-of-the-request' };
     context.switchToHttp = () => ({ getRequest: () => request, getResponse: () => response }) as never;
-    return guard.canActivate(context).finally(() => {
-      strategy.onApplicationShutdown();
-    });
+    return guard.canActivate(context);
   };
+  const enter = (verify: Verify, request = {}, type = 'http'): Promise<boolean> => pass(guardOf(verify), request, type);
 
   it.each([true, {}, { name: 'alice' }])('should let nobody in whose verifier returns %j', async (principal) => {
     await expect(enter(() => principal)).rejects.toThrow(/has to return \{ name, scopes \}/);
@@ -92,16 +100,29 @@ describe(PlantsAuthModule.name, () => {
     authenticate.mockRestore();
   });
 
+  it('should give the request of the platform to the verifier', async () => {
+    const requests: object[] = [];
+    const request = { of: 'the platform' };
+    await enter((_token, given) => ({ name: String(requests.push(given)), scopes: [] }), request);
+    expect(requests[0]).toBe(request);
+  });
+
+  it('should take its strategy out of passport at the stop', async () => {
+    const guard = guardOf(() => ({ name: 'alice', scopes: [] }));
+    expect(await pass(guard)).toBe(true);
+    strategies[0]?.onApplicationShutdown();
+    await expect(pass(guard)).rejects.toThrow('Unknown authentication strategy "plant-store-');
+  });
+
   it('should give each of many requests in two stores at once its own verdict', async () => {
-    const principals = Array.from({ length: 500 }, (_, index) => ({ name: String(index), scopes: [] }));
-    const users = await Promise.all(
-      principals.map(async (principal, index) => {
-        const request: { user?: unknown } = {};
-        const late = (): unknown => new Promise((resolve) => setTimeout(resolve, index % 7, principal));
-        await enter(index % 2 ? late : () => principal, request);
-        return request.user;
-      }),
-    );
-    expect(users).toEqual(principals);
+    const numbered = (request: object): object => ({ name: (request as { number: string }).number, scopes: [] });
+    const late: Verify = (_token, request) =>
+      new Promise((resolve) =>
+        setTimeout(resolve, Number((request as { number: string }).number) % 7, numbered(request)),
+      );
+    const stores = [late, (_token: string, request: object) => numbered(request)].map(guardOf);
+    const requests = Array.from({ length: 500 }, (_, index) => ({ number: String(index) }));
+    await Promise.all(requests.map((request, index) => pass(stores[index % 2]!, request)));
+    expect(requests.map((request) => (request as { user?: object }).user)).toEqual(requests.map(numbered));
   });
 });

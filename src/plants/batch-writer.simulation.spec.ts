@@ -7,7 +7,8 @@ import type { ApiError } from '../errors/api-error.js';
 import { isUndecided } from '../prisma/storage-failure.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { type PlantRecord, PlantsRepository, type PlantStatements } from './plants.repository.js';
+import type { PlantRecord, PlantStatements } from './plants.repository.js';
+import { createBy } from './plants.service.js';
 import { ShardStatements } from './shard-statements.js';
 
 declare const SIMULATION_SEEDS: number | string;
@@ -154,9 +155,6 @@ async function simulate(seed: number): Promise<string[]> {
   const metrics = new PlantsMetrics();
   const limits = { connections, waiting: 5 + Math.floor(random() * 40), timeout: TIMEOUT };
   const writer = new BatchWriter(world, limits, metrics);
-  const pool = { schema: 'public', timeout: TIMEOUT } as never;
-  const repository = new PlantsRepository({} as never, pool, () => Promise.resolve(writer));
-  await repository.open();
   const ids = 1 + Math.floor(random() * 40);
   const count = 1 + Math.floor(random() * 40);
   const answers: { readonly id: bigint; readonly writeId: bigint; readonly error: number }[] = [];
@@ -170,7 +168,7 @@ async function simulate(seed: number): Promise<string[]> {
     const deadline = time.now + TIMEOUT;
     world.deadlines.set(writeId, deadline);
     const record = { id, name, tag: null, idempotencyKey, createdBy: null, writeId } as PlantRecord;
-    const creating = repository.create(record);
+    const creating = createBy(writer, record);
     const failure = (await creating.catch((error: unknown) => error)) as ApiError | undefined;
     const error = failure?.error ?? 0;
     answers.push({ id, writeId, error });

@@ -26,7 +26,6 @@ export class PlantsHealth {
   private probing = Promise.resolve();
   /** The time of the next probe; Infinity while one runs. */
   private nextProbe = 0;
-  private largeUntil = 0;
 
   /** @internal The declarations of hosts need no type of it. */
   constructor(

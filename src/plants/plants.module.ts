@@ -1,12 +1,9 @@
 import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
-import { Prisma } from '../prisma/generated/client.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
-import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { OptionsError } from '../util/options.js';
-import { BatchWriter } from './batch-writer.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
@@ -19,9 +16,8 @@ import {
   PlantsRouteOptions,
   routeOptionsOf,
 } from './plants.options.js';
-import { OPEN_WRITER, type OpenWriter, PlantsRepository } from './plants.repository.js';
+import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { findShards, ShardStatements } from './shard-statements.js';
 
 /** Injection token of the options as given. Nest tells two stores apart by this value. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
@@ -29,25 +25,6 @@ const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
-
-/** Checks that plants can be created, and opens the writer that fits the table. */
-function writerOpener(
-  { database, writeQueueLimit }: PlantsOptions,
-  pool: StorePool,
-  prisma: PrismaService,
-  metrics: PlantsMetrics,
-): OpenWriter {
-  return async (repository) => {
-    await assertReadyForCreates(pool, database);
-    const shards = await findShards(pool.select, pool.schema);
-    const statements =
-      shards.length === 0
-        ? repository
-        : new ShardStatements(prisma, pool.schema, shards, (plants) => repository.findExisting(plants, Prisma.empty));
-    const limits = { connections: pool.size, waiting: writeQueueLimit, timeout: pool.timeout };
-    return new BatchWriter(statements, limits, metrics);
-  };
-}
 
 /**
  * The store as a module: `POST /plants` and its tables. `guards` says who may create plants. The start fails with a
@@ -85,11 +62,6 @@ function writerOpener(
       provide: StorePool,
       useFactory: ({ database }: PlantsOptions) => StorePool.open(database),
       inject: [PlantsOptions],
-    },
-    {
-      provide: OPEN_WRITER,
-      useFactory: writerOpener,
-      inject: [PlantsOptions, StorePool, PrismaService, PlantsMetrics],
     },
   ],
   // The last two are for the metrics of the service. Their classes are not public.

@@ -9,9 +9,6 @@ import { COLUMNS, type PlantRecord, PlantsRepository } from './plants.repository
 
 /** A new optional field is absent here. */
 const ROSE = { id: 1n, name: 'Rose', tag: null, idempotencyKey: 'a', createdBy: 'ann', writeId: 7n } as PlantRecord;
-const unopened = (): never => {
-  throw new Error('no writer');
-};
 
 describe(PlantsRepository.name, () => {
   let database: TestDatabase;
@@ -23,7 +20,7 @@ describe(PlantsRepository.name, () => {
     database = await createTestDatabase();
     pool = new UrlPool({ url: database.url, size: 1 });
     prisma = new PrismaService(pool);
-    repository = new PlantsRepository(prisma, pool, unopened);
+    repository = new PlantsRepository(prisma, pool);
   });
   afterAll(async () => {
     await pool.onApplicationShutdown();
@@ -83,7 +80,7 @@ describe('its probe', () => {
     jest.useFakeTimers();
     sent.splice(0);
     insert.mockReset().mockResolvedValue({ rows: [{}] });
-    repository = new PlantsRepository({} as PrismaService, pool, unopened);
+    repository = new PlantsRepository({} as PrismaService, pool);
   });
   afterEach(() => {
     jest.useRealTimers();

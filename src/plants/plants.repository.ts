@@ -1,13 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
+import { Injectable } from '@nestjs/common';
 import { PlantLeftOutError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
 import type { RunInTransaction } from '../prisma/host-transaction.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { isUndecided, lacksResources, storageError } from '../prisma/storage-failure.js';
 import { StorePool } from '../prisma/store-pool.js';
-import type { BatchWriter } from './batch-writer.js';
-import { PLANT_FIELDS } from './new-plant.js';
 
 /** A row to insert. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<Plant, 'createdAt'>;
@@ -60,10 +57,6 @@ const LARGE_PROBES_MS = 60_000;
 /** A probe waits for a lock for less time than a create. */
 const PROBE_LOCK_TIMEOUT_MS = 1000;
 
-/** Injection token of the function that opens the writer at the start. It gets the repository. */
-export const OPEN_WRITER = Symbol('OPEN_WRITER');
-export type OpenWriter = (repository: PlantsRepository) => Promise<BatchWriter>;
-
 /**
  * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
  * exactly the types of the catalogue, so no function of another schema is called instead.
@@ -72,54 +65,28 @@ export type OpenWriter = (repository: PlantsRepository) => Promise<BatchWriter>;
 export class PlantsRepository implements PlantStatements {
   private readonly table: Prisma.Sql;
   private readonly lockTimeout: Prisma.Sql;
-  private writer: BatchWriter | undefined;
   private largeUntil = 0;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly pool: StorePool,
-    @Inject(OPEN_WRITER) private readonly openWriter: OpenWriter,
   ) {
     this.table = tableIn(pool.schema);
     this.lockTimeout = Prisma.raw(String(Math.ceil(pool.timeout * LOCK_SHARE)));
   }
 
-  /** @throws MigrationError if plants cannot be created, or could be lost */
-  async open(): Promise<void> {
-    this.writer = await this.openWriter(this);
-  }
-
   /**
-   * Stores a plant. It is durable when the promise resolves. A repetition with the same idempotency key also resolves.
-   *
-   * @throws ApiError 40901 or 40902 if the id is taken, 50300 or 50301 if nothing was written, 50400 if the outcome is
-   * unknown, 50000 for any other failure
+   * Stores a plant in a transaction of the host. Returns the stored plant that already has the id. Errors of the host's
+   * driver stay unchanged, because the host decides by them what to do with its transaction.
    */
-  async create(record: PlantRecord): Promise<void> {
-    if (this.writer === undefined)
-      throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
-    let existing: PlantRecord | undefined;
-    try {
-      existing = await this.writer.create(record);
-    } catch (error) {
-      this.noteFailure(error);
-      throw storageError(error);
-    }
-    if (existing) assertRepetition(record, existing);
-  }
-
-  /**
-   * Does the same in a transaction of the host, which can go on if the id is taken. Errors of the host's driver stay
-   * unchanged, because the host decides by them what to do with its transaction.
-   */
-  async createIn(run: RunInTransaction, record: PlantRecord): Promise<void> {
+  async createIn(run: RunInTransaction, record: PlantRecord): Promise<PlantRecord | undefined> {
     const stored = await run(this.insertOne({ ...record, writeId: null }));
-    if (stored.length > 0) return;
+    if (stored.length > 0) return undefined;
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const id = Prisma.sql`${String(record.id)}::text::bigint`;
     const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
     if (!row) throw storageError(new PlantLeftOutError());
-    assertRepetition(record, recordOf(row));
+    return recordOf(row);
   }
 
   /** Inserts a plant and rolls it back. The client is the pool's own: errors of pg say more than those of Prisma. */
@@ -151,7 +118,10 @@ export class PlantsRepository implements PlantStatements {
   async insert(plants: readonly PlantRecord[]): Promise<string[]> {
     const [first] = plants;
     const sql = first && plants.length === 1 ? this.insertOne(first) : this.insertMany(plants);
-    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql);
+    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql).catch((error: unknown) => {
+      this.noteFailure(error);
+      throw error;
+    });
     return rows.map(({ writeId }) => writeId);
   }
 
@@ -164,6 +134,7 @@ export class PlantsRepository implements PlantStatements {
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
 
+  /** After a lack of resources, the next probes are large. */
   private noteFailure(error: unknown): void {
     if (lacksResources(error)) this.largeUntil = performance.now() + LARGE_PROBES_MS;
   }
@@ -238,11 +209,4 @@ function recordOf(row: StoredRow): PlantRecord {
     return [field, text !== null && COLUMNS[field][1] === 'bigint' ? BigInt(text) : text];
   });
   return Object.fromEntries(values) as PlantRecord;
-}
-
-/** The id is taken. Throws unless an earlier create with the same key stored the same plant. */
-function assertRepetition(record: PlantRecord, existing: PlantRecord): void {
-  const { id, idempotencyKey } = record;
-  if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
-  if (PLANT_FIELDS.some((field) => existing[field] !== record[field])) throw idempotencyKeyReused(id);
 }

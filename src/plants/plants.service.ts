@@ -1,7 +1,14 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
+import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
+import { Prisma } from '../prisma/generated/client.js';
 import { type HostTransaction, runIn } from '../prisma/host-transaction.js';
+import { PrismaService } from '../prisma/prisma.service.js';
+import { storageError } from '../prisma/storage-failure.js';
+import { StorePool } from '../prisma/store-pool.js';
+import { assertReadyForCreates } from '../prisma/table-checks.js';
+import { BatchWriter } from './batch-writer.js';
 import {
   assertIdempotencyKey,
   checkPlant,
@@ -10,8 +17,10 @@ import {
   type Plant,
   PLANT_FIELDS,
 } from './new-plant.js';
-import type { Creator } from './plants.options.js';
+import { PlantsMetrics } from './plants.metrics.js';
+import { type Creator, PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository } from './plants.repository.js';
+import { findShards, ShardStatements } from './shard-statements.js';
 
 /** The columns of the fields that a plant does not have. */
 const ABSENT = Object.fromEntries(
@@ -36,12 +45,31 @@ export interface CreatePlantOptions {
 /** Creates plants from code, without HTTP. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
-  /** @internal The declarations of hosts need no type of it. */
-  constructor(private readonly repository: PlantsRepository) {}
+  private writer: BatchWriter | undefined;
 
-  /** This is not in the module: a host's test that overrides this service needs no database. */
-  onModuleInit(): Promise<void> {
-    return this.repository.open();
+  /** @internal The declarations of hosts need no types of them. */
+  constructor(
+    private readonly repository: PlantsRepository,
+    private readonly prisma: PrismaService,
+    private readonly pool: StorePool,
+    private readonly options: PlantsOptions,
+    private readonly metrics: PlantsMetrics,
+  ) {}
+
+  /**
+   * Checks that plants can be created, and opens the writer that fits the table. A host's test that overrides this
+   * service needs no database.
+   * @throws MigrationError if plants cannot be created, or could be lost
+   */
+  async onModuleInit(): Promise<void> {
+    const { repository, pool, options } = this;
+    await assertReadyForCreates(pool, options.database);
+    const shards = await findShards(pool.select, pool.schema);
+    const findExisting: PlantsRepository['findExisting'] = (plants) => repository.findExisting(plants, Prisma.empty);
+    const statements =
+      shards.length === 0 ? repository : new ShardStatements(this.prisma, pool.schema, shards, findExisting);
+    const limits = { connections: pool.size, waiting: options.writeQueueLimit, timeout: pool.timeout };
+    this.writer = new BatchWriter(statements, limits, this.metrics);
   }
 
   /**
@@ -85,8 +113,12 @@ export class PlantsService implements OnModuleInit {
       ...ABSENT,
       ...answer,
     };
-    if ('transaction' in options) await this.repository.createIn(runIn(options.transaction), record);
-    else await this.repository.create(record);
+    if ('transaction' in options) {
+      const existing = await this.repository.createIn(runIn(options.transaction), record);
+      if (existing) assertRepetition(record, existing);
+    } else if (this.writer === undefined) {
+      throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
+    } else await createBy(this.writer, record);
     return answer;
   }
 }
@@ -98,4 +130,19 @@ function assertCreator(creator: unknown): void {
   const right = `{ name } with 1 to ${MAX_PRINCIPAL_NAME_LENGTH} characters without U+0000 and lone surrogates`;
   const origin = 'create(), createdBy of the options or a TokenVerifier gave it';
   throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
+}
+
+/** Resolves when the plant is durable. A repetition with the same key also resolves. @throws ApiError from 40901 on */
+export async function createBy(writer: BatchWriter, record: PlantRecord): Promise<void> {
+  const existing = await writer.create(record).catch((error: unknown) => {
+    throw storageError(error);
+  });
+  if (existing) assertRepetition(record, existing);
+}
+
+/** The id is taken. Throws unless an earlier create with the same key stored the same plant. */
+function assertRepetition(record: PlantRecord, existing: PlantRecord): void {
+  const { id, idempotencyKey } = record;
+  if (idempotencyKey === null || existing.idempotencyKey !== idempotencyKey) throw plantExists(id);
+  if (PLANT_FIELDS.some((field) => existing[field] !== record[field])) throw idempotencyKeyReused(id);
 }

@@ -42,6 +42,7 @@ export const INVALID_PASSWORD = '28P01';
 /** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
 const INVALID_AUTHORIZATION = '28000';
 const UNKNOWN_DATABASE = '3D000';
+const PROTOCOL_VIOLATION = '08P01';
 /** A wrong role, password or database, or a missing right. It does not pass by itself. */
 const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 /** A lock timeout or a deadlock. */
@@ -139,6 +140,11 @@ export function isConfigurationRefused(error: unknown): boolean {
 
 export function isLoginRefused(error: unknown): boolean {
   return [INVALID_PASSWORD, INVALID_AUTHORIZATION].includes(sqlStateOf(error) ?? '');
+}
+
+/** Whether the server, or a pooler before it, refuses a parameter of the start-up packet. */
+export function isSetUpRefused(error: unknown): boolean {
+  return sqlStateOf(error) === PROTOCOL_VIOLATION;
 }
 
 export function isUnknownDatabase(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-u
 import { MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
 import { MIGRATIONS } from './generated/migrations.js';
+import { isSetUpRefused } from './storage-failure.js';
 import type { Query, StorePool } from './store-pool.js';
 
 /** A schema and its description. */
@@ -112,14 +113,17 @@ export async function assertReadyForCreates(pool: StorePool, options: DatabaseOp
     await assertSearchPath(query, store);
     await assertMigrated(query, store);
   };
-  if (hasUrl(options)) {
-    const url = parseDatabaseUrl(options.url, options.password, options.schema);
-    return withConnection(url, (query) => assertUsable(query, url));
-  }
   const { schema, select } = pool;
-  const lent = 'the database that PlantsModule borrows from the host';
-  await assertUsable(select, { schema, schemaDescription: `schema ${schema} of ${lent}` }).catch((cause: unknown) => {
+  const url = hasUrl(options) ? parseDatabaseUrl(options.url, options.password, options.schema) : undefined;
+  const database = url ? `database ${url.description}` : 'the database that PlantsModule borrows from the host';
+  // A connection of its own explains a failure better. Those of the pool are set up in another way.
+  if (url) await withConnection(url, (query) => assertUsable(query, url));
+  const check = url
+    ? select('SELECT')
+    : assertUsable(select, { schema, schemaDescription: `schema ${schema} of ${database}` });
+  await check.catch((cause: unknown) => {
     if (cause instanceof MigrationError) throw cause;
-    throw new MigrationError('unreachable', `cannot use ${lent}: ${rootReasonOf(cause)}`, { cause });
+    const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
+    throw new MigrationError('unreachable', `cannot use ${database}: ${rootReasonOf(cause)}${advice}`, { cause });
   });
 }

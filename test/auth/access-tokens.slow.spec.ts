@@ -149,6 +149,7 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
     issuer.token({}, {}, stranger),
   ])
     expect(await verdict(token)).toBe(40101);
+  expect(await verdict(issuer.token({ scope: 'plants:look openid' }))).toBe(40300);
   shown.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
   await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
   for (let i = 0; i < 3; i++) expect(await verdict(makeToken())).toBe(50300);
@@ -169,6 +170,7 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
     `info An access token was refused. "gardener" with the id ${right.id} was revoked at 2`,
     `info An access token was refused. "expired" with the id ${expired.id} has expired at 2`,
     'info An access token was refused. The database does not have it',
+    `its scopes are "plants:look openid", should include plants:create`,
   ])
     expect(messages.filter((message) => message.includes(line))).toHaveLength(1);
   expect(messages.filter((message) => message.includes('Access tokens can'))).toEqual([

@@ -69,6 +69,14 @@ export function describeCredentials(target: () => ContractTarget): void {
       expect(response.headers['www-authenticate']).toBe(CHALLENGES[error]);
     });
 
+    it.each([
+      ['Bearer', 'The bearer token is empty.'],
+      [`Bearer "${TOKEN}"`, 'The bearer token stands in quotes.'],
+    ])('should be told what is wrong: %s', async (authorization, words) => {
+      const response = await target().post(PLANT, { Authorization: authorization });
+      expect(await expectNothingWritten(target(), response, 40102)).toContain(words);
+    });
+
     it.each(ELSEWHERE)(
       'should neither be taken from elsewhere nor break a request: %s',
       async (_, query, body, headers) => {

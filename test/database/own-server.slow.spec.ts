@@ -26,6 +26,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
+/** A late statement ends, also one that the server does not limit. */
+async function expectEndOfLateStatement(pool: UrlPool): Promise<void> {
+  const client = await pool.connect();
+  await client.query('SET statement_timeout = 0');
+  await expect(client.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
+  client.release();
+  const sleeping = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
+  await until(async () => (await count(sleeping)) === 0);
+}
+
 const count = async (rows: string): Promise<number> => (await server.query(`SELECT ${rows}`)).length;
 
 describe('A synchronous standby that is away', () => {
@@ -143,6 +153,14 @@ it('A token should be confirmed after a restart, and by no standby, which may no
   await standby.remove();
 });
 
+it('A late statement should end on a unix socket', async () => {
+  const url = server.url().replace(`127.0.0.1:${server.port}`, '');
+  const pool = new UrlPool({ url: `${url}?host=${server.folder}&port=${server.port}`, timeout: 500 });
+  expect(await pool.select('SELECT inet_server_addr()::text AS address')).toEqual([{ address: null }]);
+  await expectEndOfLateStatement(pool);
+  await pool.onApplicationShutdown();
+});
+
 describe('A server with TLS', () => {
   beforeAll(async () => {
     // Each signed by itself, so that it is its own authority, and with its key in one file.
@@ -172,13 +190,7 @@ describe('A server with TLS', () => {
       await expect(encryption).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
     } else {
       expect(await encryption).toEqual([answer]);
-      // A late statement ends there too, also one that the server does not limit.
-      const client = await pool.connect();
-      await client.query('SET statement_timeout = 0');
-      await expect(client.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
-      client.release();
-      const sleeping = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
-      await until(async () => (await count(sleeping)) === 0);
+      await expectEndOfLateStatement(pool);
     }
     await pool.onApplicationShutdown();
   });

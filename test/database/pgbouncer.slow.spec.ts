@@ -95,6 +95,15 @@ default_pool_size = 4
     }),
   );
 
+  it('should be refused at the start if the URL does not declare it', async () => {
+    const database = await createTestDatabase();
+    const url = urlOf(database).replace('pgbouncer=true', '');
+    await expect(startStoreOn({ ...database, url })).rejects.toThrow(
+      /^cannot use database plants_test_.*: unsupported startup parameter: statement_timeout. Declare .*\?pgbouncer=true$/,
+    );
+    await database.drop();
+  });
+
   it('should migrate, create plants that are on the disk, keep no statement, and refuse a revoked token', async () => {
     const database = await createTestDatabase({ migrated: false });
     const url = urlOf(database);

@@ -40,6 +40,8 @@ const NEST_11 = {
   '@nestjs/swagger': '11.4.7',
   '@nestjs/testing': '11.2.6',
   'class-validator': '0.14.4',
+  // Another copy than that of the store and of Prisma's adapter.
+  pg: '8.11.5',
   typescript: '5.9.3',
 };
 /** On Fastify alone: nothing of Express is installed. */
@@ -54,6 +56,7 @@ const NEST_12 = {
   '@swc/jest': '0.2.39',
   'class-validator': '0.15.1',
   esbuild: '0.28.2',
+  pg: '8.20.0',
   typescript: '6.0.3',
 };
 

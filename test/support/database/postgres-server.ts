@@ -177,7 +177,7 @@ export class PostgresServer {
 
   private async spawn(): Promise<void> {
     const { postgres, account, settings } = this.installation;
-    const own = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: this.port };
+    const own = { listen_addresses: '127.0.0.1', unix_socket_directories: this.folder, port: this.port };
     const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(join(this.folder, 'log'), 'a', 0o600);
     try {
