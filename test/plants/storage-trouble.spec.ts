@@ -121,14 +121,22 @@ describe('With one connection,', () => {
   it('a lost answer should be noticed by no client: the plant is stored once, for one of several', async () => {
     const { created } = store.statistics;
     const creates = [create(1), create(1), ...[1, 2].map(() => ({ ...create(2), headers: KEY }))];
-    store.proxy.loseAnswerTo('INSERT');
+    const loseAnswerTo = (text: string): void => {
+      // A session that knows the statement is sent its name alone.
+      store.proxy.reset();
+      store.proxy.restore();
+      store.proxy.loseAnswerTo(text);
+    };
+    loseAnswerTo('INSERT');
     const first = await createTogether(store.port, creates);
     expect(first.map((response) => response?.status)).toEqual([200, 409, 200, 200]);
+    expect(store.proxy.hasLostAnswer).toBe(true);
     expect(store.statistics.created).toBe(created + 2);
 
     // That of the look-up, too.
-    store.proxy.loseAnswerTo('ANY(');
+    loseAnswerTo('ANY(');
     const again = await createTogether(store.port, creates);
+    expect(store.proxy.hasLostAnswer).toBe(true);
     expect(again.map((response) => response?.status)).toEqual([409, 409, 200, 200]);
     expect(await store.storedIds()).toEqual([1, 2]);
     expect(await store.database.query('SELECT FROM plants WHERE write_id IS NULL')).toEqual([]);

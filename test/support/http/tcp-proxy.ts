@@ -86,6 +86,11 @@ export class TcpProxy {
     this.mark = text;
   }
 
+  /** Whether those bytes have come. */
+  get hasLostAnswer(): boolean {
+    return this.mark === undefined;
+  }
+
   /** Breaks each connection that there is in the place of its next answer. */
   loseAnswers(): void {
     for (const link of this.links) link.marked = true;
