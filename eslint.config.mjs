@@ -11,11 +11,16 @@ const LAYERS = {
   auth: ['util', 'errors', 'http', 'prisma'],
   // Of the guard, its principal and its scope.
   plants: ['util', 'errors', 'http', 'prisma', 'auth/token-verifier', 'auth/bearer-auth.guard'],
-  service: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
+  config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
+  management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
+  'embedded-postgres': ['util', 'prisma', 'config'],
+  server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config', 'embedded-postgres'],
 };
 
 function importsDownwards([folder, allowed]) {
-  const names = [...Object.keys(LAYERS), 'index', 'main'].filter((name) => name !== folder && !allowed.includes(name));
+  const names = [...Object.keys(LAYERS), 'cli', 'app', 'app\\.module', 'index', 'main'].filter(
+    (name) => name !== folder && !allowed.includes(name),
+  );
   // An import of another folder goes up out of this one, and names the other one first.
   const exceptions = allowed.filter((path) => path.includes('/')).map((path) => `(?:${path}\\.js$)`);
   const regex = `^(?:\\.\\./)+(?!${exceptions.join('|') || '$'})(?:${names.join('|')})(?:/|\\.js$)`;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { EmbeddedPostgres } from '../src/service/embedded-postgres/embedded-postgres.js';
+import { EmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.js';
 
 /** A PostgreSQL of the benchmark's own, with its default settings; gone with all of its data afterwards. */
 export class BenchmarkPostgres implements AsyncDisposable {
@@ -35,7 +35,7 @@ export class BenchmarkPostgres implements AsyncDisposable {
     await query(url.href, `CREATE DATABASE ${name}`);
     url.pathname = `/${name}`;
     const { PATH, HOME } = process.env;
-    const command = [join(build, 'main.js'), 'migrate'];
+    const command = [join(build, 'cli.js'), 'migrate'];
     await promisify(execFile)(process.execPath, command, { env: { PATH, HOME, DATABASE_URL: url.href } });
     return url.href;
   }

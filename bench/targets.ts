@@ -26,7 +26,7 @@ export interface Target {
 
 /** The store as the image runs it. @param build the folder of a build */
 export function storeTarget(title: string, build: string): Target {
-  const args = ['--heap-growing-percent=60', join(build, 'main.js'), 'serve'];
+  const args = [join(build, 'main.js')];
   return { title, program: process.execPath, args, build };
 }
 

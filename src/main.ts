@@ -1,6 +1,32 @@
-#!/usr/bin/env node
-import { runCommandLine } from './service/cli/program.js';
+import { setFlagsFromString } from 'node:v8';
+import { exitCodeOf } from './cli/output.js';
+import { loadConfiguration } from './config/environment.js';
+import { LocalDatabase } from './embedded-postgres/local-database.js';
+import { createApp, listen } from './app.js';
+import { closeWithin, endProcess, logCrash, stopSignal } from './server/process.js';
 
-void runCommandLine(process.argv.slice(2)).then((exitCode) => {
-  process.exitCode = exitCode;
-});
+/** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
+async function bootstrap(): Promise<void> {
+  const environment = await loadConfiguration();
+  const signal = stopSignal();
+  // Without DATABASE_URL, an embedded PostgreSQL runs as long as the service.
+  const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;
+  try {
+    const app = await createApp(environment);
+    logCrash();
+    const url = await listen(app, environment);
+    local?.printSummary(url, environment);
+    const stop = await Promise.race([signal, ...(local ? [local.failed()] : [])]);
+    await closeWithin(app, environment.SHUTDOWN_TIMEOUT, stop);
+  } finally {
+    await local?.close();
+    endProcess();
+  }
+}
+
+// V8 lets a small heap grow fourfold before it collects it: 165 MB instead of 240.
+setFlagsFromString('--heap-growing-percent=60');
+// V8 takes objects of a request for long-lived ones under load. Each would keep its whole request until a full
+// collection of garbage. That costs a quarter of the CPU time.
+setFlagsFromString('--no-allocation-site-pretenuring');
+process.exitCode = await exitCodeOf(bootstrap);

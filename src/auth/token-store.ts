@@ -100,3 +100,15 @@ export async function warnIfTokensUnusable(query: Query, schema: string): Promis
   const lack = `the role may not read or update ${schema}.access_tokens. The owner permits it by plant-store migrate`;
   new Logger('IssuedTokenVerifier').warn(`Access tokens of schema ${schema} cannot be used: ${lack}`);
 }
+
+/** Warns if no issued token is valid. A new token is accepted while the service runs. */
+export async function warnIfNoToken(query: Query, schema: string): Promise<void> {
+  const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
+  const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
+  // Another warning says that the tokens cannot be read.
+  if ((await found.catch(() => undefined))?.length !== 0) return;
+  new Logger('PlantStore').warn(
+    'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
+      'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)',
+  );
+}

@@ -66,7 +66,7 @@ export class TokenVerifiers extends TokenVerifier {
   }
 }
 
-const REFUSAL = Symbol('plant-store:refusal');
+const REFUSAL = Symbol.for('plant-store:refusal');
 
 /**
  * Keeps why a token was refused, with the value found and the value expected. It is for the log of the guard alone: the

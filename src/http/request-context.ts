@@ -15,8 +15,11 @@ interface RequestContext {
   plantId: bigint | undefined;
 }
 
-/** The property of a request that holds its principal. A guard of the host may set `user` to anything. */
-export const PRINCIPAL = Symbol('plant-store:principal');
+/**
+ * The property of a request that holds its principal. A guard of the host may set `user` to anything. Two copies of this
+ * package may be in a process, one as ES modules and one as CommonJS.
+ */
+export const PRINCIPAL = Symbol.for('plant-store:principal');
 
 /** The name of the principal that `BearerAuthGuard` found for this request. */
 export function principalNameOf(request: object): string | undefined {
@@ -24,7 +27,7 @@ export function principalNameOf(request: object): string | undefined {
 }
 
 /** A symbol cannot collide with the properties of the platform. */
-const CONTEXT = Symbol('plant-store:request-context');
+const CONTEXT = Symbol.for('plant-store:request-context');
 
 export function requestContext(reply: PlatformResponse): RequestContext {
   const response = nodeResponse(reply) as { [CONTEXT]?: RequestContext | undefined };

@@ -144,12 +144,11 @@ export class BatchWriter {
   /** Settles the creates of a batch. Returns those that are sent again. */
   private async insert({ creates, sentAt }: Batch): Promise<PendingCreate[]> {
     const { metrics, statements } = this;
-    metrics.statementPlants.observe(creates.length);
     let stored: Set<string>;
     try {
       stored = new Set(await statements.insert(creates.map(({ record }) => record)));
     } finally {
-      metrics.statementSeconds.observeSince(sentAt);
+      metrics.observeStatement(creates.length, performance.now() - sentAt);
     }
     metrics.created += stored.size;
     const conflicts = creates.filter((create) => {

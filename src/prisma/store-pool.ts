@@ -54,8 +54,8 @@ export abstract class StorePool extends pg.Pool {
   /** The most connections; Infinity if it is unknown. */
   abstract readonly size: number;
   connectionsInUse = 0;
-  /** Metrics set this to observe each wait for a connection, also one that failed. */
-  connectionWaits: { observeSince(moment: number): void } | undefined;
+  /** Observes each wait for a connection, also one that failed. Metrics set it. */
+  observeWait: (milliseconds: number) => void = () => undefined;
 
   /** @param timeout milliseconds to wait for a connection and an answer together */
   protected constructor(
@@ -120,7 +120,7 @@ export abstract class StorePool extends pg.Pool {
         ? new DatabaseOverloadedError('every database connection stayed busy', { cause })
         : new DatabaseUnreachableError('no database connection could be made', { cause });
     } finally {
-      this.connectionWaits?.observeSince(since);
+      this.observeWait(performance.now() - since);
     }
   }
 

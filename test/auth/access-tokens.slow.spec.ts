@@ -179,7 +179,7 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
   ]);
   const everything = [service.output, ...shown].join('\n');
   // Or nothing would be found for another reason.
-  for (const text of ['plant-store-tokens', 'dist/main.js serve']) expect(everything.includes(text)).toBe(true);
+  for (const text of ['plant-store-tokens', 'dist/cli.js serve']) expect(everything.includes(text)).toBe(true);
   const partsOf = (token: string): string[] => token.split('.').map((part) => part.slice(0, 24));
   const secrets = [...new Set(tokens)].flatMap((token) => [...partsOf(token), ...digestForms(token)]);
   expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hashInt8 } from '../../src/plants/shard-statements.js';
-import { serverAccount } from '../../src/service/embedded-postgres/data-directory.js';
+import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describeContract } from '../contract/describe-contract.js';
 import { makeFolder, PostgresServer } from '../support/database/postgres-server.js';

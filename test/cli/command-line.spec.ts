@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeToken } from '../../src/auth/token-format.js';
-import { runCommandLine } from '../../src/service/cli/program.js';
+import { runCommandLine } from '../../src/cli/program.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';

@@ -75,7 +75,7 @@ describe('The README, in a fresh clone', () => {
   it(
     'should start by its first line, and print all that a first plant needs',
     async () => {
-      expect(await blockOf('', 'sh')).toBe('npm ci && npm start\n');
+      expect(await blockOf('', 'sh')).toMatch(/^npm ci && npm start +# .*\nnpm ci && npm test +# .*\n$/);
       await start('npm ci && npm start', /^psql .*\n$/m);
       expect(output).toContain('Building …');
       const token = (await readFile(join(folder, '.data/access-token'), 'utf8')).trim();
@@ -102,6 +102,27 @@ describe('The README, in a fresh clone', () => {
       // npm alone gets the signal of a service manager, and passes it on.
       shell?.kill('SIGTERM');
       await until(() => output.includes('Stopped after'));
+    },
+    2 * INSTALL_MS,
+  );
+
+  it(
+    'should serve each change in watch mode, with the same token and plants, and live on after a syntax error',
+    async () => {
+      const file = join(folder, 'src/config/package-files.ts');
+      const source = await readFile(file, 'utf8');
+      const starts = (): number => output.match(/Listening on/g)?.length ?? 0;
+      await start('npm run start:dev', /^curl .*$/m);
+      await writeFile(file, `${source}\nconst broken = ;\n`);
+      await until(() => /error.*TS1109/.test(output));
+      await writeFile(file, source.replace(').version;', ").version + '-changed';"));
+      await until(() => /Plant Store [\d.]+-changed/.test(output) && starts() === 2);
+      await until(() => output.split('\ncurl ').length === 3);
+      const [, second = ''] = output.match(/^curl .*$/gm) ?? [];
+      expect(second).toContain((await readFile(join(folder, '.data/access-token'), 'utf8')).trim());
+      expect(await inShell(second)).toBe('{"name":"Rose","tag":"flower"}');
+      await stop('SIGINT');
+      await writeFile(file, source);
     },
     2 * INSTALL_MS,
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
-import { MAIN, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
+import { CLI, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { expectFailure } from '../support/service/run-command-line.js';
 
 /** Runs a shell script in the place of Node's own. */
@@ -53,7 +53,7 @@ describe('plant-store, on its database', () => {
   ])('should end %j with %i, and name a token that nobody has', async (command, expected, told) => {
     // `pipefail` is the shell's way to the code of the command itself.
     const script = `set -o pipefail; "$0" "$1" ${command}`;
-    const ran = new PlantStoreProcess(['-e', SHELL, script, process.execPath, MAIN], {
+    const ran = new PlantStoreProcess(['-e', SHELL, script, process.execPath, CLI], {
       script: '--input-type=commonjs',
       variables: { DATABASE_URL: database.url },
     });

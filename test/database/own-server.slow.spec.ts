@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
 import { UrlPool } from '../../src/prisma/store-pool.js';
-import { giveTo } from '../../src/service/embedded-postgres/data-directory.js';
+import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';
 import type { RawResponse } from '../support/http/raw-connection.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
-import { readEnvironment, SECRETS, VARIABLES } from '../../src/service/environment.js';
+import { readEnvironment, SECRETS, VARIABLES } from '../../src/config/environment.js';
 import { describeWith } from '../support/jest/suite.js';
 
 type Variables = Record<string, string | null>;
@@ -58,7 +58,7 @@ describe('The deployed files', () => {
   it.each(Object.entries(ENVIRONMENTS))(
     'should give %s variables that exist, with values that it takes, and the password of the owner only to migrate',
     (name, variables) => {
-      const known = [...Object.keys(VARIABLES), ...SECRETS.map((secret) => `${secret}_FILE`)];
+      const known = [...[...VARIABLES.keys()], ...SECRETS.map((secret) => `${secret}_FILE`)];
       const names = Object.keys(variables);
       expect(names.length).toBeGreaterThan(1);
       expect(names.filter((each) => !known.includes(each) || /(?:PASSWORD|TOKENS)$/.test(each))).toEqual([]);
@@ -69,7 +69,7 @@ describe('The deployed files', () => {
 
   it('should hand on every variable of the caller of Docker Compose to the service', () => {
     const names = Object.keys(api.environment).map((name) => name.replace(/_FILE$/, ''));
-    const others = Object.keys(VARIABLES).filter((name) => !names.includes(name));
+    const others = [...VARIABLES.keys()].filter((name) => !names.includes(name));
     expect(others).toEqual(['NODE_ENV', 'MIGRATION_DATABASE_URL', 'MIGRATION_DATABASE_PASSWORD']);
   });
 
@@ -96,11 +96,14 @@ describe('The deployed files', () => {
   });
 
   it('should run the same command and version everywhere, for this machine only', () => {
-    const { version, scripts } = JSON.parse(read('package.json')) as { version: string; scripts: { start: string } };
-    const [flag = ''] = /--\S+(?= scripts\/start.mjs serve)/.exec(scripts.start) ?? [];
-    expect(read('Dockerfile')).toContain(`\nCMD ["node", "${flag}", "dist/main.js", "serve"]`);
+    const { version, scripts } = JSON.parse(read('package.json')) as {
+      version: string;
+      scripts: Record<string, string>;
+    };
+    expect(scripts['start:prod']).toBe('node dist/main.js');
+    expect(read('Dockerfile')).toContain(`\nCMD ["node", "dist/main.js"]`);
     expect(read('Dockerfile')).toContain(`image.version="${version}"`);
-    expect(inUnit('ExecStart')).toBe(`/usr/bin/node ${flag} node_modules/plant-store/dist/main.js serve`);
+    expect(inUnit('ExecStart')).toBe('/usr/bin/node node_modules/plant-store/dist/main.js');
     for (const { image } of [...pod.initContainers, ...pod.containers]) expect(image.split(':')[1]).toBe(version);
     const local = [{ host_ip: '127.0.0.1' }];
     expect([api.ports, scaled.api.ports, scaled.haproxy.ports]).toMatchObject([local, [], local]);

@@ -51,7 +51,7 @@ const PLANTS = [
 ];
 /** What a reader has pasted, and the programs of the pages. */
 const FUNCTIONS = `
-  plant-store() { '${process.execPath}' '${ROOT}dist/main.js' "$@"; }
+  plant-store() { '${process.execPath}' '${ROOT}dist/cli.js' "$@"; }
   npm() { plant-store "\${@:4}"; }
   store() { plant-store "$@"; }
   manage() { curl -s -w '\\n' "http://127.0.0.1:$MANAGEMENT_PORT/$1"; }

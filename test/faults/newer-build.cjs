@@ -2,7 +2,7 @@
 // sent as many statements.
 const { setImmediate } = require('node:timers');
 const pg = require('pg');
-const { MIGRATIONS } = require('../../dist/prisma/generated/migrations.js');
+const { MIGRATIONS } = require('../../dist/prisma/migrations.js');
 
 MIGRATIONS.push({
   name: '29990101000000_add_height',

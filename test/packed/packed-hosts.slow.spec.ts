@@ -19,10 +19,12 @@ const LIMIT_MS = 150_000;
 const INSTALL_LIMIT_MS = 400_000;
 const INSTALL = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
 
-/** What both hosts have; JWTs load a package with import(), for which Jest needs the flag. */
+/** What both hosts have. */
 const OF_EACH = {
   '@types/jest': '30.0.0',
   '@types/node': '24.19.2',
+  '@swc/core': '1.16.18',
+  '@swc/jest': '0.2.39',
   'class-transformer': '0.5.1',
   jest: '30.5.2',
   'plant-store': 'file:../plant-store-1.0.0.tgz',
@@ -52,8 +54,6 @@ const NEST_12 = {
   '@nestjs/platform-fastify': '12.5.0',
   '@nestjs/swagger': '12.0.2',
   '@nestjs/testing': '12.1.1',
-  '@swc/core': '1.16.18',
-  '@swc/jest': '0.2.39',
   'class-validator': '0.15.1',
   esbuild: '0.28.2',
   pg: '8.20.0',
@@ -118,7 +118,7 @@ async function startProgram(script: string, basePath: string, platform = ''): Pr
 }
 
 /** The packed store in a host in CommonJS, as `nest new` makes it: its own tests, and its types. */
-function describeHost(dependencies: object, jestConfig: string, resolutions: object[]): (path: string) => string {
+function describeHost(dependencies: object, resolutions: object[]): (path: string) => string {
   let root: string;
   const inHost = (path: string): string => join(root, 'host', path);
 
@@ -128,6 +128,10 @@ function describeHost(dependencies: object, jestConfig: string, resolutions: obj
     const project = { compilerOptions, include: ['src'], exclude: ['**/*.spec.ts'] };
     await writeFile(inHost('package.json'), JSON.stringify({ private: true, type: 'commonjs', dependencies }));
     await writeFile(inHost('tsconfig.json'), JSON.stringify(project));
+    const documented = documentedCode('ts', 'transformIgnorePatterns');
+    const jestConfig = documented
+      .replace('const config: Config =', 'module.exports =')
+      .replace(/\/\/ … .*/, JEST_SOURCES);
     await writeFile(inHost('jest.config.js'), jestConfig);
     await cp(join(ROOT, 'test/packed/host'), inHost('src'), { recursive: true });
     await writeFile(inHost('src/smallest-host.ts'), documentedCode('ts', 'new Migrator(database).migrate()'));
@@ -138,10 +142,9 @@ function describeHost(dependencies: object, jestConfig: string, resolutions: obj
 
   it('should create plants in tests of the host', async () => {
     const database = await createTestDatabase();
-    const { scripts } = JSON.parse(documentedCode('json', '"scripts"')) as { scripts: { test: string } };
     // NODE_OPTIONS are Jest's own, of this process.
     const variables = { NODE_OPTIONS: '', NODE_ENV: '', DATABASE_URL: database.url };
-    await run(inHost(''), `${scripts.test} --testTimeout=60000`, variables).finally(() => database.drop());
+    await run(inHost(''), 'npx --no-install jest --testTimeout=60000', variables).finally(() => database.drop());
   });
 
   it.each(resolutions)('should have types for a strict consumer in both kinds of modules: %j', async (resolution) => {
@@ -156,9 +159,8 @@ function describeHost(dependencies: object, jestConfig: string, resolutions: obj
 }
 
 describe('a host on Nest 11', () => {
-  const configuration = `module.exports = { transform: { '^.+\\.(t|j)s$': 'ts-jest' }, ${JEST_SOURCES} };`;
   const resolutions = [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }];
-  const inHost = describeHost(NEST_11, configuration, resolutions);
+  const inHost = describeHost(NEST_11, resolutions);
 
   describe.each(PLATFORMS)('POST /plants on %s', (platform) => {
     const target = runningTarget(() => startProgram(inHost('dist/main.js'), '/api/v1', platform));
@@ -174,13 +176,9 @@ describe('a host on Nest 11', () => {
 });
 
 describe('a host on Nest 12', () => {
-  const documented = documentedCode('ts', 'transformIgnorePatterns');
-  const configuration = documented
-    .replace('const config: Config =', 'module.exports =')
-    .replace(/\/\/ … .*/, JEST_SOURCES);
-  const inHost = describeHost(NEST_12, configuration, [{ module: 'node20' }, { module: 'nodenext' }]);
+  const inHost = describeHost(NEST_12, [{ module: 'node20' }, { module: 'nodenext' }]);
   const command = (name: string, variables = {}): Promise<PlantStoreProcess> =>
-    PlantStoreProcess.run(name, variables, { script: inHost('node_modules/plant-store/dist/main.js') });
+    PlantStoreProcess.run(name, variables, { script: inHost('node_modules/plant-store/dist/cli.js') });
 
   describe('in one file, made by esbuild as the documentation says', () => {
     const target = runningTarget(async () => {

@@ -10,7 +10,7 @@ import { makeToken } from '../../src/auth/token-format.js';
 import { freePort } from '../support/http/free-port.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
-import { MAIN, ManagedService, serviceVariables } from '../support/service/process.js';
+import { CLI, ManagedService, serviceVariables } from '../support/service/process.js';
 import { bearer } from '../support/tokens/issued-token.js';
 import { expectWithin, until } from '../support/until.js';
 
@@ -202,7 +202,7 @@ describe('A service in trouble', () => {
     async (what) => {
       const port = await freePort();
       const env = { ...serviceVariables(service.database.url), PORT: String(port), LOG_REQUESTS: 'all' };
-      const writer = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const writer = spawn(process.execPath, [CLI, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
       if (what === 'has ended') writer.stdout.destroy();
       try {
         await until(() => fetch(`http://127.0.0.1:${port}/plants`).then(Boolean, () => false));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { EmbeddedPostgres } from '../../../dist/service/embedded-postgres/embedded-postgres.js';
+import { EmbeddedPostgres } from '../../../dist/embedded-postgres/embedded-postgres.js';
 
 // node embedded-server.mjs FOLDER [--remove]
 // Runs an embedded PostgreSQL until its standard input closes, as it does too when the process that started it is killed.

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../../src/prisma/migrator.js';
-import { type Account, findPostgresPackage, preparePrograms } from '../../../src/service/embedded-postgres/binaries.js';
-import { giveTo, serverAccount } from '../../../src/service/embedded-postgres/data-directory.js';
-import { serverEnvironment } from '../../../src/service/embedded-postgres/server.js';
+import { type Account, findPostgresPackage, preparePrograms } from '../../../src/embedded-postgres/binaries.js';
+import { giveTo, serverAccount } from '../../../src/embedded-postgres/data-directory.js';
+import { serverEnvironment } from '../../../src/embedded-postgres/server.js';
 import { freePort } from '../http/free-port.js';
 import { until } from '../until.js';
 

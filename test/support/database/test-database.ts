@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { MIGRATIONS } from '../../../src/prisma/generated/migrations.js';
+import { MIGRATIONS } from '../../../src/prisma/migrations.js';
 import { Migrator } from '../../../src/prisma/migrator.js';
 import { until } from '../until.js';
 

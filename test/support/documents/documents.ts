@@ -2,9 +2,9 @@ import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swa
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createService } from '../../../src/service/bootstrap.js';
-import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
-import { createOpenApiDocument } from '../../../src/service/http/swagger-ui.js';
+import { createApp } from '../../../src/app.js';
+import { assertNoFaults, readEnvironment } from '../../../src/config/environment.js';
+import { createOpenApiDocument } from '../../../src/server/swagger-ui.js';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const pagesIn = (folder: string): string[] =>
@@ -29,8 +29,8 @@ export function blocksIn(language: string): { page: string; code: string }[] {
 /** The OpenAPI document as the code generates it, without a running store. */
 export async function generateOpenApi(variables: Record<string, string> = {}): Promise<OpenAPIObject> {
   const database = { DATABASE_URL: 'postgresql://localhost/plants' };
-  const environment = loadEnvironment({ LOG_LEVEL: 'fatal', ...database, ...variables }) as ServiceEnvironment;
-  const app = await createService(Object.assign(environment, { DOCS: false }));
+  const environment = assertNoFaults(readEnvironment({ LOG_LEVEL: 'fatal', ...database, ...variables }));
+  const app = await createApp(Object.assign(environment, { DOCS: false }));
   return JSON.parse(JSON.stringify(createOpenApiDocument(app, environment))) as OpenAPIObject;
 }
 

@@ -8,7 +8,7 @@ import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
 
 /** The command line of this package, as built into dist/. */
-export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** The environment of a service on this database, on ports that are free. */
 export function serviceVariables(databaseUrl: string): Record<string, string> {
@@ -24,7 +24,7 @@ interface ProcessOptions {
   variables?: Record<string, string>;
   /** The folder that it runs in. */
   cwd?: string;
-  /** What Node.js runs, `MAIN` unless given. */
+  /** What Node.js runs, `CLI` unless given. */
   script?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;
@@ -42,10 +42,7 @@ export class PlantStoreProcess implements AsyncDisposable {
   private running = true;
   private wake: () => void = () => undefined;
 
-  constructor(
-    args: string[],
-    { variables = {}, cwd = tmpdir(), script = MAIN, detached = false }: ProcessOptions = {},
-  ) {
+  constructor(args: string[], { variables = {}, cwd = tmpdir(), script = CLI, detached = false }: ProcessOptions = {}) {
     const { PATH, HOME } = process.env;
     this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables }, detached });
     for (const stream of ['stdout', 'stderr'] as const)

@@ -1,6 +1,7 @@
 import { expect, jest } from '@jest/globals';
+import { tmpdir } from 'node:os';
 import { format } from 'node:util';
-import { runCommandLine } from '../../../src/service/cli/program.js';
+import { runCommandLine } from '../../../src/cli/program.js';
 import { TOKEN } from '../http/request.js';
 import { argumentsOf, PlantStoreProcess } from './process.js';
 
@@ -21,6 +22,8 @@ export async function outcomeOfCommandLine(
   let [stdout, stderr] = ['', ''];
   const environment = jest.replaceProperty(process, 'env', variables);
   const spies = [
+    // No .env of the checkout.
+    jest.spyOn(process, 'cwd').mockReturnValue(tmpdir()),
     jest.spyOn(process.stdout, 'write').mockImplementation((text: unknown, written?: unknown) => {
       stdout += String(text);
       (written as (() => void) | undefined)?.();

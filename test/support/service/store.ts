@@ -3,9 +3,9 @@ import type { INestApplication } from '@nestjs/common';
 import type { AddressInfo } from 'node:net';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
-import { createService } from '../../../src/service/bootstrap.js';
-import { loadEnvironment, type ServiceEnvironment } from '../../../src/service/environment.js';
-import { ManagementServer } from '../../../src/service/management/management-server.js';
+import { createApp } from '../../../src/app.js';
+import { assertNoFaults, readEnvironment } from '../../../src/config/environment.js';
+import { ManagementServer } from '../../../src/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { RawConnection, type RawResponse } from '../http/raw-connection.js';
 import { expectRefusal } from '../http/refusal.js';
@@ -55,12 +55,14 @@ export async function startStoreOn(
   variables: Record<string, string> = {},
   prepare: Prepare = () => undefined,
 ): Promise<Store> {
-  const environment = loadEnvironment({
-    ...serviceVariables(database.url),
-    LOG_LEVEL: 'fatal',
-    ...variables,
-  });
-  const app = await createService(environment as ServiceEnvironment);
+  const environment = assertNoFaults(
+    readEnvironment({
+      ...serviceVariables(database.url),
+      LOG_LEVEL: 'fatal',
+      ...variables,
+    }),
+  );
+  const app = await createApp(environment);
   prepare(app);
   await app.listen(environment.PORT, environment.HOST);
   const { port } = app.getHttpServer().address() as AddressInfo;

@@ -2,8 +2,8 @@ import { Logger, type RequestMethod } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestObserver } from '../../http/request-context.js';
-import type { Environment } from '../environment.js';
+import type { RequestObserver } from '../http/request-context.js';
+import type { Environment } from '../config/environment.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer, type HttpServerClasses } from './http-server.js';
 

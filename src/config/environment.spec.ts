@@ -1,9 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readEnvironment, SECRETS, VARIABLES } from './environment.js';
-import { PACKAGE_FILE } from './package-files.cjs';
+import { initialText, readConfiguration, readEnvironment, SECRETS, VARIABLES } from './environment.js';
+import { PACKAGE_FILE } from './package-files.js';
 
 const TOKEN = 'a-token-of-twenty-characters';
 const ISSUER = { JWT_ISSUER: 'https://id.example.com', JWT_AUDIENCE: 'plants' };
@@ -94,6 +94,20 @@ describe(readEnvironment.name, () => {
     expect(faults.join()).not.toContain('hunter2');
   });
 
+  it('should read .env too, with a byte order mark, and let what is set go first', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'environment-'));
+    writeFileSync(join(folder, '.env'), '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\n');
+    const cwd = jest.spyOn(process, 'cwd').mockReturnValue(folder);
+    const variables = jest.replaceProperty(process, 'env', { PORT: '5' });
+    const { environment, faults } = await readConfiguration();
+    const left = Object.keys(process.env);
+    cwd.mockRestore();
+    variables.restore();
+    rmSync(folder, { recursive: true });
+    expect(environment).toMatchObject({ DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2 });
+    expect([faults, left]).toEqual([[], ['PORT']]);
+  });
+
   it('should read a secret from a file, without the end of its line', () => {
     const folder = mkdtempSync(join(tmpdir(), 'environment-'));
     const path = join(folder, 'secret');
@@ -104,7 +118,7 @@ describe(readEnvironment.name, () => {
   });
 });
 
-const ROWS = Object.entries(VARIABLES).map(([name, [, initial, about]]) => ({ name, initial, about }));
+const ROWS = Array.from(VARIABLES, ([name, about]) => ({ name, initial: initialText(name), about }));
 
 function exampleOf(): string {
   const files = SECRETS.map((name) => `${name}_FILE`).join(', ');

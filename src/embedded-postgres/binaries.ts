@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { findPackage } from '../package-files.cjs';
-import { ExplainedError, reasonOf } from '../../util/text.js';
+import { findPackage } from '../config/package-files.js';
+import { ExplainedError, reasonOf } from '../util/text.js';
 
 const run = promisify(execFile);
 

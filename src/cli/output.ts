@@ -1,7 +1,8 @@
-import { withoutTokens } from '../../auth/token-format.js';
-import { MigrationError } from '../../prisma/database.errors.js';
-import { isLoginRefused, isUnknownDatabase, sqlStateOf } from '../../prisma/storage-failure.js';
-import { escapeControls, ExplainedError, reasonOf } from '../../util/text.js';
+import { withoutTokens } from '../auth/token-format.js';
+import { ConfigurationError } from '../config/environment.js';
+import { MigrationError } from '../prisma/database.errors.js';
+import { isLoginRefused, isUnknownDatabase, sqlStateOf } from '../prisma/storage-failure.js';
+import { escapeControls, ExplainedError, reasonOf } from '../util/text.js';
 
 class OutputError extends ExplainedError {
   override readonly name = 'OutputError';
@@ -17,8 +18,22 @@ export function printError(text: string): void {
   console.error(escapeLines(withoutTokens(text.trimEnd())));
 }
 
+/** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
+const EX_CONFIG = 78;
+
+/** Runs a command. Prints why it failed, and returns the exit code. */
+export async function exitCodeOf(command: () => Promise<unknown>): Promise<number> {
+  try {
+    await command();
+    return 0;
+  } catch (error) {
+    printError(describeFailure(error));
+    return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
+  }
+}
+
 /** The text for a failed command: the message if it explains the failure, else the stack. */
-export function describeFailure(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof ExplainedError) return `plant-store: ${error.message}${adviceOn(error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -3,11 +3,11 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
 import { randomInt } from 'node:crypto';
-import { ERROR_CATALOGUE, type ErrorStatus } from '../../errors/error-catalogue.js';
-import { discardBody } from '../../http/body-bytes.js';
-import { REQUEST_ID_HEADER, requestIdOf } from '../../http/request-context.js';
-import { KEY_EXAMPLE } from '../../plants/plants.openapi.js';
-import type { Environment } from '../environment.js';
+import { ERROR_CATALOGUE, type ErrorStatus } from '../errors/error-catalogue.js';
+import { discardBody } from '../http/body-bytes.js';
+import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
+import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
+import type { Environment } from '../config/environment.js';
 
 /** The name of the security scheme in the document. */
 export const SECURITY_SCHEME = 'bearerAuth';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { requestTimeout } from '../../errors/api-error.js';
-import type { RequestObserver } from '../../http/request-context.js';
-import type { Environment } from '../environment.js';
+import { requestTimeout } from '../errors/api-error.js';
+import type { RequestObserver } from '../http/request-context.js';
+import type { Environment } from '../config/environment.js';
 import type { Connections } from './connections.js';
 
 /** How long an idle connection may still send a request. */

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Express } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { readEnvironment } from '../environment.js';
+import { readEnvironment } from '../config/environment.js';
 import { PlantStoreAdapter } from './express-adapter.js';
 
 @Controller()

@@ -7,17 +7,11 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  ApiError,
-  headersTooLarge,
-  malformedRequest,
-  methodNotAllowed,
-  requestTimeout,
-} from '../../errors/api-error.js';
-import { abortRequest, deferContinue } from '../../http/body-bytes.js';
-import { headerValues } from '../../http/platform.js';
-import { sendError } from '../../http/send-json.js';
-import type { Environment } from '../environment.js';
+import { ApiError, headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../errors/api-error.js';
+import { abortRequest, deferContinue } from '../http/body-bytes.js';
+import { headerValues } from '../http/platform.js';
+import { sendError } from '../http/send-json.js';
+import type { Environment } from '../config/environment.js';
 import { Connections } from './connections.js';
 
 export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;

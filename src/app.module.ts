@@ -1,16 +1,19 @@
 import { All, Controller, type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { PlantsAuthModule } from '../auth/auth.module.js';
-import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
-import { methodNotAllowed, unknownPath } from '../errors/api-error.js';
-import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { PlantsHealth } from '../plants/plants.health.js';
-import { PlantsModule } from '../plants/plants.module.js';
-import type { ServiceEnvironment } from './environment.js';
-import { SECURITY_SCHEME } from './http/swagger-ui.js';
+import { PlantsAuthModule } from './auth/auth.module.js';
+import { IssuedTokenVerifier } from './auth/issued-token.verifier.js';
+import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+import { methodNotAllowed, unknownPath } from './errors/api-error.js';
+import { ApiExceptionFilter } from './http/api-exception.filter.js';
+import { PlantsHealth } from './plants/plants.health.js';
+import { PlantsMetrics } from './plants/plants.metrics.js';
+import { StorePool } from './prisma/store-pool.js';
+import { PlantsModule } from './plants/plants.module.js';
+import type { Environment } from './config/environment.js';
+import { SECURITY_SCHEME } from './server/swagger-ui.js';
 import { ManagementServer } from './management/management-server.js';
-import { Metrics, RequestMetrics } from './management/metrics.js';
+import { Metrics } from './management/metrics.js';
 
 /** Refuses all other requests by routes, so that the guard runs before them too. */
 @Module({})
@@ -36,8 +39,8 @@ class NotFoundModule {
 
 /** The service. It is a host of the store with a guard for all paths, and has a management listener. */
 @Module({})
-export class ServiceModule {
-  static forRoot(environment: ServiceEnvironment, requests: RequestMetrics): DynamicModule {
+export class AppModule {
+  static forRoot(environment: Environment, metrics: Metrics): DynamicModule {
     const {
       ACCESS_TOKENS,
       JWT_ISSUER: issuer,
@@ -46,7 +49,8 @@ export class ServiceModule {
       JWT_TYP: typ,
     } = environment;
     const database = {
-      url: environment.DATABASE_URL,
+      // Without it, the embedded server has put its own here.
+      url: environment.DATABASE_URL ?? '',
       password: environment.DATABASE_PASSWORD,
       timeout: environment.STORAGE_TIMEOUT,
     };
@@ -66,13 +70,16 @@ export class ServiceModule {
       securityScheme: SECURITY_SCHEME,
     });
     return {
-      module: ServiceModule,
+      module: AppModule,
       imports: [auth, plants, NotFoundModule.forRoot(path)],
       providers: [
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
         { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(environment.ERROR_STATUS) },
-        { provide: RequestMetrics, useValue: requests },
-        Metrics,
+        {
+          provide: Metrics,
+          useFactory: (...store: [PlantsMetrics, StorePool, IssuedTokenVerifier]) => metrics.observe(...store),
+          inject: [PlantsMetrics, StorePool, IssuedTokenVerifier],
+        },
         {
           provide: ManagementServer,
           useFactory: (...parts: [HttpAdapterHost, PlantsHealth, Metrics]) =>

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
 import { principalNameOf, requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';
-import type { Environment } from './environment.js';
-import { ACCESS_LOG_CONTEXT } from './logger.js';
+import type { Environment } from '../config/environment.js';
+import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
 
 const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;

@@ -1,52 +1,25 @@
 import { Logger } from '@nestjs/common';
-import pg from 'pg';
-import { warnIfTokensUnusable, TOKEN_STATE } from '../../auth/token-store.js';
-import { logWarnings, parseDatabaseUrl, withConnection } from '../../prisma/database-url.js';
-import { MigrationError } from '../../prisma/database.errors.js';
-import { isConfigurationRefused } from '../../prisma/storage-failure.js';
-import type { Query } from '../../prisma/store-pool.js';
-import { assertMigrated, assertSearchPath } from '../../prisma/table-checks.js';
-import { findShards } from '../../plants/shard-statements.js';
-import { findPackage } from '../package-files.cjs';
-import { reasonOf } from '../../util/text.js';
+import { warnIfNoToken, warnIfTokensUnusable } from '../auth/token-store.js';
+import { logWarnings, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
+import { MigrationError } from '../prisma/database.errors.js';
+import { isConfigurationRefused } from '../prisma/storage-failure.js';
+import type { Query } from '../prisma/store-pool.js';
+import { assertMigrated, assertSearchPath } from '../prisma/table-checks.js';
+import { findShards } from '../plants/shard-statements.js';
+import { assertInstalled } from '../config/package-files.js';
+import { reasonOf } from '../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
-import { ConfigurationError, type Environment, readEnvironment } from '../environment.js';
+import {
+  ConfigurationError,
+  type Environment,
+  hasNoConfiguredToken,
+  readConfiguration,
+} from '../config/environment.js';
 import { adviceOn, escapeLines } from './output.js';
 
 /** Time limit of a statement: the check must end even if the database does not answer. */
 const STATEMENT_TIMEOUT_MS = 10_000;
-
-/** Whether no token is configured. Then only issued tokens are valid. */
-export function hasNoConfiguredToken({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
-  return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
-}
-
-/** Warns if no issued token is valid. A new token is accepted while the service runs. */
-export async function warnIfNoToken(query: Query, schema: string): Promise<void> {
-  const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
-  const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
-  // Another warning says that the tokens cannot be read.
-  if ((await found.catch(() => undefined))?.length !== 0) return;
-  new Logger('PlantStore').warn(
-    'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
-      'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)',
-  );
-}
-
-/**
- * Checks the optional peers that only the service needs. @throws ConfigurationError with the command to install them
- */
-export function assertInstalled(): void {
-  // These versions go with Nest 12.
-  const missing = ['@nestjs/platform-express@12', 'express@5', 'prom-client@15'].filter(
-    (name) => findPackage(name.replace(/@\d+$/, '')) === undefined,
-  );
-  if (missing.length === 0) return;
-  throw new ConfigurationError([
-    `packages that only the service needs are not installed: run "npm install ${missing.join(' ')}"`,
-  ]);
-}
 
 /**
  * `plant-store serve --check`: reports all that a start would refuse or warn of, but not ports or a server in the
@@ -54,7 +27,7 @@ export function assertInstalled(): void {
  * @throws ConfigurationError with all faults. It may pass if all of them may
  */
 export async function check(): Promise<void> {
-  const { environment, faults } = readEnvironment(process.env);
+  const { environment, faults } = await readConfiguration();
   const found: unknown[] = faults.length > 0 ? [new ConfigurationError(faults)] : [];
   const collect = (fault: unknown): number => found.push(fault);
   const warn = (text: string): void => {

@@ -3,9 +3,9 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PlantsHealth } from '../../plants/plants.health.js';
-import { reasonOf, rootReasonOf } from '../../util/text.js';
-import type { Environment } from '../environment.js';
+import type { PlantsHealth } from '../plants/plants.health.js';
+import { reasonOf, rootReasonOf } from '../util/text.js';
+import type { Environment } from '../config/environment.js';
 import type { Metrics } from './metrics.js';
 
 /** The answer of `/readyz`. With `degraded`, plants can be created but something is wrong. */

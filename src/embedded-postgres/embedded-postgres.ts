@@ -5,8 +5,8 @@ import { lstat, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ExplainedError, failureOf, reasonOf } from '../../util/text.js';
-import { ConfigurationError } from '../environment.js';
+import { ExplainedError, failureOf, reasonOf } from '../util/text.js';
+import { ConfigurationError } from '../config/environment.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
 import { chooseDataFolder, prepareData } from './data-directory.js';
 import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServer } from './server.js';

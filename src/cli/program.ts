@@ -1,25 +1,25 @@
 import { Command, CommanderError } from 'commander';
-import { parseDatabaseUrl } from '../../prisma/database-url.js';
-import { buildCommit, packageVersion } from '../package-files.cjs';
-import { ConfigurationError, loadEnvironment, SECRETS, VARIABLES } from '../environment.js';
-import { describeFailure, print, printError, table } from './output.js';
+import { parseDatabaseUrl } from '../prisma/database-url.js';
+import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
+import { ConfigurationError, initialText, loadConfiguration, SECRETS, VARIABLES } from '../config/environment.js';
+import { exitCodeOf, print, printError, table } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
-/** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
-const EX_CONFIG = 78;
 
-/** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or EX_CONFIG. */
+/** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or 78 for a configuration that cannot be used. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
-  try {
-    await createProgram().parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    // commander has printed the help or the fault already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    printError(describeFailure(error));
-    return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
-  }
+  let usage: number | undefined;
+  const code = await exitCodeOf(() =>
+    createProgram()
+      .parseAsync(args, { from: 'user' })
+      .catch((error: unknown) => {
+        // commander has printed the help or the fault already.
+        if (!(error instanceof CommanderError)) throw error;
+        usage = error.exitCode === 0 ? 0 : USAGE_ERROR;
+      }),
+  );
+  return usage ?? code;
 }
 
 /** Commands load their modules when they run, so help and usage errors come at once. */
@@ -56,7 +56,10 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
     .addHelpText('after', ({ error }) => (error ? '' : describeEnvironment()))
     .action(async (options: { check?: true }) => {
       if (options.check) await (await import('./check.js')).check();
-      else await (await import('./serve.js')).serve();
+      else {
+        assertInstalled();
+        await import('../main.js');
+      }
     });
   program
     .command('migrate')
@@ -78,7 +81,7 @@ the service needs. If another session is in its way for 2 seconds, it exits with
 }
 
 function describeEnvironment(): string {
-  const rows = Object.entries(VARIABLES).map(([name, [, initial, about]]) => ['', name, initial, about]);
+  const rows = Array.from(VARIABLES, ([name, about]) => ['', name, initialText(name), about]);
   const secrets = SECRETS.map((name) => `${name}_FILE`).join(', ');
   return `
 Environment variables, with their defaults:
@@ -89,7 +92,7 @@ A secret may be in a file, which one of these names: ${secrets}`;
 }
 
 async function migrate({ schema: given }: { schema?: string }): Promise<void> {
-  const environment = loadEnvironment(process.env);
+  const environment = await loadConfiguration();
   const { DATABASE_URL: url, DATABASE_PASSWORD: password, MIGRATION_DATABASE_URL: ownerUrl } = environment;
   if (url === undefined)
     throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
@@ -99,7 +102,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
     ownerUrl === undefined || ownerUrl === url
       ? { url, password }
       : { url: ownerUrl, password: environment.MIGRATION_DATABASE_PASSWORD, grantTo: user };
-  const { Migrator } = await import('../../prisma/migrator.js');
+  const { Migrator } = await import('../prisma/migrator.js');
   const applied = await new Migrator({ ...owner, schema }).migrate();
   const { schemaDescription } = parseDatabaseUrl(owner.url, owner.password, schema);
   await print(`${schemaDescription}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
@@ -107,12 +110,11 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
 
 /** Prints the document that the service would serve. It connects to nothing. */
 async function printOpenApi(): Promise<void> {
-  const environment = loadEnvironment({ ...process.env, NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
+  const environment = await loadConfiguration({ NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
   const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
   const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
-  const { assertInstalled } = await import('./check.js');
   assertInstalled();
-  const { createService } = await import('../bootstrap.js');
-  const { createOpenApiDocument } = await import('../http/swagger-ui.js');
-  await print(JSON.stringify(createOpenApiDocument(await createService(options), options), null, 2));
+  const { createApp } = await import('../app.js');
+  const { createOpenApiDocument } = await import('../server/swagger-ui.js');
+  await print(JSON.stringify(createOpenApiDocument(await createApp(options), options), null, 2));
 }

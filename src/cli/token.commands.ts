@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
-import { SCOPE, tokenNameFault } from '../../auth/token-format.js';
-import { CREATE_PLANTS } from '../../auth/token-verifier.js';
-import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../../auth/tokens.service.js';
-import { parseDatabaseUrl, schemaFault, withConnection } from '../../prisma/database-url.js';
-import { assertMigrated } from '../../prisma/table-checks.js';
-import { UrlPool } from '../../prisma/store-pool.js';
+import { SCOPE, tokenNameFault } from '../auth/token-format.js';
+import { CREATE_PLANTS } from '../auth/token-verifier.js';
+import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../auth/tokens.service.js';
+import { parseDatabaseUrl, schemaFault, withConnection } from '../prisma/database-url.js';
+import { assertMigrated } from '../prisma/table-checks.js';
+import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
-import { ConfigurationError, loadEnvironment } from '../environment.js';
+import { ConfigurationError, loadConfiguration } from '../config/environment.js';
 import { print, printError, table } from './output.js';
 
 /** Time limit of a statement: a table may be locked, or the server may not answer. */
@@ -106,7 +106,7 @@ function parseTime(text: string, min: number): number {
 
 /** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
 async function withTokens<T>(schema: string | undefined, work: (tokens: TokensService) => Promise<T>): Promise<T> {
-  const { DATABASE_URL, DATABASE_PASSWORD: password } = loadEnvironment(process.env);
+  const { DATABASE_URL, DATABASE_PASSWORD: password } = await loadConfiguration();
   const url = DATABASE_URL ?? (await localUrl());
   const pool = new UrlPool({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
   try {

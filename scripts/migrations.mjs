@@ -1,0 +1,19 @@
+// Writes src/prisma/migrations.ts: the list of prisma/migrations as code. So nothing of them is read from a disk at run time, and a
+// bundled host has it.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+const fileOf = (name) => `prisma/migrations/${name}/migration.sql`;
+const names = readdirSync('prisma/migrations').filter((name) => existsSync(fileOf(name)));
+const migrations = names.sort().map((name) => {
+  // As it is in the repository, with any line ends of a checkout.
+  const sql = readFileSync(fileOf(name), 'utf8').replaceAll('\r\n', '\n');
+  return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+});
+const head = '// Made of prisma/migrations: npm run prisma:list';
+writeFileSync(
+  'src/prisma/migrations.ts',
+  `${head}\nexport const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`,
+);

@@ -1,0 +1,84 @@
+import { type INestApplication, Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { warnIfNoToken } from './auth/token-store.js';
+import { packageVersion } from './config/package-files.js';
+import { parseDatabaseUrl } from './prisma/database-url.js';
+import { StorePool } from './prisma/store-pool.js';
+import type { RequestObserver } from './http/request-context.js';
+import { quote } from './util/text.js';
+import { AccessLog } from './server/access-log.js';
+import { ConfigurationError, type Environment, hasNoConfiguredToken } from './config/environment.js';
+import { PlantStoreAdapter } from './server/express-adapter.js';
+import { createOpenApiDocument, serveSwaggerUi } from './server/swagger-ui.js';
+import { ServiceLogger } from './config/logger.js';
+import { ManagementServer } from './management/management-server.js';
+import { Metrics } from './management/metrics.js';
+import { AppModule } from './app.module.js';
+
+/** Creates the application without listening. Tests and `plant-store openapi` do so too. */
+export async function createApp(environment: Environment): Promise<NestExpressApplication> {
+  const logger = new ServiceLogger(environment);
+  const metrics = new Metrics();
+  const observers: RequestObserver[] = [metrics];
+  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) observers.push(new AccessLog(environment));
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(environment, metrics),
+    new PlantStoreAdapter(environment, observers),
+    // The route of the plants reads its body itself, after the guard.
+    { bodyParser: false, abortOnError: false, logger },
+  );
+  app.getHttpServer().on('drop', () => {
+    logger.warn(
+      `A client connection was refused: ${environment.MAX_CONNECTIONS} are open, as many as MAX_CONNECTIONS allows`,
+    );
+  });
+  if (environment.DOCS) serveSwaggerUi(app, createOpenApiDocument(app, environment));
+  return app;
+}
+
+/**
+ * Listens, and logs where. Returns the URL of the public listener.
+ * @throws ConfigurationError if a port cannot be used
+ */
+export async function listen(app: INestApplication, environment: Environment): Promise<string> {
+  try {
+    await app.listen(environment.PORT, environment.HOST);
+  } catch (error) {
+    // The management listener opens first. If it is closed, its port is at fault.
+    const prefix = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_' : '';
+    await app.close();
+    throw listenError(error, prefix, environment);
+  }
+  const logger = new Logger('PlantStore');
+  const urls = { public: urlOf(app.getHttpServer() as Server), management: urlOf(app.get(ManagementServer)) };
+  if (environment.NODE_ENV === 'production') {
+    const advice = 'tokens and plants are readable on the way to it, so a proxy in front has to add TLS';
+    logger.log(`${urls.public} is plain HTTP: ${advice}`);
+  }
+  logger.log(`Listening on ${urls.public}${environment.BASE_PATH}/plants`);
+  const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
+  const production = environment.NODE_ENV === 'production';
+  logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
+  const { select, schema } = app.get(StorePool, { strict: false });
+  if (hasNoConfiguredToken(environment)) void warnIfNoToken(select, schema);
+  return urls.public;
+}
+
+/** Turns an error of `listen` into a fault of the variables. Any other error stays as it is. */
+function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', environment: Environment): Error {
+  const { code, syscall, message } = cause as NodeJS.ErrnoException;
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return cause as Error;
+  const where = `${environment[`${prefix}PORT`]} on ${quote(environment[`${prefix}HOST`])} (${prefix}HOST)`;
+  const fault = `${prefix}PORT: ${where} cannot be used, should be a free port of an address of this machine: ${message}`;
+  // Another program may free the port, or the network may come up later.
+  return new ConfigurationError([fault], code !== 'EACCES', { cause });
+}
+
+/** The address of a listener. `getUrl` of Nest says 127.0.0.1 instead of 0.0.0.0. */
+function urlOf(server: { address(): unknown }): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

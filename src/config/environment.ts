@@ -1,0 +1,257 @@
+import { ConfigModule } from '@nestjs/config';
+import { plainToInstance, Transform } from 'class-transformer';
+import { applyDecorators } from '@nestjs/common';
+import { validateSync } from 'class-validator';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
+import { accessTokensFault } from '../auth/static-token.verifier.js';
+import { parseDatabaseUrl } from '../prisma/database-url.js';
+import { DAY_MS, MILLISECONDS, POOL_SIZE } from '../prisma/database.options.js';
+import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
+import type { ErrorStatus } from '../errors/error-catalogue.js';
+import { oneOf, type Requirement, Rule, wholeNumber } from '../util/options.js';
+import { ExplainedError, failureOf, quote } from '../util/text.js';
+
+/** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */
+export const SECRETS =
+  'DATABASE_URL DATABASE_PASSWORD MIGRATION_DATABASE_URL MIGRATION_DATABASE_PASSWORD ACCESS_TOKENS'.split(' ');
+
+/** Makes the value of a text. A text that it cannot read stays as it is, and is refused by what the value should be. */
+type Parse = (text: string) => unknown;
+// Number() also accepts "1e3", "0x10" and "", and rounds beyond 15 digits.
+const number: Parse = (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text);
+const word: Parse = (text) => text.toLowerCase();
+const onOff: Parse = (text) => ({ on: true, off: false })[text.toLowerCase()] ?? text;
+const list: Parse = (text) => text.split(/[\s,]+/).filter(Boolean);
+const commaList: Parse = (text) => text.split(/\s*,\s*/).filter(Boolean);
+
+const PORT = wholeNumber(0, 65_535);
+const DELAY = wholeNumber(0, DAY_MS, ' of milliseconds');
+const CONNECTIONS = wholeNumber(1, 1_000_000);
+const LEVELS = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace');
+const LOGGED = oneOf('off', 'failures', 'all');
+const ON_OFF = ['one of on, off', (value: unknown) => typeof value === 'boolean'] as const;
+const MODE = matching('"production" if that is meant', (text) => text === 'production' || !/^prod/i.test(text));
+const HOST = matching(
+  'an IP address or a host name, without brackets or port',
+  (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
+);
+const PREFIX = matching('a path such as /api/v1, made of letters, digits and -._~, with no slash at its end', (text) =>
+  /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
+);
+const ANY = ['a text', () => true] as const;
+
+function matching(what: string, test: (text: string) => boolean): readonly [string, (value: unknown) => boolean] {
+  return [what, (value) => test(String(value))];
+}
+
+/** The explanation of each variable. .env.example, docs/configuration.md and the help of `serve` come from them. */
+export const VARIABLES = new Map<keyof Environment, string>();
+
+/** Declares a variable: what it is for, what its value should be, and how it is read. */
+function Variable(about: string, [what, holds]: readonly [string, (value: unknown) => boolean], parse: Parse = String) {
+  return VariableWith(about, (value) => (holds(value) ? undefined : `${shown(value)}, should be ${what}`), parse);
+}
+
+function VariableWith(about: string, findFault: (value: never) => string | undefined, parse: Parse): PropertyDecorator {
+  const read = Transform(({ value }) => parse(value as string), { toClassOnly: true });
+  return (target, name) => {
+    VARIABLES.set(name as keyof Environment, about);
+    applyDecorators(
+      read,
+      Rule((value) => (value === undefined ? undefined : findFault(value as never))),
+    )(target, name);
+  };
+}
+
+/** A URL with an @ may hold a password, so it is not shown. */
+function shown(value: unknown): string {
+  return String(value).includes('@') ? 'holds a user or password' : `is ${quote(value)}`;
+}
+
+/** The variables of the service, with their defaults. */
+export class Environment {
+  @Variable('With production the service needs a database, and makes no access token', MODE)
+  NODE_ENV = 'development';
+  @Variable('Port of the public listener; 0 takes any free one', PORT, number)
+  PORT = 3000;
+  @Variable('Address of the public listener; 127.0.0.1 by default with the embedded database', HOST)
+  HOST = '0.0.0.0';
+  @Variable('Prefix of /plants, such as /api/v1', PREFIX)
+  BASE_PATH = '';
+  @Variable('PostgreSQL URL; without it an embedded server runs, unless in production', ANY, (text) => text.trim())
+  DATABASE_URL?: string;
+  @Variable('Password of the database, if DATABASE_URL does not hold it', ANY)
+  DATABASE_PASSWORD?: string;
+  @Variable('The same database as the owner of its tables, for plant-store migrate', ANY, (text) => text.trim())
+  MIGRATION_DATABASE_URL?: string;
+  @Variable('Password of the owner, if MIGRATION_DATABASE_URL does not hold it', ANY)
+  MIGRATION_DATABASE_PASSWORD?: string;
+  @Variable('Maximum number of connections to the database', POOL_SIZE, number)
+  DATABASE_POOL_SIZE = 10;
+  @Variable('Milliseconds that a request waits for the database', MILLISECONDS, number)
+  STORAGE_TIMEOUT = 5000;
+  @VariableWith(
+    'Static bearer tokens of 20 characters or more, separated by commas or white space',
+    accessTokensFault,
+    list,
+  )
+  ACCESS_TOKENS: readonly string[] = [];
+  @Variable('URL of the OpenID Connect issuer whose JWTs are access tokens, as in their "iss"', ISSUER)
+  JWT_ISSUER?: string;
+  @Variable('Accepted "aud" of JWTs, separated by commas; required with JWT_ISSUER', ANY, commaList)
+  JWT_AUDIENCE: readonly string[] = [];
+  @Variable("URL of the issuer's keys, if its discovery document does not name it", JWKS_URL)
+  JWT_JWKS_URL?: string;
+  @Variable('Required "typ" of a JWT: at+jwt, that of RFC 9068', JWT_TYP, word)
+  JWT_TYP?: 'at+jwt';
+  @Variable('Maximum size of a request body in bytes', BODY_LIMIT, number)
+  BODY_LIMIT = 1_048_576;
+  @Variable('Creates that may wait; more are answered with 50301', WRITE_QUEUE_LIMIT, number)
+  WRITE_QUEUE_LIMIT = 10_000;
+  @Variable('Status of failures: contract is always 400, semantic that of plain HTTP', ERROR_STATUSES, word)
+  ERROR_STATUS: ErrorStatus = 'contract';
+  @Variable('Port of /livez, /readyz and /metrics; 0 takes any free one', PORT, number)
+  MANAGEMENT_PORT = 9464;
+  @Variable('Address of the management listener', HOST)
+  MANAGEMENT_HOST = '127.0.0.1';
+  @Variable('Milliseconds that a stop may take, DRAIN_DELAY included', MILLISECONDS, number)
+  SHUTDOWN_TIMEOUT = 10_000;
+  @Variable('Milliseconds in which a stop still accepts connections, for load balancers to notice', DELAY, number)
+  DRAIN_DELAY = 0;
+  @Variable('Open client connections; beyond it the newest is closed', CONNECTIONS, number)
+  MAX_CONNECTIONS = 10_000;
+  @Variable('Minimum log level: fatal, error, warn, info, debug or trace', LEVELS, word)
+  LOG_LEVEL: WordOf<typeof LEVELS> = 'info';
+  @Variable('Requests that are logged: off, failures or all', LOGGED, word)
+  LOG_REQUESTS: WordOf<typeof LOGGED> = 'failures';
+  @Variable('Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off', ON_OFF, onOff)
+  DOCS = true;
+  @Variable('Milliseconds for the headers and body of a request to arrive', MILLISECONDS, number)
+  REQUEST_TIMEOUT = 10_000;
+}
+
+type WordOf<R> = R extends Requirement<infer Word> ? Word : never;
+type Name = keyof Environment;
+
+/** The first variable means nothing without the second. */
+const REQUIRES: [Name, Name][] = [
+  ['JWT_ISSUER', 'JWT_AUDIENCE'],
+  ['JWT_AUDIENCE', 'JWT_ISSUER'],
+  ['JWT_JWKS_URL', 'JWT_ISSUER'],
+  ['JWT_TYP', 'JWT_ISSUER'],
+  ['MIGRATION_DATABASE_PASSWORD', 'MIGRATION_DATABASE_URL'],
+];
+
+/** The configuration cannot be used. Each fault names the variable, what is wrong and what would be right. */
+export class ConfigurationError extends ExplainedError {
+  override readonly name = 'ConfigurationError';
+
+  /** @param mayPass whether a later start may succeed, for example when another program frees the port */
+  constructor(
+    readonly faults: readonly string[],
+    readonly mayPass = false,
+    options?: ErrorOptions,
+  ) {
+    super(`The configuration cannot be used:\n${faults.join('\n')}`, options);
+  }
+}
+
+/** The environment with its faults. */
+export interface ReadEnvironment {
+  readonly environment: Environment;
+  readonly faults: readonly string[];
+}
+
+/** Reads the variables of the process, and those of `.env` that are not set. These others go before both. */
+export async function readConfiguration(others: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
+  let read = readEnvironment({});
+  const validate = (variables: NodeJS.ProcessEnv): object => {
+    read = readEnvironment({ ...variables, ...others });
+    // Nest would put what this returns into the environment of the process, secrets of files too.
+    return {};
+  };
+  await ConfigModule.forRoot({ validate });
+  return read;
+}
+
+/** Does the same. @throws ConfigurationError with every fault at once and without any secret */
+export async function loadConfiguration(others: NodeJS.ProcessEnv = {}): Promise<Environment> {
+  return assertNoFaults(await readConfiguration(others));
+}
+
+/** @throws ConfigurationError */
+export function assertNoFaults({ environment, faults }: ReadEnvironment): Environment {
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return environment;
+}
+
+/** Reads variables. One with a fault gets its default. */
+export function readEnvironment(variables: NodeJS.ProcessEnv): ReadEnvironment {
+  const faults: string[] = [];
+  const note = (name: string, check: () => unknown): void => {
+    const fault = failureOf(check);
+    if (fault !== undefined) faults.push(`${name}: ${fault}`);
+  };
+  const texts: Record<string, string> = {};
+  for (const name of VARIABLES.keys())
+    note(name, () => {
+      const text = textOf(name, variables);
+      // Docker Compose passes an unset variable as an empty one.
+      if (text.trim() !== '') texts[name] = text;
+    });
+  const environment = plainToInstance(Environment, texts, { exposeDefaultValues: true });
+  for (const { property, constraints = {} } of validateSync(environment)) {
+    faults.push(...Object.values(constraints).map((fault) => `${property}: ${fault}`));
+    Reflect.set(environment, property, new Environment()[property as Name]);
+  }
+  const isGiven = (name: Name): boolean =>
+    [name, `${name}_FILE`].some((source) => (variables[source] ?? '').trim() !== '');
+  const isProduction = environment.NODE_ENV === 'production';
+  // The embedded database is for one developer, so the listener stays local.
+  if (!isProduction && !isGiven('DATABASE_URL') && !isGiven('HOST')) environment.HOST = '127.0.0.1';
+  if (isProduction && !isGiven('DATABASE_URL'))
+    faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
+  for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
+    const [address, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
+    if (address !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(address, password));
+  }
+  for (const [name, other] of REQUIRES)
+    if (isGiven(name) && !isGiven(other)) faults.push(`${other}: is missing, should be set, or ${name} be left out`);
+  const { DRAIN_DELAY, MANAGEMENT_PORT, PORT: port, SHUTDOWN_TIMEOUT } = environment;
+  if (port > 0 && port === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');
+  if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
+    faults.push(`DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);
+  return { environment, faults };
+}
+
+/** The text of a variable. For a secret, a file goes first. */
+function textOf(name: string, variables: NodeJS.ProcessEnv): string {
+  const given = variables[name] ?? '';
+  if (!SECRETS.includes(name)) return given.trim();
+  const path = (variables[`${name}_FILE`] ?? '').trim();
+  if (path === '') return given;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+  } catch (cause) {
+    // The path may be the secret itself, given to the wrong variable, so it is not shown.
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    throw new Error(`the file of ${name}_FILE cannot be read (${code})`, { cause });
+  }
+  // Without its secret, the service would start in another way, for example with the embedded database.
+  if (text.trim() === '') throw new Error(`the file of ${name}_FILE is empty, should hold the secret`);
+  return text;
+}
+
+/** The default of a variable, as a text. */
+export function initialText(name: Name): string {
+  const value = new Environment()[name];
+  return typeof value === 'boolean' ? 'on' : (value?.toString() ?? '');
+}
+
+/** Whether no token is configured. Then only issued tokens are valid. */
+export function hasNoConfiguredToken({ ACCESS_TOKENS, JWT_ISSUER }: Environment): boolean {
+  return ACCESS_TOKENS.length === 0 && JWT_ISSUER === undefined;
+}

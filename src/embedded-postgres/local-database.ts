@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
+import { packageVersion } from '../config/package-files.js';
+import { Migrator } from '../prisma/migrator.js';
+import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from './embedded-postgres.js';
+
+/** The embedded PostgreSQL of a service without DATABASE_URL, with its tables and, where none is configured, a token. */
+export class LocalDatabase {
+  private constructor(
+    private readonly postgres: EmbeddedPostgres,
+    /** The token that the service made for itself. */
+    private readonly token: string | undefined,
+  ) {}
+
+  /** Starts the server, migrates it, and puts its URL and the token into the environment. */
+  static async open(environment: Environment): Promise<LocalDatabase> {
+    const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY);
+    try {
+      await new Migrator({ url: postgres.url }).migrate();
+      // The port may differ at each start.
+      await writeSecret(LOCAL_URL, postgres.url);
+      environment.DATABASE_URL = postgres.url;
+      const token = hasNoConfiguredToken(environment) ? await localToken() : undefined;
+      if (token !== undefined) environment.ACCESS_TOKENS = [token];
+      return new LocalDatabase(postgres, token);
+    } catch (error) {
+      await postgres.stop();
+      throw error;
+    }
+  }
+
+  /** Resolves with the reason if the server ends by itself. */
+  failed(): Promise<Error> {
+    return this.postgres.ended();
+  }
+
+  async close(): Promise<void> {
+    await this.postgres.stop();
+    // Another program may get the port later, and must not get the password.
+    await rm(LOCAL_URL, { force: true });
+  }
+
+  /** Prints how to use the store. */
+  printSummary(listener: string, { BASE_PATH, DOCS }: Environment): void {
+    const { token } = this;
+    const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
+    const lines = ['', `Plant Store ${packageVersion()}`, '', `  Plants  ${url}${BASE_PATH}/plants`];
+    // A browser does not send the part after #.
+    if (DOCS) lines.push(`  Docs    ${url}/docs${token === undefined ? '' : `#token=${token}`}`);
+    lines.push(`  Data    ${this.postgres.location}`, '');
+    if (token !== undefined) {
+      // A new id each time lets the line be used again.
+      const plant = JSON.stringify({ id: Date.now(), name: 'Rose', tag: 'flower' });
+      const headers = `-H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json'`;
+      lines.push('Create a plant:', '', `curl -X POST ${url}${BASE_PATH}/plants ${headers} -d '${plant}'`, '');
+    }
+    lines.push('Look into the database:', '', 'psql "$(cat .data/database-url)"', '');
+    console.log(lines.join('\n'));
+  }
+}
+
+/** Reads the access token of the local folder, or makes it at the first start. */
+async function localToken(): Promise<string> {
+  const kept = await readFile(LOCAL_TOKEN, 'utf8').catch(() => '');
+  if (kept !== '') return kept.trim();
+  const token = randomBytes(24).toString('base64url');
+  await writeSecret(LOCAL_TOKEN, token);
+  return token;
+}
+
+/** Writes a file that only this user can read. The rename at the end keeps a crash from leaving an empty file. */
+async function writeSecret(path: string, secret: string): Promise<void> {
+  const draft = `${path}.${process.pid}`;
+  await rm(draft, { force: true });
+  await writeFile(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  await rename(draft, path);
+}

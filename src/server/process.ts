@@ -1,0 +1,63 @@
+import { type INestApplication, Logger } from '@nestjs/common';
+import { constants } from 'node:os';
+
+/** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
+const DISCONNECT_MS = 250;
+/** The longest wait for the reader of the log at the end. */
+const MAX_LOG_WAIT_MS = 1000;
+/** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes it on. */
+const REPEATED_SIGNAL_MS = 200;
+
+/** Resolves with the first SIGINT, SIGTERM or SIGHUP (a closed terminal). The second one ends the process at once. */
+export function stopSignal(): Promise<string> {
+  // A closed terminal takes no more lines. Without a listener, that error would end the process before the stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  return new Promise((resolve) => {
+    let first: number | undefined;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => {
+        first ??= performance.now();
+        if (performance.now() - first > REPEATED_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
+        resolve(signal);
+      });
+  });
+}
+
+/** Logs why the process ends, if it is because of a failure that nothing handles. */
+export function logCrash(): void {
+  process.on('uncaughtExceptionMonitor', (error: unknown) => {
+    const stack = error instanceof Error ? error.stack : String(error);
+    new Logger('PlantStore').fatal('The process ends because of a failure that nothing handled', { stack });
+  });
+}
+
+/**
+ * Answers the requests in flight and closes the application. After the time limit the process ends anyway.
+ * @param cause the signal; or an error, which is thrown at the end
+ */
+export async function closeWithin(app: INestApplication, limit: number, cause: string | Error): Promise<void> {
+  const logger = new Logger('PlantStore');
+  const reason = typeof cause === 'string' ? cause : 'the embedded PostgreSQL has ended';
+  const start = performance.now();
+  logger.log('Stopping; requests in flight are answered first', { reason });
+  process.once('exit', (exitCode) => {
+    logger.log(`Stopped after ${((performance.now() - start) / 1000).toFixed(1)} s`, { reason, exitCode });
+  });
+  // Statements of cut-off requests may still wait for the database.
+  const forced = setTimeout(() => {
+    logger.warn('The stop took longer than SHUTDOWN_TIMEOUT. The process ends; the outcome of open creates is unknown');
+    process.exit(1);
+  }, limit + DISCONNECT_MS);
+  // The timer must not keep the process alive after a failure.
+  await app.close().finally(() => {
+    clearTimeout(forced);
+  });
+  if (typeof cause !== 'string') throw cause;
+}
+
+/** Ends the process once the log is written, or a second later. Nothing else may keep it alive. */
+export function endProcess(): void {
+  // Perhaps nobody reads the waiting lines.
+  setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
+  setImmediate(() => process.stdout.write('', () => process.exit()));
+}
