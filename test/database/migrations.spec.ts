@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
+import { MIGRATIONS } from '../../src/prisma/migrations.js';
 import {
   createTestDatabase,
   endPool,
@@ -41,6 +46,18 @@ describe(Migrator.name, () => {
 
   const relations = (): Promise<object[]> =>
     database.query(`SELECT c FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace ORDER BY oid`);
+
+  it('should know what is in prisma/migrations: if not, run "npm run prisma:list"', async () => {
+    const folder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+    const entries = await readdir(folder, { withFileTypes: true });
+    const found = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    const migrations = found.sort().map(async (name) => {
+      const text = await readFile(join(folder, name, 'migration.sql'), 'utf8');
+      const sql = text.replaceAll('\r\n', '\n');
+      return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+    });
+    expect(MIGRATIONS).toEqual(await Promise.all(migrations));
+  });
 
   it("should migrate an empty database once, from five places at once, in spite of the role's time limits", async () => {
     expect(await migrator.status()).toBe('behind');
