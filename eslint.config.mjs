@@ -33,7 +33,7 @@ function importsDownwards([folder, allowed]) {
 }
 
 export default tseslint.config(
-  { ignores: ['**/dist', 'coverage', '.data', 'src/prisma/generated'] },
+  { ignores: ['**/dist', 'coverage', '.data', '**/generated'] },
   eslint.configs.recommended,
   {
     files: ['**/*.{ts,mts,cts}'],

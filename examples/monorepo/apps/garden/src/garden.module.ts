@@ -1,17 +1,21 @@
 import { AuthModule } from '@app/auth';
+import { PrismaModule, PrismaService } from '@app/prisma';
 import { Module } from '@nestjs/common';
 import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 
-const { DATABASE_URL, ACCESS_TOKEN } = process.env;
-if (!DATABASE_URL || !ACCESS_TOKEN) throw new Error('Set DATABASE_URL and ACCESS_TOKEN.');
+const { ACCESS_TOKEN } = process.env;
+if (!ACCESS_TOKEN) throw new Error('Set ACCESS_TOKEN.');
 
 @Module({
   imports: [
     AuthModule,
-    PlantsModule.forRoot({
-      database: { url: DATABASE_URL, schema: 'plants' },
+    PrismaModule,
+    PlantsModule.forRootAsync({
+      inject: [PrismaService],
+      // Orders and plants share the connections.
+      useFactory: ({ pool }: PrismaService) => ({ database: { pool, schema: 'plants' } }),
       guards: [BearerAuthGuard],
       imports: [PlantsAuthModule.forRoot({ accessTokens: [ACCESS_TOKEN] })],
     }),

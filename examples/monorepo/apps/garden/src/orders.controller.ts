@@ -25,13 +25,13 @@ export class OrdersController {
 
   @Post()
   @ApiCreatedResponse({ type: Order })
-  place(@Body() order: NewOrder, @UserName() customer: string): Order {
+  place(@Body() order: NewOrder, @UserName() customer: string): Promise<Order> {
     return this.orders.place(order, customer);
   }
 
   @Get()
   @ApiOkResponse({ type: [Order] })
-  list(@UserName() customer: string): Order[] {
+  list(@UserName() customer: string): Promise<Order[]> {
     return this.orders.of(customer);
   }
 }

@@ -1,3 +1,4 @@
+import { PrismaService } from '@app/prisma';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 
@@ -12,18 +13,17 @@ export class Order {
   quantity!: number;
 }
 
-/** Orders, kept for as long as the process runs. */
+const FIELDS = { number: true, plant: true, quantity: true } as const;
+
 @Injectable()
 export class OrdersService {
-  private readonly orders: { customer: string; order: Order }[] = [];
+  constructor(private readonly prisma: PrismaService) {}
 
-  place({ plant, quantity }: Omit<Order, 'number'>, customer: string): Order {
-    const order = { number: this.orders.length + 1, plant, quantity };
-    this.orders.push({ customer, order });
-    return order;
+  place({ plant, quantity }: Omit<Order, 'number'>, customer: string): Promise<Order> {
+    return this.prisma.order.create({ data: { plant, quantity, customer }, select: FIELDS });
   }
 
-  of(customer: string): Order[] {
-    return this.orders.filter((placed) => placed.customer === customer).map(({ order }) => order);
+  of(customer: string): Promise<Order[]> {
+    return this.prisma.order.findMany({ where: { customer }, select: FIELDS, orderBy: { number: 'asc' } });
   }
 }

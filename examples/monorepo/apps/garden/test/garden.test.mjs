@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
 
 const ACCESS_TOKEN = 'a-token-of-20-characters-or-more';
 const JWT_SECRET = 'the-secret-of-this-test';
@@ -9,11 +10,18 @@ const JWT_SECRET = 'the-secret-of-this-test';
 Object.assign(process.env, { ACCESS_TOKEN, JWT_SECRET, PORT: '0' });
 Logger.overrideLogger(['error', 'warn']);
 const { app } = await import('../../../dist/apps/garden/src/main.js');
+const { PrismaService } = await import('../../../dist/libs/prisma/src/index.js');
+const prisma = app.get(PrismaService);
 const url = await app.getUrl();
 
 const jwt = new JwtService({ secret: JWT_SECRET }).sign({ sub: 'ada' });
 
 describe('the garden', () => {
+  // As `prisma migrate deploy` does.
+  before(async () => {
+    const file = new URL('../../../prisma/migrations/20261128000000_create_orders/migration.sql', import.meta.url);
+    await prisma.$executeRawUnsafe(await readFile(file, 'utf8'));
+  });
   after(() => app.close());
 
   async function send(path, { token, body } = {}) {
@@ -31,6 +39,7 @@ describe('the garden', () => {
     assert.deepEqual((await send('/api/v1/orders', { token: jwt })).body, [order.body]);
     const other = new JwtService({ secret: JWT_SECRET }).sign({ sub: 'grace' });
     assert.deepEqual((await send('/api/v1/orders', { token: other })).body, []);
+    assert.equal(await prisma.order.count(), 1);
   });
 
   it('should answer what is wrong with an order in its own way', async () => {
