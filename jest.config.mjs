@@ -1,4 +1,5 @@
-const swc = {
+/** How one file is compiled. scripts/build.mjs does so too. */
+export const swc = {
   jsc: {
     target: 'es2023',
     parser: { syntax: 'typescript', decorators: true },
@@ -17,11 +18,9 @@ const project = {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '\\.ts$': ['@swc/jest', swc],
-    '\\.cts$': ['@swc/jest', { ...swc, module: { type: 'commonjs' } }],
   },
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
-    '^(\\.{1,2}/.*)\\.cjs$': ['$1.cts', '$1.cjs'],
     // Jest loads every module anew for each suite. These packages have a thousand, and a bundle with the same content.
     '^rxjs(?:/operators)?$': '<rootDir>/node_modules/rxjs/dist/bundles/rxjs.umd.js',
     '^class-validator$': '<rootDir>/node_modules/class-validator/bundles/class-validator.umd.js',

@@ -1,48 +1,57 @@
-// Builds dist/ for a start or a test, if it is no build of these sources. It checks no types and writes no declarations: `npm run build`
-// and `npm run check` do.
+// Builds dist/ for a start or a test, if it is no build of these sources. It compiles each file by itself, as the tests do, and checks no
+// types: `npm run build` does.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const GENERATED = 'src/prisma/generated';
-const SOURCES = [
-  'src',
-  'prisma/schema.prisma',
-  'prisma.config.ts',
-  'package-lock.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-];
 /** The sources that dist/ was built of. Every build removes dist/, and this with it. */
 const RECORD = 'dist/.sources';
 
+function filesIn(path) {
+  if (path === GENERATED || path.endsWith('.spec.ts')) return [];
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path).sort();
+  return names.flatMap((name) => filesIn(`${path}/${name}`));
+}
+
 /** Contents and not times, which a copy or a checkout may set to anything. */
-function addTo(hash, path) {
-  if (path === GENERATED || path.endsWith('.spec.ts')) return;
-  if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) addTo(hash, `${path}/${name}`);
-  else hash.update(`\0${path}\0`).update(readFileSync(path));
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const path of ['src', 'prisma/schema.prisma', 'jest.config.mjs', 'package-lock.json'].flatMap(filesIn))
+    hash.update(`\0${path}\0`).update(readFileSync(path));
+  return hash.digest('hex');
 }
 
-function run(program, ...args) {
-  const { status } = spawnSync(process.execPath, [`node_modules/${program}`, ...args], { stdio: ['ignore', 2, 2] });
-  if (status !== 0) process.exit(status ?? 1);
+export function isBuilt() {
+  return existsSync(GENERATED) && existsSync(RECORD) && readFileSync(RECORD, 'utf8') === fingerprint();
 }
 
-const hash = createHash('sha256');
-for (const path of SOURCES) addTo(hash, path);
-const sources = hash.digest('hex');
-if (!existsSync(GENERATED) || !existsSync(RECORD) || readFileSync(RECORD, 'utf8') !== sources) {
+async function build() {
   // With NODE_ENV=production npm leaves them out.
-  if (!existsSync('node_modules/typescript') || !existsSync('node_modules/prisma')) {
+  if (!existsSync('node_modules/@swc/core') || !existsSync('node_modules/prisma')) {
     console.error('plant-store: the build needs packages that are not installed: run "npm ci --include=dev"');
     process.exit(1);
   }
   // Standard output is for what a command prints.
   console.error('Building …');
+  const prisma = spawnSync(process.execPath, ['node_modules/prisma/build/index.js', 'generate'], {
+    stdio: [0, 'pipe', 2],
+  });
+  if (prisma.status !== 0) process.exit(1);
   rmSync('dist', { recursive: true, force: true });
-  if (!existsSync(GENERATED)) run('prisma/build/index.js', 'generate');
-  run('typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--declaration', 'false');
-  writeFileSync(RECORD, sources);
+  const { transformFileSync } = await import('@swc/core');
+  const { swc } = await import('../jest.config.mjs');
+  const generated = readdirSync(GENERATED, { recursive: true }).map((name) => `${GENERATED}/${name}`);
+  for (const file of [...filesIn('src'), ...generated].filter((name) => name.endsWith('.ts'))) {
+    const target = file.replace(/^src/, 'dist').replace(/ts$/, 'js');
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, transformFileSync(file, { ...swc, sourceMaps: false, swcrc: false }).code);
+  }
+  writeFileSync(RECORD, fingerprint());
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && !isBuilt()) await build();

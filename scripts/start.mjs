@@ -1,10 +1,14 @@
-// Runs `plant-store` of the sources as they are.
+// Runs the service, or with arguments `plant-store`, of the sources as they are.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { isBuilt } from './build.mjs';
 
-// In a process of its own: the compiler takes memory that a service does not get back.
-const { status } = spawnSync(process.execPath, [fileURLToPath(new URL('build.mjs', import.meta.url))], {
-  stdio: 'inherit',
-});
-if (status !== 0) process.exit(status ?? 1);
-await import('../dist/cli.js');
+const folder = process.cwd();
+if (!isBuilt()) {
+  // In a process of its own: the compiler takes memory that a service does not get back.
+  const build = fileURLToPath(new URL('build.mjs', import.meta.url));
+  const { status } = spawnSync(process.execPath, [build], { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+process.chdir(folder);
+await import(process.argv.length > 2 ? '../dist/cli.js' : '../dist/main.js');
