@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { exitCodeOf } from './cli/output.js';
-import { loadConfiguration } from './config/environment.js';
+import { assertNoFaults, readConfiguration } from './config/environment.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
 import { createApp, listen } from './app.js';
 import { closeWithin, endProcess, logCrash, stopSignal } from './server/process.js';
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
-  const environment = await loadConfiguration();
+  const environment = assertNoFaults(await readConfiguration());
   const signal = stopSignal();
   // Without DATABASE_URL, an embedded PostgreSQL runs as long as the service.
   const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;

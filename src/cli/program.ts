@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
-import { ConfigurationError, initialText, loadConfiguration, SECRETS, VARIABLES } from '../config/environment.js';
+import { assertNoFaults, ConfigurationError, initialText, readConfiguration, SECRETS } from '../config/environment.js';
+import { VARIABLES } from '../config/variable.js';
 import { exitCodeOf, print, printError, table } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
@@ -92,7 +93,7 @@ A secret may be in a file, which one of these names: ${secrets}`;
 }
 
 async function migrate({ schema: given }: { schema?: string }): Promise<void> {
-  const environment = await loadConfiguration();
+  const environment = assertNoFaults(await readConfiguration());
   const { DATABASE_URL: url, DATABASE_PASSWORD: password, MIGRATION_DATABASE_URL: ownerUrl } = environment;
   if (url === undefined)
     throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
@@ -110,7 +111,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
 
 /** Prints the document that the service would serve. It connects to nothing. */
 async function printOpenApi(): Promise<void> {
-  const environment = await loadConfiguration({ NODE_ENV: 'development', LOG_LEVEL: 'fatal' });
+  const environment = assertNoFaults(await readConfiguration({ NODE_ENV: 'development', LOG_LEVEL: 'fatal' }));
   const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
   const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
   assertInstalled();

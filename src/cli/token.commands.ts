@@ -7,7 +7,7 @@ import { parseDatabaseUrl, schemaFault, withConnection } from '../prisma/databas
 import { assertMigrated } from '../prisma/table-checks.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
-import { ConfigurationError, loadConfiguration } from '../config/environment.js';
+import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/environment.js';
 import { print, printError, table } from './output.js';
 
 /** Time limit of a statement: a table may be locked, or the server may not answer. */
@@ -106,7 +106,7 @@ function parseTime(text: string, min: number): number {
 
 /** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
 async function withTokens<T>(schema: string | undefined, work: (tokens: TokensService) => Promise<T>): Promise<T> {
-  const { DATABASE_URL, DATABASE_PASSWORD: password } = await loadConfiguration();
+  const { DATABASE_URL, DATABASE_PASSWORD: password } = assertNoFaults(await readConfiguration());
   const url = DATABASE_URL ?? (await localUrl());
   const pool = new UrlPool({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
   try {

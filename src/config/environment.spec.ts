@@ -2,7 +2,8 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { initialText, readConfiguration, readEnvironment, SECRETS, VARIABLES } from './environment.js';
+import { initialText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
+import { VARIABLES } from './variable.js';
 import { PACKAGE_FILE } from './package-files.js';
 
 const TOKEN = 'a-token-of-twenty-characters';

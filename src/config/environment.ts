@@ -1,6 +1,5 @@
 import { ConfigModule } from '@nestjs/config';
-import { plainToInstance, Transform } from 'class-transformer';
-import { applyDecorators } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -10,21 +9,13 @@ import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { DAY_MS, MILLISECONDS, POOL_SIZE } from '../prisma/database.options.js';
 import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { oneOf, type Requirement, Rule, wholeNumber } from '../util/options.js';
-import { ExplainedError, failureOf, quote } from '../util/text.js';
+import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
+import { ExplainedError, failureOf } from '../util/text.js';
+import { commaList, list, matching, number, onOff, Variable, VARIABLES, VariableWith, word } from './variable.js';
 
 /** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */
 export const SECRETS =
   'DATABASE_URL DATABASE_PASSWORD MIGRATION_DATABASE_URL MIGRATION_DATABASE_PASSWORD ACCESS_TOKENS'.split(' ');
-
-/** Makes the value of a text. A text that it cannot read stays as it is, and is refused by what the value should be. */
-type Parse = (text: string) => unknown;
-// Number() also accepts "1e3", "0x10" and "", and rounds beyond 15 digits.
-const number: Parse = (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text);
-const word: Parse = (text) => text.toLowerCase();
-const onOff: Parse = (text) => ({ on: true, off: false })[text.toLowerCase()] ?? text;
-const list: Parse = (text) => text.split(/[\s,]+/).filter(Boolean);
-const commaList: Parse = (text) => text.split(/\s*,\s*/).filter(Boolean);
 
 const PORT = wholeNumber(0, 65_535);
 const DELAY = wholeNumber(0, DAY_MS, ' of milliseconds');
@@ -41,34 +32,6 @@ const PREFIX = matching('a path such as /api/v1, made of letters, digits and -._
   /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
 );
 const ANY = ['a text', () => true] as const;
-
-function matching(what: string, test: (text: string) => boolean): readonly [string, (value: unknown) => boolean] {
-  return [what, (value) => test(String(value))];
-}
-
-/** The explanation of each variable. .env.example, docs/configuration.md and the help of `serve` come from them. */
-export const VARIABLES = new Map<keyof Environment, string>();
-
-/** Declares a variable: what it is for, what its value should be, and how it is read. */
-function Variable(about: string, [what, holds]: readonly [string, (value: unknown) => boolean], parse: Parse = String) {
-  return VariableWith(about, (value) => (holds(value) ? undefined : `${shown(value)}, should be ${what}`), parse);
-}
-
-function VariableWith(about: string, findFault: (value: never) => string | undefined, parse: Parse): PropertyDecorator {
-  const read = Transform(({ value }) => parse(value as string), { toClassOnly: true });
-  return (target, name) => {
-    VARIABLES.set(name as keyof Environment, about);
-    applyDecorators(
-      read,
-      Rule((value) => (value === undefined ? undefined : findFault(value as never))),
-    )(target, name);
-  };
-}
-
-/** A URL with an @ may hold a password, so it is not shown. */
-function shown(value: unknown): string {
-  return String(value).includes('@') ? 'holds a user or password' : `is ${quote(value)}`;
-}
 
 /** The variables of the service, with their defaults. */
 export class Environment {
@@ -176,12 +139,7 @@ export async function readConfiguration(others: NodeJS.ProcessEnv = {}): Promise
   return read;
 }
 
-/** Does the same. @throws ConfigurationError with every fault at once and without any secret */
-export async function loadConfiguration(others: NodeJS.ProcessEnv = {}): Promise<Environment> {
-  return assertNoFaults(await readConfiguration(others));
-}
-
-/** @throws ConfigurationError */
+/** @throws ConfigurationError with every fault at once and without any secret */
 export function assertNoFaults({ environment, faults }: ReadEnvironment): Environment {
   if (faults.length > 0) throw new ConfigurationError(faults);
   return environment;
@@ -246,8 +204,8 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
 }
 
 /** The default of a variable, as a text. */
-export function initialText(name: Name): string {
-  const value = new Environment()[name];
+export function initialText(name: string): string {
+  const value = new Environment()[name as Name];
   return typeof value === 'boolean' ? 'on' : (value?.toString() ?? '');
 }
 

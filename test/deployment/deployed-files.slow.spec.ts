@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
-import { readEnvironment, SECRETS, VARIABLES } from '../../src/config/environment.js';
+import { readEnvironment, SECRETS } from '../../src/config/environment.js';
+import { VARIABLES } from '../../src/config/variable.js';
 import { describeWith } from '../support/jest/suite.js';
 
 type Variables = Record<string, string | null>;
