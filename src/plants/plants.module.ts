@@ -1,8 +1,10 @@
 import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
+import { hasUrl } from '../prisma/database.options.js';
+import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { StorePool } from '../prisma/store-pool.js';
+import { StorePool, UrlPool } from '../prisma/store-pool.js';
 import { OptionsError } from '../util/options.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
@@ -60,7 +62,7 @@ const NO_GLOBAL_GUARD =
     { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [GIVEN_OPTIONS] },
     {
       provide: StorePool,
-      useFactory: ({ database }: PlantsOptions) => StorePool.open(database),
+      useFactory: ({ database }: PlantsOptions) => (hasUrl(database) ? new UrlPool(database) : new HostPool(database)),
       inject: [PlantsOptions],
     },
   ],

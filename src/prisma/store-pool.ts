@@ -1,18 +1,9 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { withinTime } from '../util/timing.js';
-import { DEFAULT_SCHEMA, logWarnings, parseDatabaseUrl } from './database-url.js';
+import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
-import {
-  type DatabaseOptions,
-  DEFAULT_POOL_SIZE,
-  DEFAULT_STORAGE_TIMEOUT,
-  hasUrl,
-  type PgClientLike,
-  type PgPoolLike,
-  type PoolDatabaseOptions,
-  type UrlDatabaseOptions,
-} from './database.options.js';
+import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
 import { type Loan, type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
 
 /** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
@@ -65,10 +56,6 @@ export abstract class StorePool extends pg.Pool {
     readonly keepsSessions: boolean,
   ) {
     super(config);
-  }
-
-  static open(options: DatabaseOptions): StorePool {
-    return hasUrl(options) ? new UrlPool(options) : new HostPool(options);
   }
 
   /** Whether every connection is in use, as far as the store knows. */
@@ -218,36 +205,5 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     // An application may be closed twice, but pg refuses the second end.
     if (!this.ending) await this.end();
-  }
-}
-
-/** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
-export class HostPool extends StorePool {
-  readonly schema: string;
-  readonly size: number;
-  private readonly pool: PgPoolLike;
-
-  constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
-    super({}, timeout, false);
-    this.pool = pool;
-    this.schema = schema;
-    this.size = pool.options?.max ?? Infinity;
-  }
-
-  isBusy(): boolean {
-    const { totalCount = 0, idleCount = 0 } = this.pool;
-    return totalCount >= this.size && idleCount === 0;
-  }
-
-  protected override async borrow(): Promise<Loan> {
-    const client = await this.pool.connect();
-    // A client of pg has a `connect()` too, which returns no connection.
-    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
-      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    return {
-      client,
-      send: (statement) => Promise.resolve(client.query(statement as never) as Promise<QueryResult>),
-      onReturn: watch(client),
-    };
   }
 }

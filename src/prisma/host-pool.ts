@@ -1,0 +1,40 @@
+import { DEFAULT_SCHEMA } from './database-url.js';
+import {
+  DEFAULT_STORAGE_TIMEOUT,
+  type PgClientLike,
+  type PgPoolLike,
+  type PoolDatabaseOptions,
+} from './database.options.js';
+import { type Loan, type QueryResult, watch } from './store-client.js';
+import { StorePool } from './store-pool.js';
+
+/** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
+export class HostPool extends StorePool {
+  readonly schema: string;
+  readonly size: number;
+  private readonly pool: PgPoolLike;
+
+  constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
+    super({}, timeout, false);
+    this.pool = pool;
+    this.schema = schema;
+    this.size = pool.options?.max ?? Infinity;
+  }
+
+  isBusy(): boolean {
+    const { totalCount = 0, idleCount = 0 } = this.pool;
+    return totalCount >= this.size && idleCount === 0;
+  }
+
+  protected override async borrow(): Promise<Loan> {
+    const client = await this.pool.connect();
+    // A client of pg has a `connect()` too, which returns no connection.
+    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
+      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
+    return {
+      client,
+      send: (statement) => Promise.resolve(client.query(statement as never) as Promise<QueryResult>),
+      onReturn: watch(client),
+    };
+  }
+}
