@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { defineConfig } from 'prisma/config';
 
 // Prisma insists on a schema engine and downloads it, for commands too that never run it, such as `prisma generate`.
@@ -5,6 +6,7 @@ import { defineConfig } from 'prisma/config';
 const runsEngine = process.argv.some((argument) => ['migrate', 'db'].includes(argument));
 if (!runsEngine) process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
+if (existsSync('.env')) process.loadEnvFile();
 const url = process.env.DATABASE_URL;
 
 export default defineConfig({

@@ -1,14 +1,14 @@
 // Builds dist/ for a start or a test, if it is no build of these sources. It compiles each file by itself, as the tests do, and checks no
-// types: `npm run build` does.
+// types: `npm run build` does, and has its build noted here with --done.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const GENERATED = 'src/prisma/generated';
-/** The sources that dist/ was built of. Every build removes dist/, and this with it. */
+/** The sources that dist/ was built of. Nest removes dist/ before it builds, and this with it. */
 const RECORD = 'dist/.sources';
 
 function filesIn(path) {
@@ -42,7 +42,6 @@ async function build() {
     stdio: [0, 'pipe', 2],
   });
   if (prisma.status !== 0) process.exit(1);
-  rmSync('dist', { recursive: true, force: true });
   const { transformFileSync } = await import('@swc/core');
   const { swc } = await import('../jest.config.mjs');
   const generated = readdirSync(GENERATED, { recursive: true }).map((name) => `${GENERATED}/${name}`);
@@ -54,4 +53,8 @@ async function build() {
   writeFileSync(RECORD, fingerprint());
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url) && !isBuilt()) await build();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('--done')) writeFileSync(RECORD, fingerprint());
+  // A service may run from dist/, so no file of it is removed.
+  else if (!isBuilt()) await build();
+}

@@ -1,4 +1,4 @@
-// Runs the service, or with arguments `plant-store`, of the sources as they are.
+// Runs dist/main.js or dist/cli.js, whichever is named first, of the sources as they are.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { isBuilt } from './build.mjs';
@@ -11,4 +11,5 @@ if (!isBuilt()) {
   if (status !== 0) process.exit(status ?? 1);
 }
 process.chdir(folder);
-await import(process.argv.length > 2 ? '../dist/cli.js' : '../dist/main.js');
+const [entry] = process.argv.splice(2, 1);
+await import(`../dist/${entry}.js`);

@@ -1,41 +1,18 @@
-import { All, Controller, type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { PlantsAuthModule } from './auth/auth.module.js';
 import { IssuedTokenVerifier } from './auth/issued-token.verifier.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
-import { methodNotAllowed, unknownPath } from './errors/api-error.js';
 import { ApiExceptionFilter } from './http/api-exception.filter.js';
 import { PlantsHealth } from './plants/plants.health.js';
 import { PlantsMetrics } from './plants/plants.metrics.js';
 import { StorePool } from './prisma/store-pool.js';
 import { PlantsModule } from './plants/plants.module.js';
 import type { Environment } from './config/environment.js';
+import { NotFoundModule } from './server/not-found.module.js';
 import { SECURITY_SCHEME } from './server/swagger-ui.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics } from './management/metrics.js';
-
-/** Refuses all other requests by routes, so that the guard runs before them too. */
-@Module({})
-class NotFoundModule {
-  /** Import it last, because it matches every path. @param plantsPath the path that offers only POST */
-  static forRoot(plantsPath: string): DynamicModule {
-    @ApiExcludeController()
-    @Controller()
-    class NotFoundController {
-      @All(plantsPath)
-      refuseMethod(): never {
-        throw methodNotAllowed();
-      }
-
-      @All(['/', '*path'])
-      refusePath(): never {
-        throw unknownPath();
-      }
-    }
-    return { module: NotFoundModule, controllers: [NotFoundController] };
-  }
-}
 
 /** The service. It is a host of the store with a guard for all paths, and has a management listener. */
 @Module({})

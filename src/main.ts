@@ -1,13 +1,16 @@
 import { setFlagsFromString } from 'node:v8';
-import { exitCodeOf } from './cli/output.js';
+import { exitCodeOf, printError } from './cli/output.js';
 import { assertNoFaults, readConfiguration } from './config/environment.js';
+import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { createApp, listen } from './app.js';
 import { closeWithin, endProcess, logCrash, stopSignal } from './server/process.js';
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
   const environment = assertNoFaults(await readConfiguration());
+  assertInstalled();
+  // It needs packages that a host may lack.
+  const { createApp, listen } = await import('./app.js');
   const signal = stopSignal();
   // Without DATABASE_URL, an embedded PostgreSQL runs as long as the service.
   const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;
@@ -29,4 +32,8 @@ setFlagsFromString('--heap-growing-percent=60');
 // V8 takes objects of a request for long-lived ones under load. Each would keep its whole request until a full
 // collection of garbage. That costs a quarter of the CPU time.
 setFlagsFromString('--no-allocation-site-pretenuring');
-process.exitCode = await exitCodeOf(bootstrap);
+const [, entry = '', ...args] = process.argv;
+if (/\bmain(?:\.js)?$/.test(entry) && args.length > 0) {
+  printError('plant-store: dist/main.js takes no arguments. It starts the service; dist/cli.js has the commands');
+  process.exitCode = 2;
+} else process.exitCode = await exitCodeOf(bootstrap);

@@ -89,6 +89,11 @@ describe(PlantsAuthModule.name, () => {
     await expect(enter(verdict)).rejects.toMatchObject({ error: 50300 });
   });
 
+  it('should pass on a failure of another copy of the package', async () => {
+    const failure = Object.assign(new Error('from CommonJS'), { [Symbol.for('plant-store:api-error')]: true });
+    await expect(enter(() => Promise.reject(failure))).rejects.toBe(failure);
+  });
+
   it('should give the token to passport.authenticate(), and protect nothing but HTTP', async () => {
     const authenticate = jest.spyOn(passport, 'authenticate');
     const principal = { name: 'alice', scopes: [] };

@@ -57,10 +57,7 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
     .addHelpText('after', ({ error }) => (error ? '' : describeEnvironment()))
     .action(async (options: { check?: true }) => {
       if (options.check) await (await import('./check.js')).check();
-      else {
-        assertInstalled();
-        await import('../main.js');
-      }
+      else await import('../main.js');
     });
   program
     .command('migrate')

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initialText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
@@ -58,6 +58,8 @@ describe(readEnvironment.name, () => {
     ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
     ['BODY_LIMIT', ['0', '1mb', '1000000000000']],
     ['ERROR_STATUS', ['400', '__proto__']],
+    ['DOCS', ['constructor', 'ON!']],
+    ['LOG_LEVEL', ['VERBOSE']],
     ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a', 'https://a.b?a=b']],
   ])('should refuse a wrong %s, and say what it is and should be', (name, texts) => {
     const start = (text: string): string => `${name}: is ${JSON.stringify(text)}, should be `;
@@ -97,16 +99,30 @@ describe(readEnvironment.name, () => {
 
   it('should read .env too, with a byte order mark, and let what is set go first', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'environment-'));
-    writeFileSync(join(folder, '.env'), '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\n');
+    writeFileSync(
+      join(folder, '.env'),
+      '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\nPGHOST=db\n',
+    );
     const cwd = jest.spyOn(process, 'cwd').mockReturnValue(folder);
     const variables = jest.replaceProperty(process, 'env', { PORT: '5' });
     const { environment, faults } = await readConfiguration();
-    const left = Object.keys(process.env);
+    const set = Object.keys(process.env);
     cwd.mockRestore();
     variables.restore();
     rmSync(folder, { recursive: true });
     expect(environment).toMatchObject({ DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2 });
-    expect([faults, left]).toEqual([[], ['PORT']]);
+    // pg reads PGHOST from there.
+    expect([faults, set.sort()]).toEqual([[], ['BODY_LIMIT', 'DATABASE_URL', 'PGHOST', 'PORT']]);
+  });
+
+  it('should say that .env cannot be read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'environment-'));
+    mkdirSync(join(folder, '.env'));
+    const cwd = jest.spyOn(process, 'cwd').mockReturnValue(folder);
+    const { faults } = await readConfiguration();
+    cwd.mockRestore();
+    rmSync(folder, { recursive: true });
+    expect(faults).toEqual(['.env: cannot be read (EISDIR), should be a file']);
   });
 
   it('should read a secret from a file, without the end of its line', () => {

@@ -129,14 +129,15 @@ export interface ReadEnvironment {
 
 /** Reads the variables of the process, and those of `.env` that are not set. These others go before both. */
 export async function readConfiguration(others: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
-  let read = readEnvironment({});
-  const validate = (variables: NodeJS.ProcessEnv): object => {
-    read = readEnvironment({ ...variables, ...others });
-    // Nest would put what this returns into the environment of the process, secrets of files too.
-    return {};
-  };
-  await ConfigModule.forRoot({ validate });
-  return read;
+  let variables: NodeJS.ProcessEnv = {};
+  try {
+    // Nest also puts those of `.env` into the environment of the process, where pg and Node.js find theirs.
+    await ConfigModule.forRoot({ validate: (found: NodeJS.ProcessEnv) => (variables = found) });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return { environment: new Environment(), faults: [`.env: cannot be read (${code}), should be a file`] };
+  }
+  return readEnvironment({ ...variables, ...others });
 }
 
 /** @throws ConfigurationError with every fault at once and without any secret */
@@ -206,7 +207,7 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
 /** The default of a variable, as a text. */
 export function initialText(name: string): string {
   const value = new Environment()[name as Name];
-  return typeof value === 'boolean' ? 'on' : (value?.toString() ?? '');
+  return value === true ? 'on' : value === false ? 'off' : (value?.toString() ?? '');
 }
 
 /** Whether no token is configured. Then only issued tokens are valid. */

@@ -8,7 +8,7 @@ type Parse = (text: string) => unknown;
 /** Number() also accepts "1e3", "0x10" and "", and rounds beyond 15 digits. */
 export const number: Parse = (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text);
 export const word: Parse = (text) => text.toLowerCase();
-export const onOff: Parse = (text) => ({ on: true, off: false })[text.toLowerCase()] ?? text;
+export const onOff: Parse = (text) => (/^on$/i.test(text) ? true : /^off$/i.test(text) ? false : text);
 export const list: Parse = (text) => text.split(/[\s,]+/).filter(Boolean);
 export const commaList: Parse = (text) => text.split(/\s*,\s*/).filter(Boolean);
 
@@ -23,7 +23,9 @@ export const VARIABLES = new Map<string, string>();
 
 /** Declares a variable: what it is for, what its value should be, and how it is read. */
 export function Variable(about: string, [what, holds]: Check, parse: Parse = String) {
-  return VariableWith(about, (value) => (holds(value) ? undefined : `${shown(value)}, should be ${what}`), parse);
+  // The message shows a wrong text as it was written.
+  const read: Parse = (text) => (holds(parse(text)) ? parse(text) : text);
+  return VariableWith(about, (value) => (holds(value) ? undefined : `${shown(value)}, should be ${what}`), read);
 }
 
 /** The same, with a check that words its faults. */

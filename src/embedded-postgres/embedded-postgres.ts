@@ -18,6 +18,8 @@ export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
 export const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
 /** How long the server of a killed service may take to end. */
 const LOCK_TIMEOUT_MS = 30_000;
+/** How long another service may take to end: Nest's watch starts the next one while the one before answers its requests. */
+const STOP_OF_OTHER_MS = 4000;
 /** How long the server may take to end. Then it is killed, and repairs its data at the next start. */
 const STOP_TIMEOUT_MS = 30_000;
 // open(2) of macOS can lock the file in the same call. The last flag does that, and Node.js has no name for it.
@@ -112,7 +114,7 @@ export async function assertOwnFolder(directory: string): Promise<void> {
  */
 async function lockFolder(directory: string): Promise<FolderLock> {
   const lockFile = join(directory, 'postgres.lock');
-  const deadline = performance.now() + LOCK_TIMEOUT_MS;
+  const start = performance.now();
   for (;;) {
     try {
       const lock = await (process.platform === 'linux' ? listenFor(directory) : open(lockFile, OPEN_LOCKED, 0o644));
@@ -123,8 +125,8 @@ async function lockFolder(directory: string): Promise<FolderLock> {
     }
     const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
     const isAlive = failureOf(() => process.kill(owner, 0)) === undefined;
-    // The server of a killed service is about to end.
-    if (isAlive || performance.now() > deadline) {
+    // The server of a killed service is about to end, and so may another service be.
+    if (performance.now() > start + (isAlive ? STOP_OF_OTHER_MS : LOCK_TIMEOUT_MS)) {
       throw new EmbeddedPostgresError(
         `Another plant store (process ${owner}) is running with the data in ${directory}. ` +
           'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',

@@ -25,7 +25,7 @@ export class LocalDatabase {
       if (token !== undefined) environment.ACCESS_TOKENS = [token];
       return new LocalDatabase(postgres, token);
     } catch (error) {
-      await postgres.stop();
+      await new LocalDatabase(postgres, undefined).close();
       throw error;
     }
   }

@@ -17,12 +17,21 @@ const HEADERS: Partial<Record<ErrorNumber, OutgoingHttpHeaders>> = {
   50301: { 'Retry-After': '1' },
 };
 
+const API_ERROR = Symbol.for('plant-store:api-error');
+
 /**
  * A failure that the client sees: a number of the catalogue and a message for people. `ApiExceptionFilter` answers with
  * both and with the headers. For other filters it is an `HttpException` of Nest with the body `{error, message}`, and
  * its status is the first three digits of the number.
  */
 export class ApiError extends HttpException {
+  /** Another copy of this package may be in the process, as CommonJS. Its failures are such too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ApiError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && API_ERROR in value;
+  }
+
+  readonly [API_ERROR] = true;
   /** Response headers of this failure, such as `Retry-After`. */
   readonly headers: OutgoingHttpHeaders;
 
