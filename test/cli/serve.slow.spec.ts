@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
 import { CLI, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
@@ -29,6 +30,16 @@ describe('plant-store, on its database', () => {
     ];
     for (const [name, value, fault] of faults)
       await expectFailure('serve', { ...serviceVariables(database.url), [name]: value }, fault);
+  });
+
+  it('should be what dist/main.js starts, which takes no arguments', async () => {
+    const script = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const wrong = await PlantStoreProcess.run('migrate', {}, { script });
+    expect([await wrong.ended, wrong.stderr]).toEqual([2, expect.stringContaining('dist/cli.js has the commands')]);
+    const variables = serviceVariables(database.url);
+    await using service = await new PlantStoreProcess([], { script, variables }).listening();
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
   });
 
   it('should start in production without a token, print no command, and say once how to create one', async () => {
