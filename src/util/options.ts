@@ -92,7 +92,9 @@ function assignOptions<T extends object>(Options: OptionsClass<T>, given: object
 
 function faultLines({ target, property, constraints = {}, children = [] }: ValidationError): string[] {
   if ('whitelistValidation' in constraints) {
-    const names = Object.keys(new (target?.constructor as OptionsClass)());
+    // Bun reads no constructor in an optional chain.
+    const Options = target?.constructor as OptionsClass;
+    const names = Object.keys(new Options());
     return [`${property}: is no option, should be one of ${names.join(', ')}`];
   }
   const [fault] = Object.values(constraints);

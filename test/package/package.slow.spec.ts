@@ -96,6 +96,13 @@ describe('The package', () => {
     expect((await stat(tarball)).size).toBeLessThan(230_000);
   });
 
+  it('should have no constructor in an optional chain, which Bun does not read', async () => {
+    const code = (await filesIn(join(folder, 'package/dist'))).filter((file) => file.endsWith('.js'));
+    const texts = await Promise.all(code.map((file) => readFile(file, 'utf8')));
+    expect(texts.filter((text) => /\bnew \([^()]*\?\./.test(text))).toEqual([]);
+    expect(texts.length).toBeGreaterThan(50);
+  });
+
   it('should satisfy publint, and have types that are right in every resolution', async () => {
     const pack = { tarball: new Uint8Array(await readFile(tarball)).buffer };
     expect((await publint({ pack, strict: true })).messages).toEqual([]);
