@@ -74,7 +74,9 @@ describe('A script of a deployment', () => {
       response.writeHead(status).end(`asked for ${String(request.url)}`);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const variables = { MANAGEMENT_PORT: String(portOf(server)), MANAGEMENT_HOST: '0.0.0.0' };
+    // Node.js 24 would ask a proxy, and there is none.
+    const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
+    const variables = { MANAGEMENT_PORT: String(portOf(server)), MANAGEMENT_HOST: '0.0.0.0', ...proxy };
     const check = (): Promise<unknown[]> => run('healthcheck.mjs', [], variables);
     expect(await check()).toEqual([0, 'asked for /readyz']);
     status = 503;
