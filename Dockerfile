@@ -10,7 +10,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
 # For --version: --build-arg COMMIT="$(git rev-parse HEAD)"
 ARG COMMIT
-RUN npm run build && chmod +x dist/cli.js && echo "$COMMIT" >dist/commit
+RUN npx prisma generate && npx nest build && chmod +x dist/cli.js && echo "$COMMIT" >dist/commit
 
 FROM base AS production
 COPY deploy/docker deploy/docker
