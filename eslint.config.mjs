@@ -14,7 +14,7 @@ const LAYERS = {
   config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
   management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
   'embedded-postgres': ['util', 'prisma', 'config'],
-  server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config', 'embedded-postgres'],
+  server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
 };
 
 function importsDownwards([folder, allowed]) {

@@ -54,13 +54,13 @@ export async function listen(app: INestApplication, environment: Environment): P
   }
   const logger = new Logger('PlantStore');
   const urls = { public: urlOf(app.getHttpServer() as Server), management: urlOf(app.get(ManagementServer)) };
-  if (environment.NODE_ENV === 'production') {
+  const production = environment.NODE_ENV === 'production';
+  if (production) {
     const advice = 'tokens and plants are readable on the way to it, so a proxy in front has to add TLS';
     logger.log(`${urls.public} is plain HTTP: ${advice}`);
   }
   logger.log(`Listening on ${urls.public}${environment.BASE_PATH}/plants`);
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
-  const production = environment.NODE_ENV === 'production';
   logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
   const { select, schema } = app.get(StorePool, { strict: false });
   if (hasNoConfiguredToken(environment)) void warnIfNoToken(select, schema);

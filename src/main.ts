@@ -9,9 +9,9 @@ import { closeWithin, endProcess, logCrash, stopSignal } from './server/process.
 async function bootstrap(): Promise<void> {
   const environment = assertNoFaults(await readConfiguration());
   assertInstalled();
+  const signal = stopSignal();
   // It needs packages that a host may lack.
   const { createApp, listen } = await import('./app.js');
-  const signal = stopSignal();
   // Without DATABASE_URL, an embedded PostgreSQL runs as long as the service.
   const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;
   try {

@@ -24,7 +24,10 @@ export const VARIABLES = new Map<string, string>();
 /** Declares a variable: what it is for, what its value should be, and how it is read. */
 export function Variable(about: string, [what, holds]: Check, parse: Parse = String) {
   // The message shows a wrong text as it was written.
-  const read: Parse = (text) => (holds(parse(text)) ? parse(text) : text);
+  const read: Parse = (text) => {
+    const value = parse(text);
+    return holds(value) ? value : text;
+  };
   return VariableWith(about, (value) => (holds(value) ? undefined : `${shown(value)}, should be ${what}`), read);
 }
 

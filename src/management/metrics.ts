@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
@@ -38,10 +39,11 @@ export class Metrics implements RequestObserver {
     }),
   );
 
+  private monitoring: Promise<void> | undefined;
+
   constructor() {
     for (const { answers } of this.byError.values()) answers.inc(0);
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   }
 
   answered(response: ServerResponse, durationMs: number): void {
@@ -76,8 +78,18 @@ export class Metrics implements RequestObserver {
 
   /** Returns all metrics in the text format of Prometheus. */
   async expose(isReady: boolean): Promise<{ type: string; text: string }> {
+    await (this.monitoring ??= this.monitorProcess());
     this.ready.set(Number(isReady));
     return { type: this.registry.contentType, text: await this.registry.metrics() };
+  }
+
+  /** Memory, CPU, garbage collection and event loop. Their monitors take CPU time, so the first scrape starts them. */
+  private async monitorProcess(): Promise<void> {
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+    // The monitor of the event loop returns NaN until its second tick. Its timer comes before a longer one that begins
+    // now, so each wait sees a tick, even if the loop was blocked.
+    await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+    await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
   }
 
   private counter(name: string, help: string, labelNames: string[] = [], read?: () => number): Counter {

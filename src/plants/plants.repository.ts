@@ -118,10 +118,7 @@ export class PlantsRepository implements PlantStatements {
   async insert(plants: readonly PlantRecord[]): Promise<string[]> {
     const [first] = plants;
     const sql = first && plants.length === 1 ? this.insertOne(first) : this.insertMany(plants);
-    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql).catch((error: unknown) => {
-      this.noteFailure(error);
-      throw error;
-    });
+    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql);
     return rows.map(({ writeId }) => writeId);
   }
 
@@ -135,7 +132,7 @@ export class PlantsRepository implements PlantStatements {
   }
 
   /** After a lack of resources, the next probes are large. */
-  private noteFailure(error: unknown): void {
+  noteFailure(error: unknown): void {
     if (lacksResources(error)) this.largeUntil = performance.now() + LARGE_PROBES_MS;
   }
 

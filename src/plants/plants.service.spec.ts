@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { NewPlant } from './new-plant.js';
@@ -9,6 +9,10 @@ const PLANT = { id: 1n, name: 'Rose' };
 describe(PlantsService.name, () => {
   const nothing = {} as never;
   const service = new PlantsService(nothing, nothing, nothing, nothing, nothing);
+  const stored: unknown[] = [];
+  // It would open one at the start, on a database.
+  Reflect.set(service, 'writer', { create: (plant: unknown) => Promise.resolve(void stored.push(plant)) });
+  beforeEach(() => void stored.splice(0));
 
   it.each<[unknown, key: string | undefined, error: number, message: string]>([
     [undefined, undefined, 40003, 'id is missing; it must be an integer from'],
@@ -17,7 +21,6 @@ describe(PlantsService.name, () => {
     [PLANT, '\0', 40004, 'contains U+0000'],
     [PLANT, '\udc00', 40004, 'half a character'],
   ])('should refuse what no request could have sent, and store nothing (%#)', async (plant, key, error, message) => {
-    // What passes is told that the store has not started.
     const creating = service.create(plant as never, { idempotencyKey: key });
     await expect(creating).rejects.toMatchObject({ error, message: expect.stringContaining(message) as unknown });
     // The same faults for class-validator, with which an application may check a plant.
@@ -25,6 +28,7 @@ describe(PlantsService.name, () => {
     const faults = errors.flatMap(({ constraints = {} }) => Object.values(constraints));
     if (error === 40003) await expect(creating).rejects.toThrow(`This is not a plant: ${faults.join('. ')}.`);
     else expect(faults).toEqual([]);
+    expect(stored).toEqual([]);
   });
 
   it('should refuse a creator whose name cannot be stored', async () => {
@@ -34,5 +38,6 @@ describe(PlantsService.name, () => {
       const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
       await expect(creating).rejects.toMatchObject({ name: TypeError.name, message });
     }
+    expect(stored).toEqual([]);
   });
 });

@@ -116,9 +116,16 @@ export class PlantsService implements OnModuleInit {
     if ('transaction' in options) {
       const existing = await this.repository.createIn(runIn(options.transaction), record);
       if (existing) assertRepetition(record, existing);
-    } else if (this.writer === undefined) {
+      return answer;
+    }
+    if (this.writer === undefined)
       throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
-    } else await createBy(this.writer, record);
+    try {
+      await createBy(this.writer, record);
+    } catch (error) {
+      this.repository.noteFailure(error);
+      throw error;
+    }
     return answer;
   }
 }
@@ -134,9 +141,12 @@ function assertCreator(creator: unknown): void {
 
 /** Resolves when the plant is durable. A repetition with the same key also resolves. @throws ApiError from 40901 on */
 export async function createBy(writer: BatchWriter, record: PlantRecord): Promise<void> {
-  const existing = await writer.create(record).catch((error: unknown) => {
+  let existing: PlantRecord | undefined;
+  try {
+    existing = await writer.create(record);
+  } catch (error) {
     throw storageError(error);
-  });
+  }
   if (existing) assertRepetition(record, existing);
 }
 
