@@ -3,7 +3,7 @@ import { APP_FILTER, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import { PlantsAuthModule } from './auth/auth.module.js';
 import { IssuedTokenVerifier } from './auth/issued-token.verifier.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
-import { ApiExceptionFilter } from './http/api-exception.filter.js';
+import { AllExceptionsFilter } from './http/api-exception.filter.js';
 import { PlantsHealth } from './plants/plants.health.js';
 import { PlantsMetrics } from './plants/plants.metrics.js';
 import { StorePool } from './prisma/store-pool.js';
@@ -45,13 +45,14 @@ export class AppModule {
       errorStatus: environment.ERROR_STATUS,
       guards: 'global',
       securityScheme: SECURITY_SCHEME,
+      schemaPrefix: '',
     });
     return {
       module: AppModule,
       imports: [auth, plants, NotFoundModule.forRoot(path)],
       providers: [
         { provide: APP_GUARD, useExisting: BearerAuthGuard },
-        { provide: APP_FILTER, useFactory: () => new ApiExceptionFilter(environment.ERROR_STATUS) },
+        { provide: APP_FILTER, useFactory: () => new AllExceptionsFilter(environment.ERROR_STATUS) },
         {
           provide: Metrics,
           useFactory: (...store: [PlantsMetrics, StorePool, IssuedTokenVerifier]) => metrics.observe(...store),

@@ -9,7 +9,6 @@ export { Migrator } from './prisma/migrator.js';
 export { MigrationError } from './prisma/database.errors.js';
 export { ApiExceptionFilter } from './http/api-exception.filter.js';
 export { ApiError } from './errors/api-error.js';
-export { exemptPlantsFromBodyParser } from './http/body-parser-exemption.js';
 export { NewPlant, Plant } from './plants/new-plant.js';
 export { PlantsHealth } from './plants/plants.health.js';
 export type { PlantsModuleOptions } from './plants/plants.options.js';

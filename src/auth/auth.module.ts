@@ -1,5 +1,7 @@
-import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
-import { authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
+import { ConfigurableModuleBuilder, Module, type OnModuleInit } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { assertNotOfRequest } from '../util/options.js';
+import { AUTH_MODULE, authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
@@ -42,4 +44,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   ],
   exports: [BearerAuthGuard, BearerStrategy, TokenVerifier, IssuedTokenVerifier],
 })
-export class PlantsAuthModule extends ConfigurableModuleClass {}
+export class PlantsAuthModule extends ConfigurableModuleClass implements OnModuleInit {
+  constructor(private readonly moduleRef: ModuleRef) {
+    super();
+  }
+
+  onModuleInit(): void {
+    assertNotOfRequest(this.moduleRef, PlantsAuthOptions, AUTH_MODULE);
+  }
+}

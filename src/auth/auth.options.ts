@@ -15,6 +15,8 @@ export const JWKS_URL = [
 ] as const;
 export const JWT_TYP = oneOf('at+jwt');
 
+export const AUTH_MODULE = 'PlantsAuthModule';
+
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
   @ShouldBe(...MILLISECONDS)
@@ -66,7 +68,7 @@ export type PlantsAuthModuleOptions = OptionsOf<PlantsAuthOptions>;
 
 /** Checks the options and adds the defaults. @throws Error that names every fault */
 export function authOptionsOf(options: unknown): PlantsAuthOptions {
-  return checkOptions(PlantsAuthOptions, options, 'PlantsAuthModule');
+  return checkOptions(PlantsAuthOptions, options, AUTH_MODULE);
 }
 
 /** Messages name tokens by position only. A token is required if nothing else says which tokens are valid. */

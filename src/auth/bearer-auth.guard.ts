@@ -41,7 +41,10 @@ export class BearerAuthGuard extends NestAuthGuard {
 
   /** Nest's guard calls `passport.authenticate()`, and then `handleRequest`. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (context.getType() !== 'http') throw new TypeError('BearerAuthGuard protects routes of HTTP and nothing else');
+    if (context.getType() !== 'http')
+      throw new Error(
+        `BearerAuthGuard protects routes of HTTP: protect handlers of "${context.getType()}" in another way`,
+      );
     // Nest has put the options of a PassportModule of the host here: another strategy, or another property.
     this.options = this.ownOptions;
     await super.canActivate(context);

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
@@ -51,7 +51,6 @@ export class ApiError extends HttpException {
 }
 
 /** The body of every failure, as a schema of OpenAPI. */
-@ApiSchema({ name: 'Error' })
 export class ErrorBody {
   @ApiProperty({
     type: 'integer',

@@ -34,6 +34,8 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorNumber = keyof typeof ERROR_CATALOGUE;
 
+export const ERROR_NUMBERS = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
+
 /** With `contract` every failure has the status 400. With `semantic` it has the first three digits of its number. */
 export type ErrorStatus = 'contract' | 'semantic';
 

@@ -13,7 +13,8 @@ import { logWithFields, principalNameOf, requestContext, requestIdOf } from './r
 import { sendError } from './send-json.js';
 
 /**
- * Answers every failure with `{error, message}`. It logs numbers from 50000 on with the request id.
+ * Answers an `ApiError` with `{error, message}`, and leaves everything else to the other filters of the application. It
+ * logs numbers from 50000 on with the request id.
  *
  * @example
  * ```ts
@@ -32,7 +33,7 @@ import { sendError } from './send-json.js';
  * }
  * ```
  */
-@Catch()
+@Catch(ApiError)
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger(ApiExceptionFilter.name);
 
@@ -40,10 +41,9 @@ export class ApiExceptionFilter implements ExceptionFilter {
   constructor(@Inject(ERROR_STATUS) private readonly errorStatus: ErrorStatus) {}
 
   /** Called by Nest. */
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(failure: ApiError, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<object>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
-    const failure = toApiError(exception);
     // A rate limit of the host refused the request. That is no failure of the service.
     const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
     if (isServiceFailure(failure.error) && !isLimit) this.log(failure, request, response);
@@ -58,6 +58,14 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const others = Object.entries(known).filter(([, value]) => value !== undefined);
     const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
     logWithFields(this.logger, 'error', message, fields, describe(cause));
+  }
+}
+
+/** Answers every failure so: for the route of the store, and for the service. */
+@Catch()
+export class AllExceptionsFilter extends ApiExceptionFilter {
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    super.catch(toApiError(exception), host);
   }
 }
 

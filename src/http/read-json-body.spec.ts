@@ -51,7 +51,7 @@ describe(readJsonBody.name, () => {
     const request = requestOf(PLANT.length);
     const object = read(request);
     request.push(null);
-    await expect(object).rejects.toThrow(/exemptPlantsFromBodyParser\(app\).*`rawBody: true`/);
+    await expect(object).rejects.toThrow('NestFactory.create(AppModule, { rawBody: true })');
   });
 
   it('should take no more bytes that the parser of the application has kept than of any other body', async () => {

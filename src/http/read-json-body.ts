@@ -5,7 +5,6 @@ import { deserialize, serialize } from 'node:v8';
 import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
 import { quote } from '../util/text.js';
 import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
-import { restoreContentType } from './body-parser-exemption.js';
 import { type JsonObject, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import {
   headerValues,
@@ -17,8 +16,8 @@ import {
 } from './platform.js';
 
 /**
- * Reads the body as one JSON object and keeps its numbers as text. If a parser of the application read the body before,
- * the raw body that Nest kept is used.
+ * Reads the body as one JSON object and keeps its numbers as text. In a host whose parser reads bodies, it reads the
+ * bytes that Nest keeps with `rawBody: true`.
  *
  * @param limit the most bytes that the body may have
  * @param names the members to return; the syntax of the others is checked
@@ -31,15 +30,15 @@ export async function readJsonBody(
   names: readonly string[],
 ): Promise<JsonObject> {
   const message = nodeRequest(request);
-  restoreContentType(message);
   if (!announcesBody(message) && message.headers['content-type'] === undefined)
     throw missingBody('The request has no body');
   checkMediaType(message);
-  if (message.readableDidRead || message.readableEnded)
-    return parseObject(keptBytes(message, request.rawBody, limit), names);
+  const { rawBody } = request;
+  if (rawBody !== undefined || message.readableDidRead || message.readableEnded)
+    return parseObject(keptBytes(message, rawBody, limit), names);
   const bytes = await readBytes(message, nodeResponse(response), limit);
   // An adapter may have read the body and left an empty stream.
-  if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(ALREADY_READ);
+  if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
   const object = parseObject(bytes, names);
   if (bytes.length >= MIN_COUNTED_BYTES) copyStrings(object);
   return object;
@@ -80,13 +79,15 @@ function parseMediaType(type: string): MIMEType | undefined {
   }
 }
 
-const ALREADY_READ =
-  'The body of the request was read before the store came to it. Call exemptPlantsFromBodyParser(app) right after NestFactory.create(), or create the application with `rawBody: true`. No body parser may take every media type.';
+const NO_BYTES =
+  'A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true })';
+const NO_BUFFER =
+  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
 
-/** The bytes that Nest kept when a parser of the application read the body. */
+/** The bytes that the application kept when it read the body. */
 function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {
   if (!announcesBody(request)) return Buffer.alloc(0);
-  if (!Buffer.isBuffer(rawBody)) throw new Error(ALREADY_READ);
+  if (!Buffer.isBuffer(rawBody)) throw new Error(rawBody === undefined ? NO_BYTES : NO_BUFFER);
   if (rawBody.length > limit) throw bodyTooLarge(limit);
   return rawBody;
 }

@@ -11,8 +11,7 @@ import {
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { CREATE_PLANTS, RequireScopes } from '../auth/token-verifier.js';
-import { ApiExceptionFilter } from '../http/api-exception.filter.js';
-import { ReadsOwnBody } from '../http/body-parser-exemption.js';
+import { AllExceptionsFilter } from '../http/api-exception.filter.js';
 import { sendJson } from '../http/send-json.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { requestContext } from '../http/request-context.js';
@@ -24,13 +23,13 @@ import { PlantsService } from './plants.service.js';
 
 /** Makes a controller class for one store. Decorators keep metadata on a class and its methods, so each store has one. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
-  const { version, guards, errorStatus, securityScheme } = options;
+  const { version, guards, errorStatus, securityScheme, schemaPrefix } = options;
   // The options are checked before. Without this check, a mistake in them would open the route.
   if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })
   @UseGuards(...(typeof guards === 'string' ? [] : guards))
-  @UseFilters(ApiExceptionFilter)
+  @UseFilters(AllExceptionsFilter)
   @RequireScopes(CREATE_PLANTS)
   @ApiTags('Plants')
   @applyDecorators(...(guards === 'none' ? [] : [ApiSecurity(securityScheme)]))
@@ -42,10 +41,9 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
 
     // The handler reads the body and sends the answer itself, so no pipe or interceptor of a host can change them.
     @Post()
-    @ReadsOwnBody()
     @HttpCode(200)
-    @ApiCreatePlant(errorStatus)
-    async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
+    @ApiCreatePlant(errorStatus, schemaPrefix)
+    async createPlant(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
       const body = await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS);
       const key = idempotencyKey(request);
       const newPlant = parseNewPlant(body);
@@ -55,5 +53,12 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
     }
   }
 
-  return PlantsController;
+  // Ids of operations are made of it. Two stores have two paths, or two versions.
+  return Object.defineProperty(PlantsController, 'name', { value: `${wordsOf(path)}Controller` });
+}
+
+/** `garden/plants` becomes `GardenPlants`. */
+function wordsOf(path: string): string {
+  const words = path.split(/[^a-z\d]+/i);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }

@@ -1,15 +1,24 @@
-import { type DynamicModule, Logger, Module, type NestModule, Optional, type Provider } from '@nestjs/common';
-import { ApplicationConfig } from '@nestjs/core';
+import {
+  type DynamicModule,
+  Logger,
+  Module,
+  type NestModule,
+  type OnModuleInit,
+  Optional,
+  type Provider,
+} from '@nestjs/common';
+import { ApplicationConfig, HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { ERROR_STATUS } from '../errors/error-catalogue.js';
 import { hasUrl } from '../prisma/database.options.js';
 import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool, UrlPool } from '../prisma/store-pool.js';
-import { OptionsError } from '../util/options.js';
+import { assertNotOfRequest, OptionsError } from '../util/options.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
+  NOT_LAZY,
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
@@ -39,7 +48,7 @@ const NO_GLOBAL_GUARD =
  * ```ts
  * import { Module } from '@nestjs/common';
  * import { NestFactory } from '@nestjs/core';
- * import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from 'plant-store';
+ * import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
  *
  * const url = process.env.DATABASE_URL ?? 'postgresql://plants@localhost:5432/plants';
  * const auth = PlantsAuthModule.forRoot({ accessTokens: ['a-token-of-20-characters-or-more'] });
@@ -47,8 +56,7 @@ const NO_GLOBAL_GUARD =
  * @Module({ imports: [PlantsModule.forRoot({ database: { url }, guards: [BearerAuthGuard], imports: [auth] })] })
  * class GardenModule {}
  *
- * const app = await NestFactory.create(GardenModule);
- * exemptPlantsFromBodyParser(app);
+ * const app = await NestFactory.create(GardenModule, { rawBody: true });
  * await app.listen(3000);
  * ```
  */
@@ -69,18 +77,22 @@ const NO_GLOBAL_GUARD =
   // The last two are for the metrics of the service. Their classes are not public.
   exports: [PlantsService, PlantsHealth, PlantsMetrics, StorePool],
 })
-export class PlantsModule implements NestModule {
+export class PlantsModule implements NestModule, OnModuleInit {
   constructor(
     private readonly route: PlantsRouteOptions,
+    private readonly moduleRef: ModuleRef,
     @Optional() private readonly application: ApplicationConfig,
-  ) {}
+    @Optional() platform?: HttpAdapterHost,
+  ) {
+    if (platform?.listening) throw new OptionsError(PLANTS_MODULE, [NOT_LAZY]);
+  }
 
   /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
-    const { path, version, guards, imports, errorStatus, securityScheme, ...others } = Object(
+    const { path, version, guards, imports, errorStatus, securityScheme, schemaPrefix, ...others } = Object(
       options,
     ) as PlantsModuleOptions;
-    const route = { path, version, guards, imports, errorStatus, securityScheme };
+    const route = { path, version, guards, imports, errorStatus, securityScheme, schemaPrefix };
     return storeAt(route, { provide: GIVEN_OPTIONS, useValue: others });
   }
 
@@ -101,6 +113,10 @@ export class PlantsModule implements NestModule {
     const found = [...this.application.getGlobalGuards(), ...this.application.getGlobalRequestGuards()];
     // A factory for APP_GUARD may have returned nothing.
     if (!found.some(Boolean)) throw new OptionsError(PLANTS_MODULE, [NO_GLOBAL_GUARD]);
+  }
+
+  onModuleInit(): void {
+    assertNotOfRequest(this.moduleRef, PlantsOptions, PLANTS_MODULE);
   }
 }
 

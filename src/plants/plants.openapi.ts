@@ -1,16 +1,22 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiBody,
   ApiHeader,
   ApiOkResponse,
   ApiOperation,
   ApiResponse,
-  type ApiResponseOptions,
+  ApiSchema,
   type HeadersObject,
 } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { ErrorBody } from '../errors/api-error.js';
-import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
+import {
+  ERROR_CATALOGUE,
+  ERROR_NUMBERS,
+  type ErrorNumber,
+  type ErrorStatus,
+  statusOf,
+} from '../errors/error-catalogue.js';
 import { REQUEST_ID_HEADER } from '../http/request-context.js';
 import { NewPlant, Plant } from './new-plant.js';
 
@@ -30,10 +36,23 @@ const FAILURE_HEADERS = [
 /** Tools send it: an empty key would be refused. */
 export const KEY_EXAMPLE = 'order-17';
 
-export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
+/** What the server and the router of the service answer, and never the route itself. */
+const NOT_OF_THE_ROUTE: readonly ErrorNumber[] = [40400, 40500, 40800, 43100];
+
+/** @param schemaPrefix of the names of the schemas: a host may have a `Plant` or an `Error` of its own */
+export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): MethodDecorator {
+  const named = <T extends object>(name: string, Body: Type<T>): Type<T> => {
+    @ApiSchema({ name: schemaPrefix + name })
+    class Schema extends (Body as Type<object>) {}
+    return Schema as Type<T>;
+  };
+  const ErrorSchema = named('Error', ErrorBody);
+  const failures = failureResponses(
+    errorStatus,
+    ERROR_NUMBERS.filter((number) => !NOT_OF_THE_ROUTE.includes(number)),
+  );
   return applyDecorators(
     ApiOperation({
-      operationId: 'createPlant',
       summary: 'Create plant',
       description: 'Creates a new plant in the store',
     }),
@@ -45,7 +64,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
       schema: { type: 'string', minLength: 1, maxLength: 255, example: KEY_EXAMPLE },
     }),
     ApiBody({
-      type: NewPlant,
+      type: named('NewPlant', NewPlant),
       required: true,
       examples: {
         plant: { summary: 'A plant with a tag', value: { id: 1, name: 'Rose', tag: 'flower' } },
@@ -53,7 +72,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
       },
     }),
     ApiOkResponse({
-      type: Plant,
+      type: named('Plant', Plant),
       description: 'The plant response',
       headers: { [REQUEST_ID_HEADER]: REQUEST_ID },
       examples: {
@@ -61,20 +80,22 @@ export function ApiCreatePlant(errorStatus: ErrorStatus): MethodDecorator {
         untagged: { summary: 'A plant without a tag', value: { name: 'Fern' } },
       },
     }),
-    ...failureResponses(errorStatus).map((failure) => ApiResponse(failure)),
+    ...failures.map((failure) => ApiResponse({ ...failure, type: ErrorSchema })),
   );
 }
 
-/** One response for 400, or with semantic statuses one for each status of the catalogue. */
-function failureResponses(errorStatus: ErrorStatus): ApiResponseOptions[] {
-  const all = Object.keys(ERROR_CATALOGUE).map((number) => Number(number) as ErrorNumber);
-  const statuses = new Set(all.map((number) => statusOf(number, errorStatus)));
+/** One response for 400, or with semantic statuses one for each status of these numbers. */
+export function failureResponses(
+  errorStatus: ErrorStatus,
+  of: readonly ErrorNumber[] = ERROR_NUMBERS,
+): { status: number; description: string; headers: HeadersObject }[] {
+  const statuses = new Set(of.map((number) => statusOf(number, errorStatus)));
   return [...statuses].map((status) => {
-    const numbers = all.filter((number) => statusOf(number, errorStatus) === status);
+    const numbers = of.filter((number) => statusOf(number, errorStatus) === status);
     const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
     const described = `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
     const description = errorStatus === 'contract' ? 'Unexpected error on creation' : described;
-    return { status, type: ErrorBody, description, headers: headersOf(numbers) };
+    return { status, description, headers: headersOf(numbers) };
   });
 }
 

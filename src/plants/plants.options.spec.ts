@@ -39,7 +39,7 @@ describe(PlantsModule.name, () => {
 
   it.each([
     { path: '/api/v1.0/my-plants_~/', version: ['1', VERSION_NEUTRAL], guards: [BearerAuthGuard, Guard], imports: [] },
-    { guards: 'global', errorStatus: 'semantic', securityScheme: 'host.jwt-1' },
+    { guards: 'global', errorStatus: 'semantic', securityScheme: 'host.jwt-1', schemaPrefix: '' },
     { guards: undefined, path: false },
     { database: { url: 'postgresql://gardener@db/plants', password: 'secret', schema: 'green', timeout: 86_400_000 } },
     { database: { pool: { connect: () => pool.connect() } } },
@@ -54,6 +54,7 @@ describe(PlantsModule.name, () => {
     ['errorStatus', 'one of contract, semantic', 'Semantic', 400],
     ['imports', 'an array of modules', {}],
     ['securityScheme', 'the name of a security scheme', '', false],
+    ['schemaPrefix', 'letters, digits and ._-', 'a b', null],
     ['bodyLimit', 'a whole number of bytes from 1 to ', 0, 1.5, 2 ** 40],
     ['writeQueueLimit', 'a whole number from 1 to 1000000', 0],
     ['createdBy', 'a function that returns who creates a plant', ''],

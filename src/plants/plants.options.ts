@@ -13,6 +13,7 @@ export interface Creator {
 }
 
 export const PLANTS_MODULE = 'PlantsModule';
+export const NOT_LAZY = 'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
 // A longer body would not fit into a string.
 export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
@@ -94,6 +95,9 @@ export class PlantsRouteOptions {
     (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
   )
   securityScheme = 'bearer';
+  /** The beginning of the names of the schemas in OpenAPI, such as `PlantStoreError`. @defaultValue 'PlantStore' */
+  @ShouldBe('letters, digits and ._- or empty', (value) => typeof value === 'string' && /^[\w.-]*$/.test(value))
+  schemaPrefix = 'PlantStore';
 }
 
 export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' | 'guards'>> &

@@ -18,7 +18,7 @@ import {
   PLANT_FIELDS,
 } from './new-plant.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { type Creator, PlantsOptions } from './plants.options.js';
+import { type Creator, NOT_LAZY, PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository } from './plants.repository.js';
 import { findShards, ShardStatements } from './shard-statements.js';
 
@@ -119,7 +119,7 @@ export class PlantsService implements OnModuleInit {
       return answer;
     }
     if (this.writer === undefined)
-      throw new Error('The store has not started. Create plants from onApplicationBootstrap on, or after app.init()');
+      throw new Error(`The store has not started: create plants from onApplicationBootstrap on. ${NOT_LAZY}`);
     try {
       await createBy(this.writer, record);
     } catch (error) {

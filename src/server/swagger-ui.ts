@@ -1,12 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, type ResponseObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
 import { randomInt } from 'node:crypto';
 import { ERROR_CATALOGUE, type ErrorStatus } from '../errors/error-catalogue.js';
 import { discardBody } from '../http/body-bytes.js';
 import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
-import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
+import { failureResponses, KEY_EXAMPLE } from '../plants/plants.openapi.js';
 import type { Environment } from '../config/environment.js';
 
 /** The name of the security scheme in the document. */
@@ -35,9 +35,15 @@ export function createOpenApiDocument(
     .build();
   // Nest would leave an empty contact.
   delete config.info.contact;
-  const document = SwaggerModule.createDocument(app, config);
-  const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(BASE_PATH.length), item]);
-  return { ...document, paths: Object.fromEntries(paths) as OpenAPIObject['paths'] };
+  const operationIdFactory = (_controller: string, method: string): string => method;
+  const document = SwaggerModule.createDocument(app, config, { operationIdFactory });
+  const path = '/plants';
+  const item = document.paths[BASE_PATH + path] ?? {};
+  const responses = item.post?.responses ?? {};
+  // The server and the router in front of the route answer too.
+  for (const { status, ...failure } of failureResponses(ERROR_STATUS))
+    responses[status] = { ...(responses[400] as ResponseObject), ...failure };
+  return { ...document, paths: { [path]: item } };
 }
 
 function description(errorStatus: ErrorStatus): string {

@@ -1,12 +1,13 @@
 import 'reflect-metadata';
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
 import { isInt, ValidateBy, ValidateNested, validateSync, type ValidationError } from 'class-validator';
 
 /** Options that cannot be used. Each fault is a line: the option, the value found, and the value it should be. */
 export class OptionsError extends Error {
   /** @param owner the class that takes these options */
-  constructor(owner: string, faults: readonly string[]) {
-    super(`The options of ${owner} cannot be used:\n${faults.join('\n')}`);
+  constructor(owner: string, faults: readonly string[], options?: ErrorOptions) {
+    super(`The options of ${owner} cannot be used:\n${faults.join('\n')}`, options);
   }
 }
 
@@ -75,6 +76,19 @@ export function checkOptions<T extends object>(Options: OptionsClass<T>, given: 
   const faults = validateSync(options, { whitelist: true, forbidNonWhitelisted: true }).flatMap(faultLines);
   if (faults.length > 0) throw new OptionsError(owner, faults);
   return options;
+}
+
+/**
+ * Pools, and the checks of the start, need the options before the first request.
+ * @throws OptionsError if the factory gets something that Nest makes for each request
+ */
+export function assertNotOfRequest(moduleRef: ModuleRef, Options: Type, owner: string): void {
+  try {
+    moduleRef.get(Options, { strict: true });
+  } catch (cause) {
+    const fault = 'inject: depends on the request, should have only what is there at the start';
+    throw new OptionsError(owner, [fault], { cause });
+  }
 }
 
 /** Assigns and never transforms: a pool or a function stays the same object. */

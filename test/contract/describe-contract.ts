@@ -38,8 +38,8 @@ export function describeContract(target: () => ContractTarget): void {
   describePipelining(target);
 }
 
-/** Who reads the bodies of the plant route: the store, or the host, which keeps the bytes. */
-export type BodyReading = 'exempt' | 'rawBody';
+/** Who reads the bodies: the store, or the parser of the host, which keeps the bytes. */
+export type BodyReading = 'store' | 'rawBody';
 
 /**
  * What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say.
@@ -57,7 +57,7 @@ export function describeGuestContract(
   describeIdempotency(target);
   describeThePath(target, isRouted);
   describeNamesAndTags(target);
-  describeFields(target, reading === 'exempt' || platform === 'express');
+  describeFields(target, reading === 'store' || platform === 'express');
   describeTakenIds(target);
   describeIdentifiers(target);
   if (reading === 'rawBody') {

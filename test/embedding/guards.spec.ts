@@ -21,6 +21,7 @@ import { PassportModule, PassportStrategy } from '@nestjs/passport';
 import { Strategy } from 'passport-http-bearer';
 import { type Observable, throwError, timeout } from 'rxjs';
 import {
+  ApiError,
   ApiExceptionFilter,
   BearerAuthGuard,
   PlantsAuthModule,
@@ -56,6 +57,7 @@ class OrdersController {
   @Get()
   @UseFilters(new ApiExceptionFilter('semantic'))
   find(): object {
+    if (thrown !== undefined) throw thrown;
     return {};
   }
 
@@ -67,6 +69,8 @@ class OrdersController {
   }
 }
 
+/** What the handler of the host throws. */
+let thrown: Error | undefined;
 /** Whether the guard of the host lets the next request pass, or what it throws. */
 let verdict: boolean | Error = true;
 
@@ -134,6 +138,23 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
     expect(await creators()).toEqual(status === 200 ? [{ created_by: 'shop' }] : []);
   });
 
+  it.each([
+    [404, 'There is no order 7.'],
+    [409, 'The order 7 is sent.'],
+    [408, 'Too slow.'],
+    [429, 'One order a minute.'],
+    [503, 'The warehouse is closed.'],
+  ])('should leave to the filters of the host what its handlers throw: %d', async (status, message) => {
+    const headers = { Authorization: 'Bearer garden' };
+    thrown = new HttpException(message, status);
+    expect(await host.send('GET', '/orders', undefined, headers)).toMatchObject({ status, body: { message } });
+    // And answer what the store throws there.
+    thrown = new ApiError(40901, 'The id 7 is taken.');
+    const body = { error: 40901, message: 'The id 7 is taken.' };
+    expect(await host.send('GET', '/orders', undefined, headers)).toMatchObject({ status: 409, body });
+    thrown = undefined;
+  });
+
   describe('a guard of the host in front of the store', () => {
     const send = (body = PLANT, headers = {}): Promise<Answer> => host.send('POST', '/trees', body, headers);
 
@@ -147,7 +168,7 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
     ])('should refuse in the form of the contract, before the body: %d', async (error, message, refusal) => {
       host.logger.entries.length = 0;
       verdict = refusal;
-      const { headers, ...answer } = await send('not JSON');
+      const { headers, ...answer } = await send('{}');
       expect(answer).toEqual({ status: 400, body: { error, message } });
       expect(headers.get('WWW-Authenticate')).toBe(error === 40100 ? 'Bearer realm="plants"' : null);
       expect(headers.get('Retry-After')).toBe('60');

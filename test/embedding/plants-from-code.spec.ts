@@ -6,14 +6,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { PrismaClient } from '../../src/prisma/generated/client.js';
-import {
-  exemptPlantsFromBodyParser,
-  type HostTransaction,
-  Migrator,
-  PlantsHealth,
-  PlantsModule,
-  PlantsService,
-} from '../../src/index.js';
+import { type HostTransaction, Migrator, PlantsHealth, PlantsModule, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { guardedBy, Host } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
@@ -178,8 +171,7 @@ describe('a test of a host, without its database', () => {
     const nowhere = { url: 'postgresql://gardener@127.0.0.1:1/plants' };
     const imports = [PlantsModule.forRoot({ database: nowhere, ...guardedBy(TOKEN) })];
     const testing = Test.createTestingModule({ imports }).overrideProvider(PlantsService).useValue({ create });
-    const app = (await testing.compile()).createNestApplication();
-    exemptPlantsFromBodyParser(app);
+    const app = (await testing.compile()).createNestApplication({ rawBody: true });
     await app.listen(0, '127.0.0.1');
 
     for (const [token, body, answer] of [

@@ -31,7 +31,6 @@ const NAMES = [
   'Principal',
   'RequireScopes',
   'TokenVerifier',
-  'exemptPlantsFromBodyParser',
 ];
 /** What the service is known for. */
 const LIBRARIES = [
@@ -51,7 +50,7 @@ const IMPORTS = `
   import { Injectable, Module } from '@nestjs/common';
   import { NestFactory } from '@nestjs/core';
   import { Test } from '@nestjs/testing';
-  import { BearerAuthGuard, exemptPlantsFromBodyParser, NewPlant, PlantsAuthModule, PlantsModule } from 'plant-store';
+  import { BearerAuthGuard, NewPlant, PlantsAuthModule, PlantsModule } from 'plant-store';
   import { PlantsService, Principal, TokenVerifier } from 'plant-store';
 `;
 /** What their reader has. A block may declare it itself. */

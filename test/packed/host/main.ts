@@ -2,7 +2,7 @@ import { Module, ValidationPipe, VersioningType } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { BearerAuthGuard, exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule } from 'plant-store';
+import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 import { map } from 'rxjs';
 
 const { DATABASE_URL = '', ACCESS_TOKEN = '', PLATFORM, PORT = '3000' } = process.env;
@@ -22,8 +22,7 @@ class HostModule {}
 async function main(): Promise<void> {
   // Nest's own choice unless it is Fastify: Express need not be installed.
   const adapter = PLATFORM === 'fastify' ? new FastifyAdapter() : (undefined as unknown as AbstractHttpAdapter);
-  const app = await NestFactory.create(HostModule, adapter);
-  exemptPlantsFromBodyParser(app);
+  const app = await NestFactory.create(HostModule, adapter, { rawBody: true });
   app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });

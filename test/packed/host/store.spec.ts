@@ -1,6 +1,6 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import { exemptPlantsFromBodyParser, PlantsAuthModule, PlantsModule, TokenVerifier } from 'plant-store';
+import { PlantsAuthModule, PlantsModule, TokenVerifier } from 'plant-store';
 
 const { DATABASE_URL = '' } = process.env;
 
@@ -8,8 +8,7 @@ describe('the store in a test of the host', () => {
   it('should create a plant once', async () => {
     const imports = [PlantsModule.forRoot({ database: { url: DATABASE_URL }, guards: 'none' })];
     const testing = await Test.createTestingModule({ imports }).compile();
-    const app = testing.createNestApplication(new FastifyAdapter());
-    exemptPlantsFromBodyParser(app);
+    const app = testing.createNestApplication(new FastifyAdapter(), { rawBody: true });
     await app.listen(0, '127.0.0.1');
     const url = `${await app.getUrl()}/plants`;
     const headers = { 'Content-Type': 'application/json' };

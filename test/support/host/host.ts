@@ -5,13 +5,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { map } from 'rxjs';
-import {
-  BearerAuthGuard,
-  type DatabaseOptions,
-  exemptPlantsFromBodyParser,
-  PlantsAuthModule,
-  PlantsModule,
-} from '../../../src/index.js';
+import { BearerAuthGuard, type DatabaseOptions, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-contract.js';
 import type { StartedTarget } from '../../contract/contract-target.js';
 import { createTestDatabase } from '../database/test-database.js';
@@ -44,8 +38,8 @@ export interface HostSettings {
   platform?: Platform;
   /** Options of Fastify, for HTTP/2. */
   http2?: object;
-  /** Who reads the bodies of the plant route: the store, the host, which keeps the bytes or not, or nobody else, as it has no parser. */
-  body?: BodyReading | 'parsed' | 'none';
+  /** Who reads the bodies: the store, if the host has no parser, or the host, which keeps the bytes or not. */
+  body?: BodyReading | 'parsed';
   /** What the host does with its application before it listens. */
   prepare?: (app: NestExpressApplication) => unknown;
 }
@@ -64,7 +58,7 @@ export class Host {
   ) {}
 
   static async start(metadata: ModuleMetadata, settings: HostSettings = {}): Promise<Host> {
-    const { platform = 'express', http2, body = 'exempt', prepare } = settings;
+    const { platform = 'express', http2, body = 'rawBody', prepare } = settings;
     @Module(metadata)
     class HostModule {}
     const logger = new RecordingLogger();
@@ -73,9 +67,8 @@ export class Host {
       logger,
       abortOnError: false,
       rawBody: body === 'rawBody',
-      ...(body === 'none' && { bodyParser: false }),
+      ...(body === 'store' && { bodyParser: false }),
     });
-    if (body === 'exempt') exemptPlantsFromBodyParser(app);
     prepare?.(app);
     const host = new Host(app, logger);
     try {
@@ -90,7 +83,7 @@ export class Host {
   /** An application with nothing but a store on this database, open to everybody and with semantic statuses. */
   static on(database: DatabaseOptions): Promise<Host> {
     const store = PlantsModule.forRoot({ database, guards: 'none', errorStatus: 'semantic' });
-    return Host.start({ imports: [store] }, { body: 'none' });
+    return Host.start({ imports: [store] });
   }
 
   get port(): number {
