@@ -1,12 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { FastifyInstance } from 'fastify';
 import { PlantsModule } from '../../src/index.js';
+import { removePlants, runningTarget } from '../contract/contract-target.js';
+import { describeFields, describeIdentifiers, describeNamesAndTags } from '../contract/fields.js';
+import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { guardedBy, Host } from '../support/host/host.js';
+import { guardedBy, Host, type HostSettings } from '../support/host/host.js';
+import type { RawResponse } from '../support/http/raw-connection.js';
 import { TOKEN } from '../support/http/request.js';
+import { connectTo } from '../support/service/store.js';
 import { until } from '../support/until.js';
 
 const MEBIBYTE = Buffer.alloc(1024 * 1024, ' ');
@@ -15,7 +23,43 @@ const POST = { ':method': 'POST', ':path': '/plants', ...HEADERS };
 /** A key and its certificate, which nobody has signed. */
 const SELF_SIGNED = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=a -keyout - -out -';
 
-describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
+async function startHost(database: TestDatabase, settings: HostSettings): Promise<Host> {
+  const { stdout: pem } = await promisify(execFile)('openssl', SELF_SIGNED.split(' '));
+  const http2 = { http2: true, https: { key: pem, cert: pem } };
+  const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
+  return Host.start({ imports: [store] }, { platform: 'fastify', http2, ...settings });
+}
+
+/** What waits to be sent counts, in megabytes. */
+const sessionWith = ({ port }: Host): ClientHttp2Session =>
+  connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false, maxSessionMemory: 200 });
+
+describe('POST /plants in a host on Fastify with HTTP/2 and TLS', () => {
+  const target = runningTarget(async () => {
+    const database = await createTestDatabase();
+    const host = await startHost(database, { body: 'rawBody' });
+    const session = sessionWith(host);
+    const post = async (body: string | Buffer, others: OutgoingHttpHeaders = {}): Promise<RawResponse> => {
+      const stream = session.request({ ...POST, ...others });
+      stream.end(body);
+      const [received] = (await once(stream, 'response')) as [Record<string, string>];
+      return { status: Number(received[':status']), headers: received, body: await text(stream) };
+    };
+    const stop = async (): Promise<void> => {
+      session.destroy();
+      await host.stop();
+      await database.drop();
+    };
+    return { ...connectTo(host.port, ''), errorStatus: 'contract', database, post, stop };
+  });
+  beforeEach(() => removePlants(target()));
+  describeIdentifiers(target);
+  describeNamesAndTags(target);
+  describeFields(target, false);
+  describeTakenIds(target);
+});
+
+describe('bodies that no parser of a host on HTTP/2 reads', () => {
   let database: TestDatabase;
   let host: Host;
   let session: ClientHttp2Session;
@@ -24,12 +68,15 @@ describe('the store in a host on Fastify with HTTP/2 and TLS', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const { stdout: pem } = await promisify(execFile)('openssl', SELF_SIGNED.split(' '));
-    const http2 = { http2: true, https: { key: pem, cert: pem } };
-    const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
-    host = await Host.start({ imports: [store] }, { platform: 'fastify', http2 });
-    // In megabytes. What waits to be sent counts.
-    session = connect(`https://127.0.0.1:${host.port}`, { rejectUnauthorized: false, maxSessionMemory: 200 });
+    const prepare = (app: NestExpressApplication): void => {
+      const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+      fastify.removeAllContentTypeParsers();
+      fastify.addContentTypeParser('*', (_request, _body, done) => {
+        done(null);
+      });
+    };
+    host = await startHost(database, { body: 'store', prepare });
+    session = sessionWith(host);
     process.on('warning', warn);
   });
   afterAll(async () => {

@@ -135,7 +135,7 @@ export async function startHost({ platform, body }: { platform: Platform; body: 
   const strict = { transform: true, whitelist: true, forbidNonWhitelisted: true, validateCustomDecorators: true };
   const prepare = (app: NestExpressApplication): void => {
     // As much as Fastify's own parser takes.
-    if (platform === 'express') app.useBodyParser('json', { limit: '1mb' });
+    if (platform === 'express' && body === 'rawBody') app.useBodyParser('json', { limit: '1mb' });
     app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
     app.useGlobalPipes(trim, new ValidationPipe(strict));
     app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });
