@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,13 +27,14 @@ const OF_EACH = {
   '@swc/jest': '0.2.39',
   'class-transformer': '0.5.1',
   jest: '30.5.2',
-  'plant-store': 'file:../plant-store-1.0.0.tgz',
   'reflect-metadata': '0.2.2',
   rxjs: '7.8.2',
   'ts-jest': '29.4.15',
 };
 const NEST_11 = {
   ...OF_EACH,
+  '@codegenie/serverless-express': '4.17.1',
+  '@fastify/aws-lambda': '6.4.1',
   '@nestjs/common': '11.2.10',
   '@nestjs/core': '11.2.10',
   '@nestjs/passport': '11.0.5',
@@ -42,8 +43,11 @@ const NEST_11 = {
   '@nestjs/swagger': '11.4.7',
   '@nestjs/testing': '11.2.6',
   'class-validator': '0.14.4',
+  express4: 'npm:express@4.22.3',
+  'fastify-raw-body': '6.0.1',
   // Another copy than that of the store and of Prisma's adapter.
   pg: '8.11.5',
+  'serverless-http': '4.0.0',
   typescript: '5.9.3',
 };
 /** On Fastify alone: nothing of Express is installed. */
@@ -59,6 +63,8 @@ const NEST_12 = {
   pg: '8.20.0',
   typescript: '6.0.3',
 };
+
+const ROSE = '{"name":"Rose"}';
 
 const compilerOptions = {
   module: 'nodenext',
@@ -135,10 +141,15 @@ function describeHost(dependencies: object, resolutions: object[]): (path: strin
     await writeFile(inHost('jest.config.js'), jestConfig);
     await cp(join(ROOT, 'test/packed/host'), inHost('src'), { recursive: true });
     await writeFile(inHost('src/smallest-host.ts'), documentedCode('ts', 'new Migrator(database).migrate()'));
-    await run(inHost(''), INSTALL, {}, INSTALL_LIMIT_MS);
+    await run(inHost(''), `${INSTALL} ../plant-store-1.0.0.tgz`, {}, INSTALL_LIMIT_MS);
     await run(inHost(''), 'npx --no-install tsc');
   }, INSTALL_LIMIT_MS + LIMIT_MS);
   afterAll(() => rm(root, { recursive: true }));
+
+  it('should be installed by one line, which changes no other package of the host', async () => {
+    const installed = JSON.parse(await readFile(inHost('package.json'), 'utf8')) as { dependencies: object };
+    expect(installed.dependencies).toEqual({ ...dependencies, 'plant-store': 'file:../plant-store-1.0.0.tgz' });
+  });
 
   it('should create plants in tests of the host', async () => {
     const database = await createTestDatabase();
@@ -169,6 +180,29 @@ describe('a host on Nest 11', () => {
     describeGuestContract(target, 'rawBody', platform, { isRouted });
   });
 
+  it('should create plants on unusual platforms, or say what does', async () => {
+    const database = await createTestDatabase();
+    const program = promisify(execFile)(process.execPath, ['src/platforms.cjs'], {
+      cwd: inHost(''),
+      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+    });
+    expect(JSON.parse((await program).stdout)).toEqual({
+      'Express 5 with a route before Nest': ROSE,
+      'Express 4 with a route before Nest': ROSE,
+      // Of Nest itself: its body parser needs Express 5.
+      'Express 4 with rawBody': 'deprecated',
+      'Express 4 with a parser of its own': ROSE,
+      'Fastify without rawBody': 'rawBody: true',
+      'fastify-raw-body': ROSE,
+      'fastify-raw-body, as text': 'encoding: false',
+      'fastify-raw-body, as text, beside rawBody': ROSE,
+      'serverless-http': ROSE,
+      '@codegenie/serverless-express': ROSE,
+      '@fastify/aws-lambda': ROSE,
+    });
+    await database.drop();
+  });
+
   describe('the smallest one, of the documentation', () => {
     // It migrates by itself, at the start.
     describeTakenIds(runningTarget(() => startProgram(inHost('dist/smallest-host.js'), '')));
@@ -191,6 +225,12 @@ describe('a host on Nest 12', () => {
       return startProgram(inHost('../host.cjs'), '/api/v1', 'fastify');
     });
     describeTakenIds(target);
+  });
+
+  it('should keep no process alive that has nothing else to do', async () => {
+    const database = await createTestDatabase();
+    const variables = { NODE_OPTIONS: '', DATABASE_URL: database.url };
+    await run(inHost(''), 'node src/idle.mjs', variables).finally(() => database.drop());
   });
 
   it('should have each class once, whichever way it is loaded', async () => {

@@ -1,5 +1,5 @@
 import { Module, ValidationPipe, VersioningType } from '@nestjs/common';
-import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
@@ -19,10 +19,17 @@ const database = { url: DATABASE_URL };
 })
 class HostModule {}
 
+/** The part of NestExpressApplication that is used: Express need not be installed. */
+interface OnExpress {
+  useBodyParser(type: 'json', options: { limit: string }): void;
+}
+
 async function main(): Promise<void> {
-  // Nest's own choice unless it is Fastify: Express need not be installed.
-  const adapter = PLATFORM === 'fastify' ? new FastifyAdapter() : (undefined as unknown as AbstractHttpAdapter);
-  const app = await NestFactory.create(HostModule, adapter, { rawBody: true });
+  const app = await (PLATFORM === 'fastify'
+    ? NestFactory.create(HostModule, new FastifyAdapter(), { rawBody: true })
+    : NestFactory.create(HostModule, { rawBody: true }));
+  // Of itself, Express reads bodies of 100 kB, and Fastify those of 1 MiB.
+  if (PLATFORM !== 'fastify') (app as unknown as OnExpress).useBodyParser('json', { limit: '1mb' });
   app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });

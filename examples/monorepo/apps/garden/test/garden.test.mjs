@@ -78,6 +78,12 @@ describe('the garden', () => {
     assert.deepEqual(body.paths['/api/v1/orders'].post.security, [{ jwt: [] }]);
     assert.deepEqual(body.paths['/api/v1/plants'].post.security, [{ bearer: [] }]);
     assert.deepEqual(Object.keys(body.components.securitySchemes).sort(), ['bearer', 'jwt']);
-    assert.deepEqual(Object.keys(body.components.schemas).sort(), ['Error', 'NewOrder', 'NewPlant', 'Order', 'Plant']);
+    assert.deepEqual(Object.keys(body.components.schemas).sort(), [
+      'NewOrder',
+      'Order',
+      'PlantStoreError',
+      'PlantStoreNewPlant',
+      'PlantStorePlant',
+    ]);
   });
 });
