@@ -76,6 +76,20 @@ describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
       expect(await send(method, '/plants', { 'X-Version': '2' })).toMatchObject(BY_HOST);
   });
 
+  it('should show to the rest of the host the headers that the client sent', async () => {
+    const seen: unknown[] = [];
+    const prepare = (app: NestExpressApplication): unknown =>
+      app.use((request: { headers: object }, _response: unknown, next: () => void) => {
+        seen.push(request.headers);
+        next();
+      });
+    await start([storeWith()], { platform, prepare });
+    expect(await send('POST', '/plants', { 'Content-Type': 'application/json; charset=utf-8' })).toMatchObject(
+      BY_STORE,
+    );
+    expect(seen).toMatchObject([{ 'content-type': 'application/json; charset=utf-8' }]);
+  });
+
   it('should refuse bodies that the host has parsed and not kept, and tell the log the line to add', async () => {
     const { logger } = await start([storeWith()], { platform, body: 'parsed' });
     expect(await send('POST', '/plants')).toMatchObject({ body: { error: 50000 } });
