@@ -40,7 +40,7 @@ export default {
       ...project,
       displayName: 'fast',
       globals: { SIMULATION_SEEDS: process.env.SIMULATION_SEEDS ?? 5000 },
-      testPathIgnorePatterns: ['/node_modules/', '/test/packed/host/', '\\.(?:slow|scale)\\.spec\\.ts$'],
+      testPathIgnorePatterns: ['/node_modules/', '/test/packed/(?:host|recipes)/', '\\.(?:slow|scale)\\.spec\\.ts$'],
     },
     // The suites that start many processes, install packages or wait long: for `npm run check`.
     // The simulations run there for longer.

@@ -32,17 +32,11 @@ type Query = (sql: string, ...values: unknown[]) => Promise<unknown>;
 export function runIn(transaction: unknown): RunInTransaction {
   const given = Object(transaction) as { $queryRawUnsafe?: Query; query?: Query };
   const { $queryRawUnsafe, query } = given;
-  const isPool = 'totalCount' in given && $queryRawUnsafe === undefined;
-  if (isPool || typeof ($queryRawUnsafe ?? query) !== 'function') {
-    const found = isPool
-      ? 'is a pool'
-      : transaction === undefined
-        ? 'is undefined'
-        : 'then' in given
-          ? 'is a promise'
-          : describeFound(transaction);
+  const mistake = mistakenFor(transaction, given);
+  if (mistake !== undefined || typeof ($queryRawUnsafe ?? query) !== 'function') {
     const wanted =
       'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
+    const found = mistake ?? ('then' in given ? 'is a promise' : describeFound(transaction));
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);
   }
   return async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> => {
@@ -51,4 +45,11 @@ export function runIn(transaction: unknown): RunInTransaction {
     // pg returns an object with the rows.
     return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
   };
+}
+
+/** With these, the plant would be committed by itself. Some libraries type the client of Prisma as its transaction. */
+function mistakenFor(transaction: unknown, given: object): string | undefined {
+  if (transaction === undefined) return 'is undefined';
+  if ('$connect' in given) return "is Prisma's client itself";
+  return 'totalCount' in given && !('$queryRawUnsafe' in given) ? 'is a pool' : undefined;
 }

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -46,6 +46,15 @@ describe('Pages', () => {
     const paths = read('docs/architecture.md').match(/\b[a-z][\w-]*(?:\/[\w-]+)+(?:\.[\w-]+)*\.ts\b/g) ?? [];
     expect(paths.length).toBeGreaterThan(20);
     expect(paths.filter((path) => !existsSync(`${ROOT}src/${path}`) && !existsSync(ROOT + path))).toEqual([]);
+  });
+
+  it('should have only recipes for hosts that a host of the tests runs', () => {
+    const linesOf = (code: string): string[] => code.split('\n').map((line) => line.trim());
+    const folder = 'test/packed/recipes';
+    const run = readdirSync(ROOT + folder).flatMap((file) => linesOf(read(join(folder, file))));
+    const recipes = [...blocksIn('typescript'), ...blocksIn('prisma')];
+    expect(recipes.length).toBeGreaterThan(8);
+    for (const { code } of recipes) expect(run).toEqual(expect.arrayContaining(linesOf(code.trim())));
   });
 
   it('should list every error number as the catalogue has it, and explain what "Retryable?" says', () => {

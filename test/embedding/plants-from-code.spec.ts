@@ -133,6 +133,7 @@ describe('a plant in a transaction of the host', () => {
     ['undefined', undefined],
     ['a promise', Promise.resolve()],
     ['a pool', new pg.Pool()],
+    ["Prisma's client itself", new PrismaClient({ adapter: new PrismaPg('postgresql://nobody@127.0.0.1:1/none') })],
   ])('should be refused with what is no transaction: %s', async (what, transaction) => {
     const create = plants.create(ROSE, { transaction: transaction as HostTransaction });
     await expect(create).rejects.toThrow(`transaction: is ${what}, should be a client of pg after BEGIN`);

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describeGuestContract } from '../contract/describe-contract.js';
-import { runningTarget, type StartedTarget } from '../contract/contract-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
-import { blocksIn, ROOT } from '../support/documents/documents.js';
+import { ROOT } from '../support/documents/documents.js';
 import { PLATFORMS } from '../support/host/host.js';
-import { TOKEN } from '../support/http/request.js';
+import {
+  compilerOptions,
+  documentedCode,
+  INSTALL,
+  INSTALL_LIMIT_MS,
+  LIMIT_MS,
+  packStore,
+  run,
+  startProgram,
+} from '../support/packed/packed-host.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { connectTo } from '../support/service/store.js';
-
-/** Less than a test may take, so that the test fails by this and leaves nothing running. */
-const LIMIT_MS = 150_000;
-const INSTALL_LIMIT_MS = 400_000;
-const INSTALL = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
 
 /** What both hosts have. */
 const OF_EACH = {
@@ -65,63 +65,7 @@ const NEST_12 = {
 };
 
 const ROSE = '{"name":"Rose"}';
-
-const compilerOptions = {
-  module: 'nodenext',
-  target: 'es2023',
-  isolatedModules: true,
-  emitDecoratorMetadata: true,
-  experimentalDecorators: true,
-  skipLibCheck: true,
-  outDir: './dist',
-  rootDir: './src',
-  types: ['node', 'jest'],
-};
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
-
-/** Runs a command to its end in a folder. Fails, with all that was printed, if its exit code is not 0. */
-async function run(cwd: string, command: string, variables = {}, timeout = LIMIT_MS): Promise<void> {
-  const [program = '', ...args] = command.split(' ');
-  const running = promisify(execFile)(program, args, { cwd, env: { ...process.env, ...variables }, timeout });
-  await running.catch((failure: unknown) => {
-    // The message has what it printed as errors. tsc prints those elsewhere.
-    const { message, stdout } = failure as Error & { stdout: string };
-    throw new Error(`${message}\n${stdout}`, { cause: failure });
-  });
-}
-
-/** A new folder with the packed store and nothing else of the checkout. */
-async function packStore(): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'plant-store-packed-'));
-  await run(ROOT, `npm pack --silent --ignore-scripts --pack-destination ${root}`);
-  return root;
-}
-
-/** The one block of code in the page for hosts that has these words. */
-function documentedCode(language: string, words: string): string {
-  const ofHosts = blocksIn(language).filter(({ page }) => page === 'docs/embedding.md');
-  const blocks = ofHosts.filter(({ code }) => code.includes(words));
-  if (blocks.length !== 1) throw new Error(`${blocks.length} blocks of code have ${words}.`);
-  return blocks[0]?.code ?? '';
-}
-
-/** A program of a host in a process of its own, as a target of the contract. It has to end well when it gets a signal. */
-async function startProgram(script: string, basePath: string, platform = ''): Promise<StartedTarget> {
-  const database = await createTestDatabase({ migrated: basePath !== '' });
-  const variables = { DATABASE_URL: database.url, ACCESS_TOKEN: TOKEN, PORT: '0', PLATFORM: platform };
-  const program = await new PlantStoreProcess([], { script, variables }).listening();
-  return {
-    ...connectTo(program.port, basePath),
-    errorStatus: 'contract',
-    database,
-    stop: async () => {
-      program.signal('SIGTERM');
-      const code = await program.ended;
-      await database.drop();
-      if (code !== 0) throw new Error(`The host ended with ${code}:\n${program.output}`);
-    },
-  };
-}
 
 /** The packed store in a host in CommonJS, as `nest new` makes it: its own tests, and its types. */
 function describeHost(dependencies: object, resolutions: object[]): (path: string) => string {
@@ -182,11 +126,9 @@ describe('a host on Nest 11', () => {
 
   it('should create plants on unusual platforms, or say what does', async () => {
     const database = await createTestDatabase();
-    const program = promisify(execFile)(process.execPath, ['src/platforms.cjs'], {
-      cwd: inHost(''),
-      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
-    });
-    expect(JSON.parse((await program).stdout)).toEqual({
+    const variables = { NODE_OPTIONS: '', DATABASE_URL: database.url };
+    const answers = await run(inHost(''), 'node src/platforms.cjs', variables);
+    expect(JSON.parse(answers)).toEqual({
       'Express 5 with a route before Nest': ROSE,
       'Express 4 with a route before Nest': ROSE,
       // Of Nest itself: its body parser needs Express 5.

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runningTarget } from '../contract/contract-target.js';
+import { describeTakenIds } from '../contract/repetitions.js';
+import { createTestDatabase } from '../support/database/test-database.js';
+import { ROOT } from '../support/documents/documents.js';
+import * as packed from '../support/packed/packed-host.js';
+
+describe('a host with other libraries', () => {
+  let root: string;
+  const inHost = (path: string): string => join(root, 'host', path);
+  // Those of Jest are for this process. Prisma would download an engine that `generate` does not run.
+  const own = { NODE_OPTIONS: '', NODE_ENV: '', PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
+  const run = (command: string, variables = {}): Promise<string> =>
+    packed.run(inHost(''), `npx --no-install ${command}`, { ...own, ...variables });
+
+  beforeAll(async () => {
+    root = await packed.packStore();
+    await cp(join(ROOT, 'test/packed/recipes'), inHost('src'), { recursive: true });
+    for (const file of ['package.json', 'prisma.config.ts']) await rename(inHost(`src/${file}`), inHost(file));
+    const project = { compilerOptions: { ...packed.compilerOptions, types: ['node'], strict: true }, include: ['src'] };
+    await writeFile(inHost('tsconfig.json'), JSON.stringify(project));
+    await writeFile(inHost('src/main.ts'), packed.documentedCode('ts', 'new Migrator(database).migrate()'));
+    await packed.run(inHost(''), packed.INSTALL, {}, packed.INSTALL_LIMIT_MS);
+    await run('prisma generate');
+  }, packed.INSTALL_LIMIT_MS + packed.LIMIT_MS);
+  afterAll(() => rm(root, { recursive: true }));
+
+  it('should do in its tests in Vitest what the recipes say', async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const { hostname, port, username, password, pathname } = new URL(database.url);
+    const address = { DATABASE_HOST: hostname, DATABASE_PORT: port, DATABASE_NAME: pathname.slice(1) };
+    const account = { DATABASE_USER: username, DATABASE_PASSWORD: decodeURIComponent(password) };
+    const variables = { DATABASE_URL: database.url, ...address, ...account };
+    await run('vitest run', variables).finally(() => database.drop());
+  });
+
+  it('should have the types for it', async () => {
+    await run('tsc --noEmit');
+  });
+
+  describe.each([
+    ['rspack', 'module'],
+    ['webpack', 'commonjs'],
+  ])('built by %s as a %s', (builder, type) => {
+    describeTakenIds(
+      runningTarget(async () => {
+        // Nest builds no ES modules with webpack.
+        const description = await readFile(inHost('package.json'), 'utf8');
+        await writeFile(inHost('package.json'), description.replace(/"type": "\w+"/, `"type": "${type}"`));
+        await run(`nest build --builder ${builder}`);
+        return packed.startProgram(inHost('dist/main.js'), '');
+      }),
+    );
+  });
+});
