@@ -47,23 +47,14 @@ const LIBRARIES = [
 
 /** What the blocks of the pages import, if they show no import. */
 const IMPORTS = `
-  import { Injectable, Module } from '@nestjs/common';
+  import { Module } from '@nestjs/common';
   import { NestFactory } from '@nestjs/core';
-  import { Test } from '@nestjs/testing';
-  import { BearerAuthGuard, NewPlant, PlantsAuthModule, PlantsModule } from 'plant-store';
-  import { PlantsService, Principal, TokenVerifier } from 'plant-store';
+  import { BearerAuthGuard, PlantsAuthModule, PlantsModule } from 'plant-store';
 `;
-/** What their reader has. A block may declare it itself. */
+/** What their reader has. */
 const OF_THE_READER = `
-  declare const ACCESS_TOKEN: string, DATABASE_URL: string, plants: import('plant-store').PlantsService;
-  declare class AppModule {}
-  declare class SessionsService { find(token: string): Promise<{ user: string } | undefined> }
-  interface Config { transform: object; transformIgnorePatterns: string[] }
-  interface Transaction {
-    $queryRawUnsafe<Row>(sql: string, ...values: unknown[]): Promise<Row>;
-    order: { create(order: object): Promise<unknown> };
-  }
-  declare const prisma: { $transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> };`;
+  declare const ACCESS_TOKEN: string, DATABASE_URL: string;
+  interface Config { transform: object; transformIgnorePatterns: string[] }`;
 
 const filesIn = async (folder: string): Promise<string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -141,7 +132,7 @@ describe('The package', () => {
     const examples = own.flatMap(({ text }) => [...text.matchAll(/^ *\* @example\n((?: *\*(?!\/).*\n)+)/gm)]);
     const ofDocstrings = examples.map(([, code = '']) => code.replace(/^ *\* ?(?:```.*\n)?/gm, ''));
     const ofPages = blocksIn('ts').map(({ code }) => code);
-    expect([ofDocstrings.length, ofPages.length].every((count) => count > 5)).toBe(true);
+    expect([ofDocstrings.length > 5, ofPages.length > 2]).toEqual([true, true]);
     const sources = [...ofDocstrings, ...ofPages].map((code) => (code.startsWith('import ') ? code : IMPORTS + code));
     const files = new Map(sources.map((code, at) => [`${ROOT}example-${at}.mts`, code]));
     files.set(`${ROOT}reader.d.ts`, OF_THE_READER);
