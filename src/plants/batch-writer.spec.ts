@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { SimulatedTime } from '../../test/support/simulation.js';
 import { DatabaseOverloadedError } from '../prisma/database.errors.js';
@@ -48,6 +49,37 @@ describe(BatchWriter.name, () => {
       createAt(150, 'new', 4n);
     }, 1000);
     expect(sent).toEqual(['lost', 'a b', 'lost', 'a', 'b', 'new']);
+  });
+
+  it('should send a statement in the async context of its first create, where tracers look for it', async () => {
+    const time = new SimulatedTime();
+    const caller = new AsyncLocalStorage<string>();
+    const callers: unknown[] = [];
+    const statements: PlantStatements = {
+      shardOf: () => 0,
+      mayBeStored: isUndecided,
+      findExisting: () => Promise.resolve(new Map()),
+      insert: (plants) => {
+        callers.push(caller.getStore());
+        const stored = plants.map(({ writeId }) => String(writeId));
+        return new Promise((resolve) => {
+          time.after(90, () => {
+            resolve(stored);
+          });
+        });
+      },
+    };
+    const writer = new BatchWriter(statements, { connections: 2, waiting: 10, timeout: 5000 }, new PlantsMetrics());
+    const createAt = (moment: number, name: string, id: bigint): void => {
+      time.after(moment, () => void caller.run(name, () => writer.create(recordOf(name, id))));
+    };
+    await time.run(() => {
+      createAt(0, 'a', 1n);
+      // These wait for the statement of the first, and share the next one.
+      createAt(50, 'b', 2n);
+      createAt(60, 'c', 3n);
+    }, 1000);
+    expect(callers).toEqual(['a', 'b']);
   });
 
   it('should limit the creates without a result by their characters too', async () => {

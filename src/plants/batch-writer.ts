@@ -106,7 +106,8 @@ export class BatchWriter {
       if (batch === undefined) continue;
       this.queues.delete(shard);
       this.queues.set(shard, queue);
-      void this.write(queue, batch);
+      // Here it is the context of any create: that of the statement before, for example.
+      void batch.context.runInAsyncScope(() => this.write(queue, batch));
     }
   };
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { DatabaseOverloadedError, DatabaseTimeoutError } from '../prisma/database.errors.js';
 import { type PlantRecord, sizeOf } from './plants.repository.js';
 
@@ -18,6 +19,8 @@ export class PendingCreate {
   readonly result: Promise<PlantRecord | undefined>;
   /** In characters. */
   readonly size: number;
+  /** The async context of the caller. */
+  readonly context = new AsyncResource('PlantStoreCreate');
   isSettled = false;
   /** The first failure of a statement that may have stored the plant. */
   unconfirmed: Error | undefined;
@@ -60,6 +63,8 @@ export class PendingCreate {
 /** The creates of one statement in flight. */
 export interface Batch {
   readonly creates: readonly PendingCreate[];
+  /** That of the first create. Its request is still open, so tracers find the statement in its trace. */
+  readonly context: AsyncResource;
   readonly sentAt: number;
   /** The only plant is one of a rejected batch. */
   readonly isSingle: boolean;
@@ -109,8 +114,9 @@ export class WriteQueue {
       const taken = isSingle ? this.singles.splice(0, 1) : hasSlot ? this.takeWaiting() : [];
       if (taken.length === 0) return undefined;
       const creates = openOf(taken, now);
-      if (creates.length === 0) continue;
-      const batch = { creates, sentAt: now, isSingle };
+      const [first] = creates;
+      if (first === undefined) continue;
+      const batch = { creates, context: first.context, sentAt: now, isSingle };
       this.inFlight.add(batch);
       return batch;
     }

@@ -13,56 +13,35 @@ import {
   INSTALL,
   INSTALL_LIMIT_MS,
   LIMIT_MS,
+  NEST_11,
+  NEST_12,
   packStore,
   run,
   startProgram,
 } from '../support/packed/packed-host.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
-/** What both hosts have. */
-const OF_EACH = {
+/** What both have for their tests. */
+const TESTING = {
   '@types/jest': '30.0.0',
-  '@types/node': '24.19.2',
   '@swc/core': '1.16.18',
   '@swc/jest': '0.2.39',
-  'class-transformer': '0.5.1',
   jest: '30.5.2',
-  'reflect-metadata': '0.2.2',
-  rxjs: '7.8.2',
   'ts-jest': '29.4.15',
 };
-const NEST_11 = {
-  ...OF_EACH,
+const ON_NEST_11 = {
+  ...NEST_11,
+  ...TESTING,
   '@codegenie/serverless-express': '4.17.1',
   '@fastify/aws-lambda': '6.4.1',
-  '@nestjs/common': '11.2.10',
-  '@nestjs/core': '11.2.10',
-  '@nestjs/passport': '11.0.5',
-  '@nestjs/platform-express': '11.2.10',
-  '@nestjs/platform-fastify': '11.2.8',
-  '@nestjs/swagger': '11.4.7',
   '@nestjs/testing': '11.2.6',
-  'class-validator': '0.14.4',
   express4: 'npm:express@4.22.3',
   'fastify-raw-body': '6.0.1',
   // Another copy than that of the store and of Prisma's adapter.
   pg: '8.11.5',
   'serverless-http': '4.0.0',
-  typescript: '5.9.3',
 };
-/** On Fastify alone: nothing of Express is installed. */
-const NEST_12 = {
-  ...OF_EACH,
-  '@nestjs/common': '12.5.1',
-  '@nestjs/core': '12.5.1',
-  '@nestjs/platform-fastify': '12.5.0',
-  '@nestjs/swagger': '12.0.2',
-  '@nestjs/testing': '12.1.1',
-  'class-validator': '0.15.1',
-  esbuild: '0.28.2',
-  pg: '8.20.0',
-  typescript: '6.0.3',
-};
+const ON_NEST_12 = { ...NEST_12, ...TESTING, '@nestjs/testing': '12.1.1', esbuild: '0.28.2', pg: '8.20.0' };
 
 const ROSE = '{"name":"Rose"}';
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
@@ -115,10 +94,12 @@ function describeHost(dependencies: object, resolutions: object[]): (path: strin
 
 describe('a host on Nest 11', () => {
   const resolutions = [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }];
-  const inHost = describeHost(NEST_11, resolutions);
+  const inHost = describeHost(ON_NEST_11, resolutions);
 
   describe.each(PLATFORMS)('POST /plants on %s', (platform) => {
-    const target = runningTarget(() => startProgram(inHost('dist/main.js'), '/api/v1', platform));
+    const target = runningTarget(() =>
+      startProgram(inHost('dist/main.js'), '/api/v1', { variables: { PLATFORM: platform } }),
+    );
     // The router of Fastify in Nest 11 knows no scheme in capital letters.
     const isRouted = (path: string): boolean => platform !== 'fastify' || !path.startsWith('HTTPS:');
     describeGuestContract(target, 'rawBody', platform, { isRouted });
@@ -152,7 +133,7 @@ describe('a host on Nest 11', () => {
 });
 
 describe('a host on Nest 12', () => {
-  const inHost = describeHost(NEST_12, [{ module: 'node20' }, { module: 'nodenext' }]);
+  const inHost = describeHost(ON_NEST_12, [{ module: 'node20' }, { module: 'nodenext' }]);
   const command = (name: string, variables = {}): Promise<PlantStoreProcess> =>
     PlantStoreProcess.run(name, variables, { script: inHost('node_modules/plant-store/dist/cli.js') });
 
@@ -164,7 +145,7 @@ describe('a host on Nest 12', () => {
       await run(inHost(''), 'node esbuild.mjs');
       // Nothing else is near it.
       await copyFile(inHost('bundle/host.cjs'), inHost('../host.cjs'));
-      return startProgram(inHost('../host.cjs'), '/api/v1', 'fastify');
+      return startProgram(inHost('../host.cjs'), '/api/v1', { variables: { PLATFORM: 'fastify' } });
     });
     describeTakenIds(target);
   });

@@ -20,7 +20,7 @@ export function argumentsOf(command: string | readonly string[]): string[] {
   return typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
 }
 
-interface ProcessOptions {
+export interface ProcessOptions {
   variables?: Record<string, string>;
   /** The folder that it runs in. */
   cwd?: string;
@@ -75,7 +75,7 @@ export class PlantStoreProcess implements AsyncDisposable {
   }
 
   async listening(): Promise<this> {
-    const [, port] = await this.printed(/Listening on http:\/\/[^/]+:([0-9]+)/);
+    const [, port] = await this.printed(/Listening on http:\/\/[^/\s]+:([0-9]+)/);
     this.port = Number(port);
     return this;
   }
