@@ -54,6 +54,21 @@ describe(readJsonBody.name, () => {
     await expect(object).rejects.toThrow('NestFactory.create(AppModule, { rawBody: true })');
   });
 
+  it('should say that the body is empty if another one has read a request without a body', async () => {
+    const request = requestOf(0);
+    request.push(null);
+    const ended = once(request, 'end');
+    request.resume();
+    await ended;
+    await expect(read(request)).rejects.toMatchObject({ error: 40001 });
+  });
+
+  it('should take the bytes that were kept, whatever the stream and the headers say', async () => {
+    const request = Object.assign(new IncomingMessage(new Socket()), { rawBody: Buffer.from(PLANT) });
+    Object.assign(request.headers, { 'content-type': 'application/json' });
+    expect(await read(request)).toMatchObject({ name: 'Rose' });
+  });
+
   it('should take no more bytes that the parser of the application has kept than of any other body', async () => {
     const request = Object.assign(requestOf(MEBIBYTE + 1), { rawBody: Buffer.alloc(MEBIBYTE + 1) });
     request.push(null);

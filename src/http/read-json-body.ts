@@ -34,8 +34,14 @@ export async function readJsonBody(
     throw missingBody('The request has no body');
   checkMediaType(message);
   const { rawBody } = request;
-  if (rawBody !== undefined || message.readableDidRead || message.readableEnded)
-    return parseObject(keptBytes(message, rawBody, limit), names);
+  if (Buffer.isBuffer(rawBody)) {
+    if (rawBody.length > limit) throw bodyTooLarge(limit);
+    return parseObject(rawBody, names);
+  }
+  if (message.readableDidRead || message.readableEnded) {
+    if (!announcesBody(message)) throw missingBody('The body is empty');
+    throw new Error(typeof rawBody === 'string' ? NO_BUFFER : NO_BYTES);
+  }
   const bytes = await readBytes(message, nodeResponse(response), limit);
   // An adapter may have read the body and left an empty stream.
   if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
@@ -80,17 +86,9 @@ function parseMediaType(type: string): MIMEType | undefined {
 }
 
 const NO_BYTES =
-  'A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true })';
+  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
 const NO_BUFFER =
   'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
-
-/** The bytes that the application kept when it read the body. */
-function keptBytes(request: IncomingMessage, rawBody: unknown, limit: number): Buffer {
-  if (!announcesBody(request)) return Buffer.alloc(0);
-  if (!Buffer.isBuffer(rawBody)) throw new Error(rawBody === undefined ? NO_BYTES : NO_BUFFER);
-  if (rawBody.length > limit) throw bodyTooLarge(limit);
-  return rawBody;
-}
 
 function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   if (bytes.length === 0) throw missingBody('The body is empty');

@@ -57,8 +57,8 @@ export function plantsControllerAt(path: string, options: PlantsRouteOptions): T
   return Object.defineProperty(PlantsController, 'name', { value: `${wordsOf(path)}Controller` });
 }
 
-/** `garden/plants` becomes `GardenPlants`. */
+/** `garden/plants` becomes `GardenPlants`, and `garden-plants` becomes `Garden_plants`. */
 function wordsOf(path: string): string {
-  const words = path.split(/[^a-z\d]+/i);
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const words = path.split('/').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join('').replaceAll(/[^A-Za-z\d]/g, '_');
 }

@@ -84,7 +84,7 @@ export class PlantsModule implements NestModule, OnModuleInit {
     @Optional() private readonly application: ApplicationConfig,
     @Optional() platform?: HttpAdapterHost,
   ) {
-    if (platform?.listening) throw new OptionsError(PLANTS_MODULE, [NOT_LAZY]);
+    if (platform?.listening) throw new Error(NOT_LAZY);
   }
 
   /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */

@@ -36,7 +36,7 @@ const FAILURE_HEADERS = [
 /** Tools send it: an empty key would be refused. */
 export const KEY_EXAMPLE = 'order-17';
 
-/** What the server and the router of the service answer, and never the route itself. */
+/** What the server and the router of the service answer, and not the route of the store. */
 const NOT_OF_THE_ROUTE: readonly ErrorNumber[] = [40400, 40500, 40800, 43100];
 
 /** @param schemaPrefix of the names of the schemas: a host may have a `Plant` or an `Error` of its own */

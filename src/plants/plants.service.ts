@@ -119,7 +119,9 @@ export class PlantsService implements OnModuleInit {
       return answer;
     }
     if (this.writer === undefined)
-      throw new Error(`The store has not started: create plants from onApplicationBootstrap on. ${NOT_LAZY}`);
+      throw new Error(
+        `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${NOT_LAZY}`,
+      );
     try {
       await createBy(this.writer, record);
     } catch (error) {

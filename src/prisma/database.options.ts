@@ -102,6 +102,8 @@ export type PoolDatabaseOptions = OptionsOf<PoolSettings, 'pool'>;
 
 /**
  * The database of the plants: `url` for the store's own connections, or `pool` to borrow those of the application.
+ * Creates that arrive together share a session. One that needs the session of its request, with its tenant for example,
+ * is created in a `transaction` of the application.
  *
  * @example
  * import type { DynamicModule } from '@nestjs/common';

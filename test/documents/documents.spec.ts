@@ -49,12 +49,12 @@ describe('Pages', () => {
   });
 
   it('should have only recipes for hosts that a host of the tests runs', () => {
-    const linesOf = (code: string): string[] => code.split('\n').map((line) => line.trim());
+    const withoutLayout = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
     const folder = 'test/packed/recipes';
-    const run = readdirSync(ROOT + folder).flatMap((file) => linesOf(read(join(folder, file))));
+    const run = readdirSync(ROOT + folder).map((file) => withoutLayout(read(join(folder, file))));
     const recipes = [...blocksIn('typescript'), ...blocksIn('prisma')];
     expect(recipes.length).toBeGreaterThan(8);
-    for (const { code } of recipes) expect(run).toEqual(expect.arrayContaining(linesOf(code.trim())));
+    for (const { code } of recipes) expect(run).toContainEqual(expect.stringContaining(withoutLayout(code)));
   });
 
   it('should list every error number as the catalogue has it, and explain what "Retryable?" says', () => {

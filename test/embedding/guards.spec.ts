@@ -165,7 +165,7 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
       [40010, 'It is closed.', new HttpException({ reasons: ['closed'], message: 'It is closed.' }, 423)],
       // For the log alone.
       [50000, expect.not.stringContaining('hunter2'), new TypeError('the password is hunter2')],
-    ])('should refuse in the form of the contract, before the body: %d', async (error, message, refusal) => {
+    ])('should refuse in the form of the contract, before the fields: %d', async (error, message, refusal) => {
       host.logger.entries.length = 0;
       verdict = refusal;
       const { headers, ...answer } = await send('{}');

@@ -54,6 +54,7 @@ async function documentOf(metadata: ModuleMetadata, options?: SwaggerDocumentOpt
     document = JSON.stringify(SwaggerModule.createDocument(app, config, options));
   };
   const host = await Host.start(metadata, { prepare });
+  expect(host.logger.messages('error')).toEqual([]);
   await host.stop();
   // Without a guard an operation has no security.
   const rules = { 'operation-operationId-unique': 'error', 'security-defined': 'off' } as const;
@@ -106,14 +107,21 @@ describe('The OpenAPI document of a host', () => {
   });
 
   it('should give each operation an id of its own, or the one that the host makes', async () => {
-    const imports = [storeWith({ version: ['1', '2'] }), storeWith({ path: 'garden/trees' })];
+    const imports = [
+      storeWith({ version: ['1', '2'] }),
+      storeWith({ path: 'garden/trees' }),
+      storeWith({ path: 'garden-trees' }),
+    ];
     const ofNest = ['PlantsController_createPlant_v1', 'PlantsController_createPlant_v2'];
     const ids = operationIds(await documentOf({ imports }));
-    expect(ids).toEqual([...ofNest, 'GardenTreesController_createPlant']);
+    const names = ['GardenTreesController', 'Garden_treesController'];
+    expect(ids).toEqual([...ofNest, ...names.map((name) => `${name}_createPlant`)]);
     const operationIdFactory = (...parts: (string | undefined)[]): string => parts.reverse().join('.');
     const ofHost = operationIds(await documentOf({ imports }, { operationIdFactory }));
-    expect(ofHost).toEqual(
-      ['v1', 'v2', ''].map((version, at) => `${version}.createPlant.${at < 2 ? 'Plants' : 'GardenTrees'}Controller`),
-    );
+    expect(ofHost).toEqual([
+      'v1.createPlant.PlantsController',
+      'v2.createPlant.PlantsController',
+      ...names.map((name) => `.createPlant.${name}`),
+    ]);
   });
 });

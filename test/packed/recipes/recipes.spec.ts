@@ -11,7 +11,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import { ClsModule } from 'nestjs-cls';
 import pg from 'pg';
 import * as store from 'plant-store';
-import { PlantsAuthModule, PlantsHealth, PlantsModule, PlantsService } from 'plant-store';
+import { type NewPlant, PlantsAuthModule, PlantsHealth, PlantsModule, PlantsService } from 'plant-store';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -115,11 +115,12 @@ const rose = (id: number): RequestInit => ({ method: 'POST', body: `{"id": ${id}
 
 /** Creates a plant and its order in a transaction. */
 const orders: Record<string, (id: bigint) => Promise<unknown>> = {
-  Prisma: (id) =>
-    prisma.$transaction(async (transaction) => {
+  Prisma: async (id) => {
+    await prisma.$transaction(async (transaction) => {
       await plants.create({ id, name: 'Rose' }, { transaction });
       await transaction.order.create({ data: { plantId: id } });
-    }),
+    });
+  },
   TypeORM: (id) =>
     app.get(DataSource).transaction(async (manager) => {
       await plants.create({ id, name: 'Rose' }, { transaction: manager.queryRunner });
@@ -189,7 +190,7 @@ it('should be tested without a database', async () => {
   const imports = [PlantsModule.forRoot({ database: { url: 'postgresql://nobody@127.0.0.1:1/none' }, guards: 'none' })];
   const testing = await Test.createTestingModule({ imports })
     .overrideProvider(PlantsService)
-    .useValue({ create: async ({ name, tag }: store.NewPlant) => ({ name, tag }) })
+    .useValue({ create: async ({ name, tag }: NewPlant) => ({ name, tag }) })
     .compile();
   const host = testing.createNestApplication<NestExpressApplication>({ rawBody: true });
   await host.listen(0, '127.0.0.1');
