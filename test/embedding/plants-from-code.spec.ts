@@ -128,6 +128,24 @@ describe('a plant in a transaction of the host', () => {
     expect(await post(1, 'key')).toBe(repeated);
   });
 
+  it('should run in the session of its request, so that each plant has the tenant of its own', async () => {
+    await database.query(`
+      CREATE TABLE audit (plant_id bigint, tenant text);
+      CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO audit VALUES (NEW.id, current_setting('app.tenant')); RETURN NEW; END $$;
+      CREATE TRIGGER audit BEFORE INSERT ON ${TABLE} FOR EACH ROW EXECUTE FUNCTION audit()`);
+    const tenants = ['ada', 'bob', 'cy', 'dan'];
+    const createAs = (tenant: string, at: number): Promise<void> =>
+      overPg(database.url, async (transaction, run) => {
+        await run(`SET LOCAL app.tenant = ${tenant}`);
+        await plants.create({ id: BigInt(at), name: 'Rose' }, { transaction });
+      });
+    await Promise.all(tenants.map(createAs));
+    const audited = await database.query('SELECT tenant FROM audit ORDER BY plant_id');
+    expect(audited).toEqual(tenants.map((tenant) => ({ tenant })));
+    await database.query('DROP FUNCTION audit CASCADE');
+  });
+
   it.each<[string, unknown]>([
     // It may stand for a transaction that rolls back.
     ['undefined', undefined],
