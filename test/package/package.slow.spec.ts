@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import ts from 'typescript';
@@ -73,17 +73,27 @@ describe('The package', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('should hold the build and what an operator installs, in few files, and nothing else', async () => {
+  it('should hold the build, the pages and what an operator installs, and nothing else', async () => {
+    const packed = (await filesIn(join(folder, 'package'))).map((file) => file.slice(`${folder}/package/`.length));
+    const others = packed.filter((file) => !/^(?:dist|deploy|docs|examples)\//.test(file));
+    const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md', 'bench/README.md'];
+    expect(others.sort()).toEqual([...pages, '.env.example', 'LICENSE', 'openapi.json', 'package.json'].sort());
+    expect(packed.filter((file) => /\.spec\.|node_modules|^examples\/.*\/(?:dist|generated)\//.test(file))).toEqual([]);
+    expect(packed.length).toBeLessThanOrEqual(380);
+    expect((await stat(tarball)).size).toBeLessThan(330_000);
+  });
+
+  it('should have pages whose links lead to what it holds', async () => {
     const packed = await filesIn(join(folder, 'package'));
-    const others = packed
-      .map((file) => file.slice(folder.length))
-      .filter((file) => !/^.package.(dist|deploy.systemd)/.test(file));
-    expect(others.sort()).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].map((name) => `/package/${name}`),
-    );
-    expect(packed.filter((file) => /\.spec\.|node_modules/.test(file))).toEqual([]);
-    expect(packed.length).toBeLessThanOrEqual(300);
-    expect((await stat(tarball)).size).toBeLessThan(230_000);
+    const dead: string[] = [];
+    for (const page of packed.filter((file) => file.endsWith('.md'))) {
+      const text = (await readFile(page, 'utf8')).replace(/^ *```.*?^ *```/gms, '');
+      for (const [link, path = ''] of text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)) {
+        const target = join(dirname(page), path).replace(/\/$/, '');
+        if (!packed.some((file) => file === target || file.startsWith(`${target}/`))) dead.push(`${page}: ${link}`);
+      }
+    }
+    expect(dead).toEqual([]);
   });
 
   it('should have no constructor in an optional chain, which Bun does not read', async () => {

@@ -139,7 +139,8 @@ describe('a host on Nest 12', () => {
 
   describe('in one file, made by esbuild', () => {
     const target = runningTarget(async () => {
-      await run(inHost(''), 'node src/esbuild.mjs');
+      await copyFile(join(ROOT, 'examples/esbuild.mjs'), inHost('esbuild.mjs'));
+      await run(inHost(''), 'node esbuild.mjs');
       // Nothing else is near it.
       await copyFile(inHost('bundle/host.cjs'), inHost('../host.cjs'));
       return startProgram(inHost('../host.cjs'), '/api/v1', { variables: { PLATFORM: 'fastify' } });
