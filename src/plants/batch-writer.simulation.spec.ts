@@ -8,7 +8,7 @@ import { isUndecided } from '../prisma/storage-failure.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import type { PlantRecord, PlantStatements } from './plants.repository.js';
-import { createBy } from './plants.service.js';
+import { writeOrRecognise } from './plants.service.js';
 import { ShardStatements } from './shard-statements.js';
 
 declare const SIMULATION_SEEDS: number | string;
@@ -168,7 +168,7 @@ async function simulate(seed: number): Promise<string[]> {
     const deadline = time.now + TIMEOUT;
     world.deadlines.set(writeId, deadline);
     const record = { id, name, tag: null, idempotencyKey, createdBy: null, writeId } as PlantRecord;
-    const creating = createBy(writer, record);
+    const creating = writeOrRecognise(writer, record);
     const failure = (await creating.catch((error: unknown) => error)) as ApiError | undefined;
     const error = failure?.error ?? 0;
     answers.push({ id, writeId, error });

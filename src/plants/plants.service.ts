@@ -123,7 +123,7 @@ export class PlantsService implements OnModuleInit {
         `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${NOT_LAZY}`,
       );
     try {
-      await createBy(this.writer, record);
+      await writeOrRecognise(this.writer, record);
     } catch (error) {
       this.repository.noteFailure(error);
       throw error;
@@ -142,7 +142,7 @@ function assertCreator(creator: unknown): void {
 }
 
 /** Resolves when the plant is durable. A repetition with the same key also resolves. @throws ApiError from 40901 on */
-export async function createBy(writer: BatchWriter, record: PlantRecord): Promise<void> {
+export async function writeOrRecognise(writer: BatchWriter, record: PlantRecord): Promise<void> {
   let existing: PlantRecord | undefined;
   try {
     existing = await writer.create(record);
