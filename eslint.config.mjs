@@ -15,10 +15,11 @@ const LAYERS = {
   management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
   'embedded-postgres': ['util', 'prisma', 'config'],
   server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
+  cli: ['util', 'prisma', 'auth', 'plants', 'config', 'embedded-postgres', 'server', 'app', 'main'],
 };
 
 function importsDownwards([folder, allowed]) {
-  const names = [...Object.keys(LAYERS), 'cli', 'app', 'app\\.module', 'index', 'main'].filter(
+  const names = [...Object.keys(LAYERS), 'app', 'app\\.module', 'index', 'main'].filter(
     (name) => name !== folder && !allowed.includes(name),
   );
   // An import of another folder goes up out of this one, and names the other one first.

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
-import { exitCodeOf, printError } from './cli/output.js';
 import { assertNoFaults, readConfiguration } from './config/environment.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { closeWithin, endProcess, logCrash, stopSignal } from './server/process.js';
+import { closeWithin, endProcess, exitCodeOf, logCrash, printError, stopSignal } from './server/process.js';
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {

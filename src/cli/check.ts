@@ -7,7 +7,8 @@ import type { Query } from '../prisma/store-pool.js';
 import { assertMigrated, assertSearchPath } from '../prisma/table-checks.js';
 import { findShards } from '../plants/shard-statements.js';
 import { assertInstalled } from '../config/package-files.js';
-import { reasonOf } from '../util/text.js';
+import { adviceOn } from '../server/process.js';
+import { escapeLines, reasonOf } from '../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import {
@@ -16,7 +17,6 @@ import {
   hasNoConfiguredToken,
   readConfiguration,
 } from '../config/environment.js';
-import { adviceOn, escapeLines } from './output.js';
 
 /** Time limit of a statement: the check must end even if the database does not answer. */
 const STATEMENT_TIMEOUT_MS = 10_000;

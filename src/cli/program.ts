@@ -3,7 +3,8 @@ import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
 import { assertNoFaults, ConfigurationError, initialText, readConfiguration, SECRETS } from '../config/environment.js';
 import { VARIABLES } from '../config/variable.js';
-import { exitCodeOf, print, printError, table } from './output.js';
+import { exitCodeOf, printError } from '../server/process.js';
+import { print, table } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;

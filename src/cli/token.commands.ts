@@ -8,7 +8,8 @@ import { assertMigrated } from '../prisma/table-checks.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/environment.js';
-import { print, printError, table } from './output.js';
+import { printError } from '../server/process.js';
+import { print, table } from './output.js';
 
 /** Time limit of a statement: a table may be locked, or the server may not answer. */
 const STATEMENT_TIMEOUT_MS = 10_000;

@@ -53,3 +53,8 @@ export function isHttpUrl(text: unknown, { query = false } = {}): text is string
   const { username, password } = new URL(text);
   return username === '' && password === '' && (query || !text.includes('?'));
 }
+
+/** Makes each line of a text safe for a terminal. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
