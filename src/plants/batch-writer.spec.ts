@@ -15,30 +15,38 @@ const recordOf = (name: string, id = 1n): PlantRecord => {
   return { id, writeId: id, name, tag: null, idempotencyKey: null, createdBy: null };
 };
 
+/** A statement takes so long: less than until a sweep, so that the next one is sent before it is repeated. */
+const STATEMENT_MS = 90;
+
+/** A writer on statements that fail in turn with these, and then succeed. Of its two connections one is for statements. */
+function writerWith(onInsert: (plants: readonly PlantRecord[]) => void, failures: readonly Error[] = []) {
+  const time = new SimulatedTime();
+  let sent = 0;
+  const statements: PlantStatements = {
+    shardOf: () => 0,
+    mayBeStored: isUndecided,
+    findExisting: () => Promise.resolve(new Map()),
+    insert: (plants) => {
+      onInsert(plants);
+      const failure = failures[sent++];
+      return new Promise((resolve, reject) => {
+        time.after(STATEMENT_MS, () => {
+          if (failure) reject(failure);
+          else resolve(plants.map(({ writeId }) => String(writeId)));
+        });
+      });
+    },
+  };
+  const writer = new BatchWriter(statements, { connections: 2, waiting: 10, timeout: 5000 }, new PlantsMetrics());
+  return { time, writer };
+}
+
 // What else the writer promises is shown by the simulation.
 describe(BatchWriter.name, () => {
   it('should send repeats before singles, and singles before new creates', async () => {
-    const time = new SimulatedTime();
     const sent: string[] = [];
-    const statements: PlantStatements = {
-      shardOf: () => 0,
-      mayBeStored: isUndecided,
-      findExisting: () => Promise.resolve(new Map()),
-      insert: (plants) => {
-        const failure = [LOST, REJECTED][sent.length];
-        sent.push(plants.map(({ name }) => name).join(' '));
-        const stored = plants.map(({ writeId }) => String(writeId));
-        // The first ends before a sweep, so that the second is sent before it is repeated.
-        return new Promise((resolve, reject) => {
-          time.after(90, () => {
-            if (failure) reject(failure);
-            else resolve(stored);
-          });
-        });
-      },
-    };
-    // Of two connections one is for statements.
-    const writer = new BatchWriter(statements, { connections: 2, waiting: 10, timeout: 5000 }, new PlantsMetrics());
+    const note = (plants: readonly PlantRecord[]): unknown => sent.push(plants.map(({ name }) => name).join(' '));
+    const { time, writer } = writerWith(note, [LOST, REJECTED]);
     const createAt = (moment: number, name: string, id: bigint): void => {
       time.after(moment, () => void writer.create(recordOf(name, id)));
     };
@@ -52,24 +60,9 @@ describe(BatchWriter.name, () => {
   });
 
   it('should send a statement in the async context of its first create, where tracers look for it', async () => {
-    const time = new SimulatedTime();
     const caller = new AsyncLocalStorage<string>();
     const callers: unknown[] = [];
-    const statements: PlantStatements = {
-      shardOf: () => 0,
-      mayBeStored: isUndecided,
-      findExisting: () => Promise.resolve(new Map()),
-      insert: (plants) => {
-        callers.push(caller.getStore());
-        const stored = plants.map(({ writeId }) => String(writeId));
-        return new Promise((resolve) => {
-          time.after(90, () => {
-            resolve(stored);
-          });
-        });
-      },
-    };
-    const writer = new BatchWriter(statements, { connections: 2, waiting: 10, timeout: 5000 }, new PlantsMetrics());
+    const { time, writer } = writerWith(() => callers.push(caller.getStore()));
     const createAt = (moment: number, name: string, id: bigint): void => {
       time.after(moment, () => void caller.run(name, () => writer.create(recordOf(name, id))));
     };
@@ -83,14 +76,7 @@ describe(BatchWriter.name, () => {
   });
 
   it('should limit the creates without a result by their characters too', async () => {
-    const time = new SimulatedTime();
-    const statements: PlantStatements = {
-      shardOf: () => 0,
-      mayBeStored: isUndecided,
-      findExisting: () => Promise.resolve(new Map()),
-      insert: (plants) => Promise.resolve(plants.map(({ writeId }) => String(writeId))),
-    };
-    const writer = new BatchWriter(statements, { connections: 2, waiting: 10, timeout: 5000 }, new PlantsMetrics());
+    const { time, writer } = writerWith(() => undefined);
     const create = (id: bigint): Promise<unknown> => writer.create(recordOf('x'.repeat(MAX_BODIES_BYTES / 8 + 1), id));
     await time.run(() => {
       const first = create(1n);
