@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { warnIfNoToken, warnIfTokensUnusable } from '../auth/token-store.js';
 import { logWarnings, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
-import { MigrationError } from '../prisma/database.errors.js';
-import { isConfigurationRefused } from '../prisma/storage-failure.js';
+import { isConfigurationRefused, MigrationError } from '../prisma/database.errors.js';
 import type { Query } from '../prisma/store-pool.js';
 import { assertMigrated, assertSearchPath } from '../prisma/table-checks.js';
 import { findShards } from '../plants/shard-statements.js';

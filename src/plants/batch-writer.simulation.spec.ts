@@ -2,9 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
-import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from '../prisma/database.errors.js';
+import {
+  DatabaseOverloadedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+  isUndecided,
+} from '../prisma/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
-import { isUndecided } from '../prisma/storage-failure.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import type { PlantRecord, PlantStatements } from './plants.repository.js';

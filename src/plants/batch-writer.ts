@@ -1,6 +1,5 @@
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
-import { DatabaseOverloadedError, PlantLeftOutError } from '../prisma/database.errors.js';
-import { isPlantRejected } from '../prisma/storage-failure.js';
+import { DatabaseOverloadedError, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
 import type { PlantRecord, PlantStatements } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
 import { type Batch, MAX_BATCH_PLANTS, openOf, PendingCreate, WriteQueue } from './write-queue.js';
@@ -182,7 +181,7 @@ export class BatchWriter {
     });
   }
 
-  /** Decides which creates of a failed statement are sent again, together or alone. The others fail. */
+  /** Decides which creates of a failed statement are sent again, together or alone, until their time is up (50400). The others fail. */
   private sortFailed(creates: readonly PendingCreate[], error: Error): [PendingCreate[], PendingCreate[]] {
     const open = creates.filter(({ isSettled }) => !isSettled);
     if (this.statements.mayBeStored(error)) {

@@ -5,7 +5,8 @@ import { registerDecorator } from 'class-validator';
 import fc from 'fast-check';
 import { ApiError } from '../errors/api-error.js';
 import { JsonNumber, JsonStructure } from '../http/exact-json.js';
-import { checkPlant, INT64_MAX, INT64_MIN, NewPlant, parseInt64, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
+import { INT64_MAX, INT64_MIN, parseInt64 } from './int64.js';
+import { checkPlant, NewPlant, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
 
 const ROSE = { id: 1n, name: 'Rose' };
 const INTEGER = 'it must be an integer from -9223372036854775808 to 9223372036854775807';

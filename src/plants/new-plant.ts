@@ -6,6 +6,7 @@ import { invalidIdempotencyKey, invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
+import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
 
 /** What a field may hold: its schema, the test of a value, and the words for a wrong one. */
 interface FieldType<T> {
@@ -124,42 +125,11 @@ export function assertIdempotencyKey(key: string): void {
     throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
 }
 
-export const INT64_MIN = -(2n ** 63n);
-export const INT64_MAX = 2n ** 63n - 1n;
-
-const MAX_DIGITS = 19;
-const MAX_SHOWN_DIGITS = 40;
-/** Most ids. Such a number is certainly within the range. */
-const PLAIN = /^-?\d{1,18}$/;
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
-function isInt64(value: unknown): value is bigint {
-  return typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX;
-}
-
-/** The int64 of a JSON number; undefined if it is not one. `5`, `5.0` and `50e-1` are the same integer. */
-export function parseInt64(source: string): bigint | undefined {
-  if (PLAIN.test(source)) return BigInt(source);
-  const match = NUMBER.exec(source);
-  if (match === null) return undefined;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const digits = (whole + fraction).replace(/^0+/, '');
-  if (digits === '') return 0n;
-  // A loop, because the pattern /0+$/ takes quadratic time on a long run of zeros in the middle.
-  let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-
-  // The size is checked before the zeros are added, so 1e999999999 costs nothing. An exponent that Number() rounds is
-  // out of range anyway.
-  const zeros = Number(exponent) - fraction.length + (digits.length - end);
-  if (zeros < 0 || end + zeros > MAX_DIGITS) return undefined;
-  const value = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
-  return isInt64(value) ? value : undefined;
-}
-
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
+
+const MAX_SHOWN_DIGITS = 40;
 
 /** Stands for a value that is no primitive. class-transformer would copy that, without an end if it is a cycle. */
 class Found {

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseOverloadedError } from '../prisma/database.errors.js';
-import { explainProbe } from '../prisma/storage-failure.js';
+import { DatabaseOverloadedError, explainProbe } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { withinTime } from '../util/timing.js';
 import { PlantsRepository } from './plants.repository.js';

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { PlantLeftOutError } from '../prisma/database.errors.js';
+import { isUndecided, lacksResources, PlantLeftOutError, storageError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
 import type { RunInTransaction } from '../prisma/host-transaction.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
-import { isUndecided, lacksResources, storageError } from '../prisma/storage-failure.js';
 import { StorePool } from '../prisma/store-pool.js';
 
 /** A row to insert. The write id is unique for each create; null in a transaction of the host. */

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { MigrationError } from '../prisma/database.errors.js';
+import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
 import { Prisma } from '../prisma/generated/client.js';
 import type { PrismaService } from '../prisma/prisma.service.js';
-import { isUndecidedOnShard } from '../prisma/storage-failure.js';
 import type { Query } from '../prisma/store-pool.js';
 import { reasonOf } from '../util/text.js';
 import {

@@ -3,8 +3,7 @@ import pg from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { ExplainedError, failureOf, reasonOf, rootReasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
-import { MigrationError } from './database.errors.js';
-import { INVALID_PASSWORD } from './storage-failure.js';
+import { INVALID_PASSWORD, MigrationError } from './database.errors.js';
 import type { Query } from './store-pool.js';
 
 export const DEFAULT_SCHEMA = 'public';

@@ -1,3 +1,10 @@
+import {
+  type ApiError,
+  overloaded,
+  storageTimeout,
+  storageUnavailable,
+  unforeseenFailure,
+} from '../errors/api-error.js';
 import { ExplainedError } from '../util/text.js';
 
 /** The statement stored nothing: it was not sent, or its answer says so. */
@@ -42,4 +49,165 @@ export class MigrationError extends ExplainedError {
   ) {
     super(message, options);
   }
+}
+
+// What the codes of PostgreSQL (SQLSTATE) and of Prisma mean. No other file knows one, and none matches a message.
+
+/** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have a class of their own. */
+const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
+/** After these the session goes on, in any language: faults of data, statements, locks and transactions. */
+const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
+/** The server is a standby, or read-only. */
+const READ_ONLY = '25006';
+/** The statement was cancelled. Its time limit may have cancelled it. */
+const CANCELLED = '57014';
+/**
+ * These leave open whether the statement was executed. The connection was lost, between a pooler and the server for
+ * example (08). The completion is unknown (40003).
+ */
+const UNDECIDED = /^08|^40003$|^57014$/;
+/** A coordinator of Citus lost the node of a shard. The node may have committed before. */
+const SHARD_LOST = /^(?:08|57P|XX)/;
+/** The server may take the statement later: rollback, lack of resources, intervention of an operator, system error. */
+const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
+/** No plant causes these: a standby, a shutdown, a missing table or right, a lack of resources, a file error. */
+const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
+/** The server lacks resources or cannot use its files. Too many connections (53300) is not meant. */
+const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
+/** The plant of a probe was refused. Other plants may still be accepted. */
+const PLANT_REFUSED = /^(?:22|23|P0001|42501)/;
+/** A password that is wrong, or missing. */
+export const INVALID_PASSWORD = '28P01';
+/** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
+const INVALID_AUTHORIZATION = '28000';
+const UNKNOWN_DATABASE = '3D000';
+const PROTOCOL_VIOLATION = '08P01';
+/** A wrong role, password or database, or a missing right. It does not pass by itself. */
+const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
+/** A lock timeout or a deadlock. */
+const LOCKED = /^(?:55P03|40P01)$/;
+const INSUFFICIENT_PRIVILEGE = '42501';
+/** A commit that did not wait for its standby only warns. The routine matters: functions can warn with this code too. */
+const WARNING = '01000';
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
+/** The routine that reports a missing right. A policy has the same SQLSTATE, but another routine. */
+const ACL_CHECK = 'aclcheck_error';
+
+/** What pg says of an answer of the server. The severity is in the language of the server. */
+interface ServerAnswer {
+  readonly code?: string;
+  readonly severity?: string;
+  readonly routine?: string;
+}
+
+/** Whether PostgreSQL rejected the statement, so that nothing of it was executed. It is asked of errors of pg alone. */
+export function isRejection(error: unknown): boolean {
+  const { code = '', severity } = Object(error) as ServerAnswer;
+  return severity !== undefined && (severity === 'ERROR' || STATEMENT_ONLY.test(code));
+}
+
+/** Whether the session is still good for others. A cancelled statement may run on, as on Citus when a node hangs. */
+export function keepsSession(error: unknown): boolean {
+  const { code = '' } = Object(error) as ServerAnswer;
+  return isRejection(error) && code !== READ_ONLY && code !== CANCELLED;
+}
+
+export function isStandbyMissed({ code, routine }: ServerAnswer): boolean {
+  return code === WARNING && routine === STANDBY_WAIT;
+}
+
+/** Maps a failed create to the answer. The answer says whether something may have been written. */
+export function storageError(error: unknown): ApiError {
+  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
+  if (error instanceof DatabaseOverloadedError) return overloaded(error);
+  if (isUndecided(error)) return storageTimeout(error);
+  if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
+  return unforeseenFailure(error);
+}
+
+/** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */
+export function isPlantRejected(error: unknown): boolean {
+  const state = rejectionOf(error);
+  return state !== undefined && !NO_PLANTS_FAULT.test(state);
+}
+
+/** Whether a failed statement may have been executed. Once it was sent, only a rejection says that it was not. */
+export function isUndecided(error: unknown): boolean {
+  if (error instanceof NothingWrittenError) return false;
+  const state = rejectionOf(error);
+  return state === undefined || UNDECIDED.test(state);
+}
+
+/** The same for the statement of one shard of Citus. */
+export function isUndecidedOnShard(error: unknown): boolean {
+  return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
+}
+
+interface FailureOfPrisma {
+  readonly code?: unknown;
+  readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
+}
+
+/**
+ * The SQLSTATE of a rejection by PostgreSQL; undefined for any other failure. Prisma wraps it. The pool lets no other
+ * error with such a code pass.
+ */
+function rejectionOf(error: unknown): string | undefined {
+  const { code, meta } = Object(error) as FailureOfPrisma;
+  const state = meta?.driverAdapterError?.cause?.originalCode ?? code;
+  return typeof state === 'string' && SQLSTATE.test(state) ? state : undefined;
+}
+
+/** The SQLSTATE of a failure or of its cause. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const { cause } = Object(error) as { cause?: unknown };
+  return rejectionOf(error) ?? (cause === undefined ? undefined : sqlStateOf(cause));
+}
+
+export function isLocked(error: unknown): boolean {
+  return LOCKED.test(sqlStateOf(error) ?? '');
+}
+
+export function lacksPrivilege(error: unknown): boolean {
+  return sqlStateOf(error) === INSUFFICIENT_PRIVILEGE;
+}
+
+/** Whether the server refuses the role, its password, the database or a right. Another failure may pass by itself. */
+export function isConfigurationRefused(error: unknown): boolean {
+  return REFUSED_CONFIGURATION.test(sqlStateOf(error) ?? '');
+}
+
+export function isLoginRefused(error: unknown): boolean {
+  return [INVALID_PASSWORD, INVALID_AUTHORIZATION].includes(sqlStateOf(error) ?? '');
+}
+
+/** Whether the server, or a pooler before it, refuses a parameter of the start-up packet. */
+export function isSetUpRefused(error: unknown): boolean {
+  return sqlStateOf(error) === PROTOCOL_VIOLATION;
+}
+
+export function isUnknownDatabase(error: unknown): boolean {
+  return sqlStateOf(error) === UNKNOWN_DATABASE;
+}
+
+export function lacksResources(error: unknown): boolean {
+  return LACKS_RESOURCES.test(sqlStateOf(error) ?? '');
+}
+
+const REASONS: Partial<Record<string, string>> = {
+  '': 'the database cannot be reached',
+  [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
+  '53100': 'the disk of the database is full',
+};
+const LACKS_RIGHT = 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
+
+/** What a failed probe tells an operator. It is degraded if other plants than that of the probe may be accepted. */
+export function explainProbe(error: unknown): { readonly reason: string; readonly isDegraded: boolean } {
+  const degraded = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
+  if (error instanceof PlantLeftOutError) return { reason: degraded, isDegraded: true };
+  const state = sqlStateOf(error) ?? '';
+  const reason = (Object(error) as ServerAnswer).routine === ACL_CHECK ? LACKS_RIGHT : REASONS[state];
+  if (reason !== undefined) return { reason, isDegraded: false };
+  if (PLANT_REFUSED.test(state)) return { reason: `${degraded} (SQLSTATE ${state})`, isDegraded: true };
+  return { reason: `the database refuses creates (SQLSTATE ${state})`, isDegraded: false };
 }

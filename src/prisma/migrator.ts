@@ -1,9 +1,8 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError } from './database.errors.js';
+import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
-import { isLocked, lacksPrivilege } from './storage-failure.js';
 import type { Query } from './store-pool.js';
 import { findPending } from './table-checks.js';
 

@@ -1,8 +1,13 @@
 import type { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { DatabaseLostError, DatabaseTimeoutError } from './database.errors.js';
+import {
+  DatabaseLostError,
+  DatabaseTimeoutError,
+  isRejection,
+  isStandbyMissed,
+  keepsSession,
+} from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
-import { isRejection, isStandbyMissed, keepsSession } from './storage-failure.js';
 
 /** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
 const GRACE_MS = 250;

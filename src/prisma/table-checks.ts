@@ -1,10 +1,9 @@
 import pg from 'pg';
 import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
 import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-url.js';
-import { MigrationError } from './database.errors.js';
+import { isSetUpRefused, MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
 import { MIGRATIONS } from './migrations.js';
-import { isSetUpRefused } from './storage-failure.js';
 import type { Query, StorePool } from './store-pool.js';
 
 /** A schema and its description. */

@@ -2,8 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../config/environment.js';
-import { MigrationError } from '../prisma/database.errors.js';
-import { isLoginRefused, isUnknownDatabase, sqlStateOf } from '../prisma/storage-failure.js';
+import { isLoginRefused, isUnknownDatabase, MigrationError, sqlStateOf } from '../prisma/database.errors.js';
 import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */

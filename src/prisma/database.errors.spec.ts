@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { DatabaseLostError, DatabaseOverloadedError, DatabaseTimeoutError } from './database.errors.js';
-import { isPlantRejected, isRejection, isUndecided, keepsSession, storageError } from './storage-failure.js';
+import {
+  DatabaseLostError,
+  DatabaseOverloadedError,
+  DatabaseTimeoutError,
+  isPlantRejected,
+  isRejection,
+  isUndecided,
+  keepsSession,
+  storageError,
+} from './database.errors.js';
 
 /** An answer of the server, as pg gives it. */
 const answer = (code: string, severity: string): Error =>
