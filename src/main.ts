@@ -16,7 +16,9 @@ async function bootstrap(): Promise<void> {
   try {
     const app = await createApp(environment);
     logCrash();
-    const url = await listen(app, environment);
+    // Before it listens nothing was accepted, so the first signal ends the start at once.
+    const url = await Promise.race([listen(app, environment), signal.then(() => undefined)]);
+    if (url === undefined) return;
     local?.printSummary(url, environment);
     const stop = await Promise.race([signal, ...(local ? [local.failed()] : [])]);
     await closeWithin(app, environment.SHUTDOWN_TIMEOUT, stop);

@@ -17,9 +17,6 @@ import {
   readConfiguration,
 } from '../config/environment.js';
 
-/** Time limit of a statement: the check must end even if the database does not answer. */
-const STATEMENT_TIMEOUT_MS = 10_000;
-
 /**
  * `plant-store serve --check`: reports all that a start would refuse or warn of, but not ports or a server in the
  * folder. It changes nothing and starts no server.
@@ -71,7 +68,7 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
     if (!(fault instanceof MigrationError)) throw fault;
     collect(fault);
   };
-  await withConnection(database, ask, { timeout: STATEMENT_TIMEOUT_MS });
+  await withConnection(database, ask);
 }
 
 /** A fault that a check found stays. A failed connection may pass, unless the server refused the configuration. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { SCOPE, tokenNameFault } from '../auth/token-format.js';
 import { CREATE_PLANTS } from '../auth/token-verifier.js';
 import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../auth/tokens.service.js';
-import { parseDatabaseUrl, schemaFault, withConnection } from '../prisma/database-url.js';
+import { parseDatabaseUrl, schemaFault, STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/database-url.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
@@ -11,8 +11,6 @@ import { assertNoFaults, ConfigurationError, readConfiguration } from '../config
 import { printError } from '../server/process.js';
 import { print, table } from './output.js';
 
-/** Time limit of a statement: a table may be locked, or the server may not answer. */
-const STATEMENT_TIMEOUT_MS = 10_000;
 /** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
@@ -112,7 +110,7 @@ async function withTokens<T>(schema: string | undefined, work: (tokens: TokensSe
   const pool = new UrlPool({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
   try {
     const target = parseDatabaseUrl(url, password, schema);
-    await withConnection(target, (query) => assertMigrated(query, target), { timeout: STATEMENT_TIMEOUT_MS });
+    await withConnection(target, (query) => assertMigrated(query, target));
     return await work(new TokensService(pool));
   } finally {
     await pool.onApplicationShutdown();

@@ -161,6 +161,8 @@ export function schemaFault(schema: string): string | undefined {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** A check or a command has to end even if the database does not answer. */
+export const STATEMENT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 /** pg gives no code to this fault. */
 const NO_PASSWORD = /^SASL: .*client password must be/;
@@ -173,10 +175,9 @@ const PASSWORD_MISSING = 'the server wants a password, and none is given';
 export async function withConnection<T>(
   { config, description, schemaDescription }: DatabaseUrl,
   work: (query: Query) => Promise<T>,
-  { timeout }: { timeout?: number } = {},
+  { timeout = STATEMENT_TIMEOUT_MS }: { timeout?: number } = {},
 ): Promise<T> {
-  const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: timeout };
-  const client = new pg.Client({ ...config, keepAlive: true, ...limits });
+  const client = new pg.Client({ ...config, keepAlive: true, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   // A lost connection fails its statements too. Without a listener, the event would end the process.
   client.on('error', () => undefined);
   try {
@@ -189,7 +190,12 @@ export async function withConnection<T>(
     throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reasonOf(cause)}`, { cause });
   }
   try {
-    return await work(async (sql, values = []) => (await client.query(sql, [...values])).rows as never);
+    const late = (): Error =>
+      new Error(`no answer came within ${timeout / 1000} s, another session may hold a lock on a table of the store`);
+    return await work(async (sql, values = []) => {
+      const answer = client.query(sql, [...values]);
+      return (await (timeout > 0 ? withinTime(answer, timeout, late) : answer)).rows as never;
+    });
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${schemaDescription}: ${rootReasonOf(cause)}`, { cause });

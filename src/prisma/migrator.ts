@@ -51,7 +51,8 @@ export class Migrator {
   async migrate(): Promise<string[]> {
     logWarnings(this.database);
     try {
-      return await withConnection(this.database, (query) => this.migrateOn(query));
+      // Its waits have limits of their own.
+      return await withConnection(this.database, (query) => this.migrateOn(query), { timeout: 0 });
     } catch (cause) {
       const locked = `${this.database.schemaDescription} is locked: another session is in the way. Run it again`;
       if (isLocked(cause)) throw new MigrationError('locked', locked, { cause });

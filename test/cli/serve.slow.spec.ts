@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { createTestDatabase, openTestConnection, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
 import { CLI, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import { expectFailure } from '../support/service/run-command-line.js';
@@ -30,6 +32,28 @@ describe('plant-store, on its database', () => {
     ];
     for (const [name, value, fault] of faults)
       await expectFailure('serve', { ...serviceVariables(database.url), [name]: value }, fault);
+  });
+
+  it('should end at the first signal as long as its database does not answer', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const asked = once(silent, 'connection');
+    const service = new PlantStoreProcess(['serve'], {
+      variables: serviceVariables(`postgresql://nobody@127.0.0.1:${(silent.address() as AddressInfo).port}/plants`),
+    });
+    await asked;
+    service.signal('SIGTERM');
+    expect([await service.ended, service.output]).toEqual([0, expect.not.stringContaining('cannot connect')]);
+    silent.close();
+  });
+
+  it('should not start while another session locks a table that it checks, and say so', async () => {
+    const other = await openTestConnection(database.url);
+    await other.query('BEGIN');
+    await other.query('LOCK _prisma_migrations IN ACCESS EXCLUSIVE MODE');
+    const late = /: no answer came within 10 s, another session may hold a lock on a table of the store$/m;
+    await expectFailure('serve', serviceVariables(database.url), late);
+    await other.end();
   });
 
   it('should be what dist/main.js starts, which takes no arguments', async () => {
