@@ -37,6 +37,12 @@ export class DatabaseLostError extends Error {
   override readonly name = 'DatabaseLostError';
 }
 
+/** A pooler dropped the settings of a new session. */
+export class SettingsDroppedError extends Error {
+  override readonly name = 'SettingsDroppedError';
+  override readonly message = 'the session lacks the settings that it was opened with, as a pooler drops them';
+}
+
 /** The database cannot be used, or cannot be migrated. The message says what to do. */
 export class MigrationError extends ExplainedError {
   override readonly name = 'MigrationError';
@@ -181,9 +187,11 @@ export function isLoginRefused(error: unknown): boolean {
   return [INVALID_PASSWORD, INVALID_AUTHORIZATION].includes(sqlStateOf(error) ?? '');
 }
 
-/** Whether the server, or a pooler before it, refuses a parameter of the start-up packet. */
+/** Whether the server, or a pooler before it, refuses or drops a parameter of the start-up packet. */
 export function isSetUpRefused(error: unknown): boolean {
-  return sqlStateOf(error) === PROTOCOL_VIOLATION;
+  const { cause } = Object(error) as { cause?: unknown };
+  if (error instanceof SettingsDroppedError || rejectionOf(error) === PROTOCOL_VIOLATION) return true;
+  return cause !== undefined && isSetUpRefused(cause);
 }
 
 export function isUnknownDatabase(error: unknown): boolean {

@@ -2,7 +2,12 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { withinTime } from '../util/timing.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
-import { DatabaseOverloadedError, DatabaseTimeoutError, DatabaseUnreachableError } from './database.errors.js';
+import {
+  DatabaseOverloadedError,
+  DatabaseTimeoutError,
+  DatabaseUnreachableError,
+  SettingsDroppedError,
+} from './database.errors.js';
 import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
 import { type Loan, type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
 
@@ -25,6 +30,9 @@ const SETTINGS = {
   DateStyle: `'ISO, MDY'::text`,
   extra_float_digits: `'1'::text`,
 };
+
+/** In milliseconds. A pooler may have dropped it, so that it would also drop the other settings. */
+const STATEMENT_LIMIT = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
 
 /** Makes the settings for the session, or for the transaction alone. */
 function settingsSql(isLocal: boolean): string {
@@ -166,7 +174,8 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
     const ofSession = {
       statement_timeout: timeout,
       onConnect: async (client: pg.ClientBase) => {
-        await client.query(settingsSql(false));
+        const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${STATEMENT_LIMIT}`);
+        if (Number(rows[0]?.limit) !== timeout) throw new SettingsDroppedError();
       },
     };
     const config = {

@@ -35,20 +35,21 @@ async function documentedSettings(): Promise<string> {
   return section.replace(/^(?:listen|auth)_.*\n/gm, '');
 }
 
-describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer in transaction mode', () => {
-  let port: number;
-  let folder: string;
-  let stop: () => Promise<unknown>;
+interface Pooler {
+  port: number;
+  stop: () => Promise<void>;
+}
 
-  beforeAll(async () => {
-    const { hostname, port: serverPort, username, password } = new URL(String(process.env.TEST_DATABASE_URL));
-    port = await freePort();
-    folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbouncer-'));
-    const [users, configuration] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')];
-    await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
-    await writeFile(
-      configuration,
-      `[databases]
+/** @param others more settings */
+async function startPooler(others = ''): Promise<Pooler> {
+  const { hostname, port: serverPort, username, password } = new URL(String(process.env.TEST_DATABASE_URL));
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbouncer-'));
+  const [users, configuration] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')];
+  await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  await writeFile(
+    configuration,
+    `[databases]
 * = host=${hostname} port=${serverPort}
 [pgbouncer]
 ${await documentedSettings()}
@@ -59,28 +60,37 @@ auth_type = trust
 auth_file = ${users}
 ; Fewer sessions than the service has connections: it has to share them.
 default_pool_size = 4
+${others}
 `,
-    );
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot) for (const path of [folder, users, configuration]) await chown(path, NOBODY, NOBODY);
-    const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], {
-      stdio: ['pipe', 'ignore', 'inherit'],
-      ...(isRoot && { uid: NOBODY, gid: NOBODY }),
-    });
-    const ended = once(child, 'exit');
-    stop = () => {
+  );
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) for (const path of [folder, users, configuration]) await chown(path, NOBODY, NOBODY);
+  const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+  });
+  const ended = once(child, 'exit');
+  await until(() => accepts(port));
+  return {
+    port,
+    stop: async () => {
       child.stdin.end();
-      return ended;
-    };
-    await until(() => accepts(port));
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer in transaction mode', () => {
+  let pooler: Pooler;
+
+  beforeAll(async () => {
+    pooler = await startPooler();
   });
-  afterAll(async () => {
-    await stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => pooler.stop());
 
   /** The URL of the same database through the pooler. */
-  function urlOf(database: TestDatabase): string {
+  function urlOf(database: TestDatabase, { port } = pooler): string {
     const url = new URL(database.url);
     url.host = `127.0.0.1:${port}`;
     url.searchParams.set('pgbouncer', 'true');
@@ -101,6 +111,17 @@ default_pool_size = 4
     await expect(startStoreOn({ ...database, url })).rejects.toThrow(
       /^cannot use database plants_test_.*: unsupported startup parameter: statement_timeout. Declare .*\?pgbouncer=true$/,
     );
+    await database.drop();
+  });
+
+  it('should be refused at the start too if the pooler drops the settings of a session', async () => {
+    const database = await createTestDatabase();
+    const dropping = await startPooler('ignore_startup_parameters = statement_timeout');
+    const url = urlOf(database, dropping).replace('pgbouncer=true', '');
+    await expect(startStoreOn({ ...database, url })).rejects.toThrow(
+      /^cannot use database plants_test_.*: the session lacks the settings .*a pooler drops them. Declare .*\?pgbouncer=true$/,
+    );
+    await dropping.stop();
     await database.drop();
   });
 
