@@ -98,6 +98,18 @@ describe(JwtVerifier.name, () => {
     expect(await verifier.verify(issuer.token({ exp: now - 20, nbf: now + 20 }, { kid: undefined }))).toBeDefined();
   });
 
+  it('should accept one whose key has the name of another, or is there twice, and refuse a stranger', async () => {
+    const named = await signingKey('a');
+    for (const first of [named, a]) {
+      issuer.keys = [first, a];
+      verifier = new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE });
+      expect(await verifier.verify(issuer.token({}, { kid: 'a' }))).toBeDefined();
+      const request = {};
+      expect(await verifier.verify(issuer.token({}, { kid: 'a' }, b), request)).toBeUndefined();
+      expect(refusalOf(request)).toBe('A JWT was refused: it was not signed with the key "a"');
+    }
+  });
+
   it('should remember a JWT for five minutes, and not longer than it is valid', async () => {
     const [long, short] = [issuer.token(), issuer.token({ exp: NOW + 100 })];
     const principals = [await verifier.verify(long), await verifier.verify(short)];
