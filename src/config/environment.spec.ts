@@ -125,10 +125,10 @@ describe(readEnvironment.name, () => {
     expect(faults).toEqual(['.env: cannot be read (EISDIR), should be a file']);
   });
 
-  it('should read a secret from a file, without the end of its line', () => {
+  it('should read a secret from a file, without a byte order mark and the end of its line', () => {
     const folder = mkdtempSync(join(tmpdir(), 'environment-'));
     const path = join(folder, 'secret');
-    writeFileSync(path, ' pass word \r\n');
+    writeFileSync(path, '\ufeff pass word \r\n');
     const { environment } = readEnvironment({ DATABASE_PASSWORD: 'other', DATABASE_PASSWORD_FILE: path });
     rmSync(folder, { recursive: true });
     expect(environment.DATABASE_PASSWORD).toBe(' pass word ');

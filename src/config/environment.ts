@@ -193,7 +193,8 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
   if (path === '') return given;
   let text: string;
   try {
-    text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+    // A byte order mark and the end of the line are no part of the secret.
+    text = readFileSync(path, 'utf8').replace(/^\uFEFF|[\r\n]+$/g, '');
   } catch (cause) {
     // The path may be the secret itself, given to the wrong variable, so it is not shown.
     const { code = '' } = cause as NodeJS.ErrnoException;

@@ -72,8 +72,9 @@ function checkMediaType(request: IncomingMessage): void {
     const charset = parsed.params.get('charset') ?? 'utf-8';
     if (!/^utf-?8$/i.test(charset)) throw unsupportedMedia(`The charset ${quote(charset)} is not supported`);
   }
-  const encoding = request.headers['content-encoding'] ?? 'identity';
-  if (encoding.trim().toLowerCase() !== 'identity')
+  const encoding = request.headers['content-encoding'] ?? '';
+  // A list may be empty, or repeat a coding (RFC 9110, section 8.4).
+  if (encoding.split(',').some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase())))
     throw unsupportedMedia(`The content encoding ${quote(encoding)} is not supported`);
 }
 

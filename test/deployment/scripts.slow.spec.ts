@@ -51,7 +51,7 @@ describe('A script of a deployment', () => {
     expect(made[0]).not.toEqual(made[1]);
 
     // Static access tokens stay as long as they are given, passwords for ever.
-    const given = { DATABASE_PASSWORD: 'my own', ACCESS_TOKENS_FILE: write('own', `${OWN}\n`) };
+    const given = { DATABASE_PASSWORD: 'my own', ACCESS_TOKENS_FILE: write('own', `\ufeff${OWN}\n`) };
     expect(await provide(given)).toEqual([0, expect.not.stringContaining(OWN)]);
     expect(secretIn('shared/access-tokens')).toEqual([0o400, OWN]);
     await provide({ ACCESS_TOKENS: '', ACCESS_TOKENS_FILE: '' });
