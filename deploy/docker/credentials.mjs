@@ -39,7 +39,9 @@ function readGiven(variable) {
   }
   try {
     // A byte order mark is no part of the secret.
-    const content = readFileSync(path, 'utf8').replace(/^\uFEFF/, '').trimEnd();
+    const content = readFileSync(path, 'utf8')
+      .replace(/^\uFEFF/, '')
+      .trimEnd();
     if (content === '') faults.push(`${variable}_FILE: is empty, should be a file that holds the secret`);
     return content;
   } catch ({ code }) {
