@@ -11,6 +11,7 @@ import { PlantsAuthOptions } from '../../src/auth/auth.options.js';
 import { isWellFormedToken, makeToken } from '../../src/auth/token-format.js';
 import { MigratorSettings } from '../../src/prisma/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
+import { COLUMNS } from '../../src/plants/plants.repository.js';
 import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
 import { blocksIn, PAGES, read, ROOT } from '../support/documents/documents.js';
 import { endServer, portOf } from '../support/http/free-port.js';
@@ -76,6 +77,12 @@ describe('Pages', () => {
     const isShown = (value: unknown): boolean => ['string', 'number'].includes(typeof value);
     const expected = Object.entries(options).map(([option, value]) => [option, isShown(value) ? String(value) : '']);
     expect(listed.map(([, option = '', value = '']) => [option, value]).sort()).toEqual(expected.sort());
+  });
+
+  it('should copy every column of a plant to another database', () => {
+    const columns = [...Object.values(COLUMNS).map(([column]) => column), 'created_at'];
+    const copied = [...read('docs/install.md').matchAll(/^\\copy plants \(([^)]*)\) (?:TO|FROM) plants\.copy$/gm)];
+    expect(copied.map(([, list = '']) => list.split(', ').sort())).toEqual(Array(2).fill(columns.sort()));
   });
 
   it('should have a pattern in SECURITY that finds every token and no other, and an example with a right checksum', () => {
