@@ -68,12 +68,12 @@ export class JwtVerifier extends TokenVerifier {
     });
     const { issuer, audience } = this.options;
     const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
+    const isNamed = jose.decodeProtectedHeader(token).kid !== undefined;
     const verify = async (): Promise<JWTPayload> => {
       try {
         return (await jose.jwtVerify(token, keys, rules)).payload;
       } catch (error) {
         // Several keys may have the same name (RFC 7517, section 4.5). Without a name, it would be a guess.
-        const isNamed = jose.decodeProtectedHeader(token).kid !== undefined;
         if (!isNamed || !(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
         for await (const key of error) {
           const verified = await jose.jwtVerify(token, key, rules).catch(() => undefined);
@@ -85,7 +85,7 @@ export class JwtVerifier extends TokenVerifier {
     return verify().catch(async (error: unknown) => {
       // jose fetches keys again for an unknown `kid`. Without a `kid`, a new key looks like a forged signature.
       const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
-      if (!isForged || jose.decodeProtectedHeader(token).kid !== undefined || keys.coolingDown) throw error;
+      if (!isForged || isNamed || keys.coolingDown) throw error;
       await keys.reload();
       return verify();
     });

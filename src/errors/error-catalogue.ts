@@ -1,6 +1,6 @@
 /**
- * Every error number of the store; the messages are in `api-error.ts`. Its first three digits are the status that plain HTTP would have used. `meaning`
- * says what happened. `retry` says whether the client may send the same request again.
+ * Every error number of the store; the messages are in `api-error.ts`. Its first three digits are the status that plain
+ * HTTP would have used. `meaning` says what happened. `retry` says whether the client may send the same request again.
  */
 export const ERROR_CATALOGUE = {
   40001: { meaning: 'body missing, empty, or not a JSON object', retry: 'no' },

@@ -24,6 +24,15 @@ function requestOf(length: number): IncomingMessage {
   return request;
 }
 
+/** The stream of the request has ended, as a parser leaves it. */
+async function readByAnother(request: IncomingMessage): Promise<IncomingMessage> {
+  request.push(null);
+  const ended = once(request, 'end');
+  request.resume();
+  await ended;
+  return request;
+}
+
 const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
   readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['name', 'tag']);
 
@@ -55,11 +64,7 @@ describe(readJsonBody.name, () => {
   });
 
   it('should say that the body is empty if another one has read a request without a body', async () => {
-    const request = requestOf(0);
-    request.push(null);
-    const ended = once(request, 'end');
-    request.resume();
-    await ended;
+    const request = await readByAnother(requestOf(0));
     await expect(read(request)).rejects.toMatchObject({ error: 40001 });
   });
 
@@ -70,11 +75,8 @@ describe(readJsonBody.name, () => {
   });
 
   it('should take no more bytes that the parser of the application has kept than of any other body', async () => {
-    const request = Object.assign(requestOf(MEBIBYTE + 1), { rawBody: Buffer.alloc(MEBIBYTE + 1) });
-    request.push(null);
-    const ended = once(request, 'end');
-    request.resume();
-    await ended;
+    const request = await readByAnother(requestOf(MEBIBYTE + 1));
+    Object.assign(request, { rawBody: Buffer.alloc(MEBIBYTE + 1) });
     await expect(read(request)).rejects.toMatchObject({ error: 41300 });
   });
 

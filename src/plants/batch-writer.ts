@@ -181,7 +181,10 @@ export class BatchWriter {
     });
   }
 
-  /** Decides which creates of a failed statement are sent again, together or alone, until their time is up (50400). The others fail. */
+  /**
+   * Decides which creates of a failed statement are sent again, together or alone, until their time is up (50400). The
+   * others fail.
+   */
   private sortFailed(creates: readonly PendingCreate[], error: Error): [PendingCreate[], PendingCreate[]] {
     const open = creates.filter(({ isSettled }) => !isSettled);
     if (this.statements.mayBeStored(error)) {
