@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const fileOf = (name) => `prisma/migrations/${name}/migration.sql`;
@@ -13,7 +14,6 @@ const migrations = names.sort().map((name) => {
   return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
 });
 const head = '// Made of prisma/migrations: npm run prisma:list';
-writeFileSync(
-  'src/prisma/migrations.ts',
-  `${head}\nexport const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`,
-);
+const file = 'src/prisma/migrations.ts';
+const code = `${head}\nexport const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`;
+writeFileSync(file, await format(code, { ...(await resolveConfig(file)), filepath: file }));
