@@ -9,7 +9,7 @@ import { assertInstalled } from '../config/package-files.js';
 import { adviceOn } from '../server/process.js';
 import { escapeLines, reasonOf } from '../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
-import { assertOwnFolder, LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
+import { LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
 import {
   ConfigurationError,
   type Environment,
@@ -34,10 +34,7 @@ export async function check(): Promise<void> {
   const isEmbedded = environment.DATABASE_URL === undefined;
   try {
     assertInstalled();
-    if (isEmbedded) {
-      findPostgresPackage();
-      await assertOwnFolder(LOCAL_DIRECTORY);
-    }
+    if (isEmbedded) findPostgresPackage();
   } catch (fault) {
     collect(fault);
   }

@@ -1,7 +1,8 @@
 import { ConfigModule } from '@nestjs/config';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { readFileSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
@@ -129,15 +130,23 @@ export interface ReadEnvironment {
 
 /** Reads the variables of the process, and those of `.env` that are not set. These others go before both. */
 export async function readConfiguration(others: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
+  const fault = envFileFault();
+  if (fault !== undefined) return { environment: new Environment(), faults: [`.env: ${fault}`] };
   let variables: NodeJS.ProcessEnv = {};
-  try {
-    // Nest also puts those of `.env` into the environment of the process, where pg and Node.js find theirs.
-    await ConfigModule.forRoot({ validate: (found: NodeJS.ProcessEnv) => (variables = found) });
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    return { environment: new Environment(), faults: [`.env: cannot be read (${code}), should be a file`] };
-  }
+  // Nest also puts those of `.env` into the environment of the process, where pg and Node.js find theirs.
+  await ConfigModule.forRoot({ validate: (found: NodeJS.ProcessEnv) => (variables = found) });
   return readEnvironment({ ...variables, ...others });
+}
+
+/** Nest would find no variable in a file of another encoding, and start with the defaults. */
+function envFileFault(): string | undefined {
+  if (!existsSync('.env')) return undefined;
+  try {
+    const bytes = readFileSync('.env');
+    return isUtf8(bytes) && !bytes.includes(0) ? undefined : 'is in another encoding, should be a text in UTF-8';
+  } catch (error) {
+    return `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''}), should be a file`;
+  }
 }
 
 /** @throws ConfigurationError with every fault at once and without any secret */

@@ -1,12 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExplainedError, failureOf, reasonOf } from '../util/text.js';
-import { ConfigurationError } from '../config/environment.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
 import { chooseDataFolder, prepareData } from './data-directory.js';
 import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServer } from './server.js';
@@ -24,8 +23,6 @@ const STOP_OF_OTHER_MS = 4000;
 const STOP_TIMEOUT_MS = 30_000;
 // open(2) of macOS can lock the file in the same call. The last flag does that, and Node.js has no name for it.
 const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
-/** The mode bits that let group and others write. */
-const OTHERS_WRITE = 0o022;
 const TAKEN = ['EADDRINUSE', 'EAGAIN'];
 
 type FolderLock = PostgresInstance['lock'] & AsyncDisposable;
@@ -54,7 +51,6 @@ export class EmbeddedPostgres {
     let lock: FolderLock | undefined;
     try {
       const source = findPostgresPackage();
-      await assertOwnFolder(directory);
       await mkdir(directory, { recursive: true, mode: 0o755 });
       lock = await lockFolder(directory);
       const { folder, account } = await chooseDataFolder(directory);
@@ -88,24 +84,6 @@ export class EmbeddedPostgres {
     clearTimeout(forced);
     await this.lock[Symbol.asyncDispose]();
   }
-}
-
-/** @throws ConfigurationError if others may write here: they could choose the access token */
-export async function assertOwnFolder(directory: string): Promise<void> {
-  const folder = await stat(directory).catch(() => undefined);
-  if (folder === undefined) return;
-  if (!folder.isDirectory() || (folder.mode & OTHERS_WRITE) !== 0) {
-    const advice = 'should be a folder that only its owner may write: chmod go-w, or remove it';
-    throw new ConfigurationError([`${directory}: others may write it, or it is no folder, ${advice}`]);
-  }
-  const token = join(directory, basename(LOCAL_TOKEN));
-  const file = await lstat(token).catch(() => undefined);
-  if (file === undefined) return;
-  const isOwn = [0, process.getuid?.(), folder.uid].includes(file.uid);
-  // A link could lead to a file of somebody else.
-  if (isOwn && file.isFile() && file.nlink === 1 && (file.mode & OTHERS_WRITE) === 0) return;
-  const advice = 'should be a file that only this user may write: remove it, and the next start makes a new one';
-  throw new ConfigurationError([`${token}: others may have written it, or it is no file, ${advice}`]);
 }
 
 /**
