@@ -9,8 +9,8 @@ const LAYERS = {
   http: ['util', 'errors'],
   prisma: ['util', 'errors'],
   auth: ['util', 'errors', 'http', 'prisma'],
-  // Of the guard, its principal and its scope.
-  plants: ['util', 'errors', 'http', 'prisma', 'auth/token-verifier', 'auth/bearer-auth.guard'],
+  // Of the guard, only the principal and the scope.
+  plants: ['util', 'errors', 'http', 'prisma', 'auth/token-verifier'],
   config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
   management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
   'embedded-postgres': ['util', 'prisma', 'config'],

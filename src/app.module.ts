@@ -10,7 +10,7 @@ import { StorePool } from './prisma/store-pool.js';
 import { PlantsModule } from './plants/plants.module.js';
 import type { Environment } from './config/environment.js';
 import { NotFoundModule } from './server/not-found.module.js';
-import { SECURITY_SCHEME } from './server/swagger-ui.js';
+import { SECURITY_SCHEME } from './server/openapi.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics } from './management/metrics.js';
 

@@ -4,7 +4,7 @@ export type { PlantsAuthModuleOptions } from './auth/auth.options.js';
 export { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 export { type Principal, RequireScopes, TokenVerifier } from './auth/token-verifier.js';
 export type { DatabaseOptions } from './prisma/database.options.js';
-export type { HostTransaction } from './prisma/host-transaction.js';
+export type { HostTransaction } from './plants/host-transaction.js';
 export { Migrator } from './prisma/migrator.js';
 export { MigrationError } from './prisma/database.errors.js';
 export { ApiExceptionFilter } from './http/api-exception.filter.js';

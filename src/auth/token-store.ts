@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { type DatabaseUrl, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
-import { type Query, UrlPool } from '../prisma/store-pool.js';
+import { type Query, withConnection } from '../prisma/connection.js';
+import { type DatabaseUrl, parseDatabaseUrl } from '../prisma/database-url.js';
+import { UrlPool } from '../prisma/store-pool.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 

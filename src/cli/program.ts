@@ -57,7 +57,7 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
     )
     .addHelpText('after', ({ error }) => (error ? '' : describeEnvironment()))
     .action(async (options: { check?: true }) => {
-      if (options.check) await (await import('./check.js')).check();
+      if (options.check) await (await import('./serve-check.js')).checkStart();
       else await import('../main.js');
     });
   program
@@ -114,6 +114,6 @@ async function printOpenApi(): Promise<void> {
   const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
   assertInstalled();
   const { createApp } = await import('../app.js');
-  const { createOpenApiDocument } = await import('../server/swagger-ui.js');
+  const { createOpenApiDocument } = await import('../server/openapi.js');
   await print(JSON.stringify(createOpenApiDocument(await createApp(options), options), null, 2));
 }

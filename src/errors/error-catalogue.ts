@@ -47,6 +47,3 @@ export function statusOf(error: ErrorNumber, errorStatus: ErrorStatus): number {
 export function isServiceFailure(error: number): boolean {
   return error >= 50000;
 }
-
-/** Injection token of the chosen `ErrorStatus`. */
-export const ERROR_STATUS = Symbol('ERROR_STATUS');

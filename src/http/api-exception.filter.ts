@@ -1,16 +1,13 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
 import { ApiError, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
-import {
-  ERROR_CATALOGUE,
-  ERROR_STATUS,
-  type ErrorNumber,
-  type ErrorStatus,
-  isServiceFailure,
-} from '../errors/error-catalogue.js';
+import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, isServiceFailure } from '../errors/error-catalogue.js';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 import { logWithFields, principalNameOf, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
+
+/** Injection token of the chosen `ErrorStatus`. */
+export const ERROR_STATUS = Symbol('ERROR_STATUS');
 
 /**
  * Answers an `ApiError` with `{error, message}`, and leaves everything else to the other filters of the application. It

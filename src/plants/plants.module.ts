@@ -8,7 +8,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModuleRef } from '@nestjs/core';
-import { ERROR_STATUS } from '../errors/error-catalogue.js';
+import { ERROR_STATUS } from '../http/api-exception.filter.js';
 import { hasUrl } from '../prisma/database.options.js';
 import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isUndecided, lacksResources, PlantLeftOutError, storageError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
-import type { RunInTransaction } from '../prisma/host-transaction.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
+import type { RunInTransaction } from './host-transaction.js';
 
 /** A row to insert. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<Plant, 'createdAt'>;

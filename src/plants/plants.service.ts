@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
 import { Prisma } from '../prisma/generated/client.js';
-import { type HostTransaction, runIn } from '../prisma/host-transaction.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { storageError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter } from './batch-writer.js';
+import { type HostTransaction, runIn } from './host-transaction.js';
 import {
   assertIdempotencyKey,
   checkPlant,

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
 import { Prisma } from '../prisma/generated/client.js';
 import type { PrismaService } from '../prisma/prisma.service.js';
-import type { Query } from '../prisma/store-pool.js';
+import type { Query } from '../prisma/connection.js';
 import { reasonOf } from '../util/text.js';
 import {
   COLUMN_NAMES,

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { checkOptions } from '../util/options.js';
-import { type DatabaseUrl, logWarnings, parseDatabaseUrl, withConnection } from './database-url.js';
+import { type Query, withConnection } from './connection.js';
+import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
-import type { Query } from './store-pool.js';
 import { findPending } from './table-checks.js';
 
 /** The advisory lock of a schema. This number spells "PLNT". */

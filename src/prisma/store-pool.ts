@@ -1,6 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { withinTime } from '../util/timing.js';
+import type { Query } from './connection.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
   DatabaseOverloadedError,
@@ -39,9 +40,6 @@ function settingsSql(isLocal: boolean): string {
   const calls = Object.entries(SETTINGS).map(([name, value]) => `set_config('${name}'::text, ${value}, ${isLocal})`);
   return `SELECT ${calls.join(', ')}`;
 }
-
-/** Runs one statement on any connection. */
-export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 /**
  * The connections of a store, for Prisma's adapter. Every statement has one time limit for the wait and the answer. The

@@ -1,10 +1,11 @@
 import pg from 'pg';
 import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
-import { type DatabaseUrl, parseDatabaseUrl, withConnection } from './database-url.js';
+import { type Query, withConnection } from './connection.js';
+import { type DatabaseUrl, parseDatabaseUrl } from './database-url.js';
 import { isSetUpRefused, MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
 import { MIGRATIONS } from './migrations.js';
-import type { Query, StorePool } from './store-pool.js';
+import type { StorePool } from './store-pool.js';
 
 /** A schema and its description. */
 type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;

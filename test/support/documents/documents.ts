@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createApp } from '../../../src/app.js';
 import { assertNoFaults, readEnvironment } from '../../../src/config/environment.js';
-import { createOpenApiDocument } from '../../../src/server/swagger-ui.js';
+import { createOpenApiDocument } from '../../../src/server/openapi.js';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const pagesIn = (folder: string): string[] =>

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { warnIfNoToken, warnIfTokensUnusable } from '../auth/token-store.js';
-import { logWarnings, parseDatabaseUrl, withConnection } from '../prisma/database-url.js';
+import { type Query, withConnection } from '../prisma/connection.js';
+import { logWarnings, parseDatabaseUrl } from '../prisma/database-url.js';
 import { isConfigurationRefused, MigrationError } from '../prisma/database.errors.js';
-import type { Query } from '../prisma/store-pool.js';
 import { assertMigrated, assertSearchPath } from '../prisma/table-checks.js';
 import { findShards } from '../plants/shard-statements.js';
 import { assertInstalled } from '../config/package-files.js';
@@ -22,7 +22,7 @@ import {
  * folder. It changes nothing and starts no server.
  * @throws ConfigurationError with all faults. It may pass if all of them may
  */
-export async function check(): Promise<void> {
+export async function checkStart(): Promise<void> {
   const { environment, faults } = await readConfiguration();
   const found: unknown[] = faults.length > 0 ? [new ConfigurationError(faults)] : [];
   const collect = (fault: unknown): number => found.push(fault);

@@ -1,5 +1,5 @@
 import { describeFound } from '../util/options.js';
-import type { Prisma } from './generated/client.js';
+import type { Prisma } from '../prisma/generated/client.js';
 
 /**
  * An open transaction of the application, on the database of the store. Its methods identify it, so any version works:
@@ -26,11 +26,11 @@ export type HostTransaction =
 /** Runs a statement in a transaction of the host. */
 export type RunInTransaction = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
 
-type Query = (sql: string, ...values: unknown[]) => Promise<unknown>;
+type HostQuery = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
 /** Returns a function that runs statements in a transaction of the host. Throws a TypeError if this is none. */
 export function runIn(transaction: unknown): RunInTransaction {
-  const given = Object(transaction) as { $queryRawUnsafe?: Query; query?: Query };
+  const given = Object(transaction) as { $queryRawUnsafe?: HostQuery; query?: HostQuery };
   const { $queryRawUnsafe, query } = given;
   const mistake = mistakenFor(transaction, given);
   if (mistake !== undefined || typeof ($queryRawUnsafe ?? query) !== 'function') {
