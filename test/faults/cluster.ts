@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Migrator } from '../../src/prisma/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
+import { openTestConnection } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
@@ -13,8 +14,9 @@ const PROBE_TIMEOUT_MS = 1000;
 
 type Step = (cluster: Cluster) => unknown;
 
-interface FaultOptions {
-  /** Before the load: what the fault needs. A standby is removed afterwards. */
+/** What a fault needs, and what it may not do. */
+export interface FaultOptions {
+  /** Before the load. A standby is removed afterwards. */
   readonly prepare?: Step;
   /** After the load. */
   readonly cleanup?: Step;
@@ -29,15 +31,10 @@ interface FaultOptions {
 }
 
 /** Something that goes wrong under load. */
-export interface Fault extends FaultOptions {
-  readonly name: string;
-  /** Makes it go wrong, and ends it. */
-  readonly happen: Step;
-}
+export type Fault = FaultOptions & Readonly<{ name: string; happen: Step }>;
 
-export function fault(name: string, happen: Step, options: FaultOptions = {}): Fault {
-  return { name, happen, ...options };
-}
+/** @param happen makes it go wrong, and ends it */
+export const fault = (name: string, options: FaultOptions, happen: Step): Fault => ({ name, happen, ...options });
 
 /** One service, the address of its database, the server there and, if a fault needs one, a standby. */
 export class Cluster implements AsyncDisposable {
@@ -86,13 +83,9 @@ export class Cluster implements AsyncDisposable {
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
   async query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
-    const client = new pg.Client(this.embeddedUrl ?? this.primary.url()).on('error', () => undefined);
-    try {
-      await client.connect();
-      return (await client.query(sql)).rows as Row[];
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+    if (this.embeddedUrl === undefined) return this.primary.query(sql);
+    const connection = await openTestConnection(this.embeddedUrl);
+    return connection.query<Row>(sql).finally(() => connection.end());
   }
 
   /** Stops the primary, makes a standby of its data, and starts both. */
@@ -130,10 +123,9 @@ export class Cluster implements AsyncDisposable {
 
   /** Resolves when a new connection to the address could create a plant. */
   async accepting(): Promise<void> {
+    const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
     await until(async () => {
-      const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
-      const client = new pg.Client({ connectionString: this.address.url, ...timeouts });
-      client.on('error', () => undefined);
+      const client = new pg.Client({ connectionString: this.address.url, ...timeouts }).on('error', () => undefined);
       try {
         await client.connect();
         await client.query(`INSERT INTO plants (id, name) VALUES (${--this.probes}, 'probe')`);

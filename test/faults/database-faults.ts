@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
-import { type Cluster, type Fault, fault } from './cluster.js';
+import { type Cluster, type Fault, fault, type FaultOptions } from './cluster.js';
 
-const NEWER_BUILD = fileURLToPath(new URL('newer-build.cjs', import.meta.url));
+const NODE_OPTIONS = `--require ${fileURLToPath(new URL('newer-build.cjs', import.meta.url))}`;
 const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
 /** The session of a killed program ends when the server notices. */
 const MIGRATING = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`;
@@ -33,10 +33,8 @@ async function failOverLate(cluster: Cluster, meanwhile: () => Promise<unknown>)
 }
 
 /** Runs `migrate` of a newer build, which has a migration that the database lacks. */
-function migrate({ primary }: Cluster, variables: Record<string, string> = {}): Promise<PlantStoreProcess> {
-  const NODE_OPTIONS = `--require ${NEWER_BUILD}`;
-  return PlantStoreProcess.run('migrate', { DATABASE_URL: primary.url(), NODE_OPTIONS, ...variables });
-}
+const migrate = ({ primary }: Cluster, variables: Record<string, string> = {}): Promise<PlantStoreProcess> =>
+  PlantStoreProcess.run('migrate', { DATABASE_URL: primary.url(), NODE_OPTIONS, ...variables });
 
 /** It must succeed. Of half a migration the column would be missing afterwards, or be there before. */
 async function completeMigration(cluster: Cluster): Promise<void> {
@@ -49,36 +47,39 @@ const undoMigration = (cluster: Cluster): Promise<unknown> =>
   cluster.query(`ALTER TABLE plants DROP COLUMN IF EXISTS height;
     DELETE FROM _prisma_migrations WHERE migration_name = '29990101000000_add_height'`);
 
+const CREATES_ALL: FaultOptions = { createsAll: true };
+const MIGRATES: FaultOptions = { createsAll: true, cleanup: undoMigration };
+const SYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('sync') };
+const ASYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('async') };
+
 /** What its processes, its sessions and its operators do to PostgreSQL. */
 export const DATABASE_FAULTS: readonly Fault[] = [
-  fault('kill -9 of PostgreSQL, then a start', async ({ primary }) => {
+  fault('kill -9 of PostgreSQL, then a start', {}, async ({ primary }) => {
     await primary.kill();
     await primary.start();
   }),
-  fault('kill -9 of one session: PostgreSQL recovers', async ({ primary }) => {
-    const witness = new pg.Client(primary.url());
-    witness.on('error', () => undefined);
-    await witness.connect();
-    const { rows } = await witness.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
-    process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+  fault('kill -9 of one session: PostgreSQL recovers', {}, async ({ primary }) => {
     // PostgreSQL ends all sessions when it has noticed.
-    await new Promise((resolve) => witness.once('end', resolve));
+    const witness = primary.query('SELECT pg_sleep(60)').catch(() => undefined);
+    const [session] = await primary.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
+    if (session) process.kill(session.pid, 'SIGKILL');
+    await witness;
   }),
-  fault('immediate restart of PostgreSQL', async ({ primary }) => {
+  fault('immediate restart of PostgreSQL', {}, async ({ primary }) => {
     await primary.end('SIGQUIT');
     await primary.start();
   }),
   ...[3, 20].map((seconds) =>
-    fault(`PostgreSQL stopped (SIGSTOP) for ${seconds} s`, async ({ primary }) => {
+    fault(`PostgreSQL stopped (SIGSTOP) for ${seconds} s`, {}, async ({ primary }) => {
       await primary.signalAll('SIGSTOP');
       await sleep(seconds * 1000);
       await primary.signalAll('SIGCONT');
     }),
   ),
-  fault('sessions terminated, for 2 s', (cluster) => repeat(2000, 20, () => terminateAll(cluster))),
-  fault('statements cancelled, for 2 s', (cluster) => repeat(2000, 5, () => cancelAll(cluster))),
-  fault('table locked for 7 s', (cluster) => cluster.query('BEGIN; LOCK TABLE plants; SELECT pg_sleep(7); COMMIT')),
-  fault('no connections left, for 3 s', async (cluster) => {
+  fault('sessions terminated, for 2 s', {}, (cluster) => repeat(2000, 20, () => terminateAll(cluster))),
+  fault('statements cancelled, for 2 s', {}, (cluster) => repeat(2000, 5, () => cancelAll(cluster))),
+  fault('table locked for 7 s', {}, (cluster) => cluster.query('BEGIN; LOCK TABLE plants; SELECT pg_sleep(7); COMMIT')),
+  fault('no connections left, for 3 s', {}, async (cluster) => {
     const others: pg.Client[] = [];
     const connectAnother = (): Promise<boolean> => {
       const client = new pg.Client(cluster.primary.url('plants')).on('error', () => undefined);
@@ -95,82 +96,60 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     });
     await Promise.all(others.map((client) => client.end().catch(() => undefined)));
   }),
-  fault(
-    'migrate while a reader keeps the table, and again when it does not',
-    async (cluster) => {
-      const reader = new pg.Client(cluster.primary.url());
-      await reader.connect();
-      await reader.query('BEGIN; SELECT count(*) FROM plants');
-      const kept = await migrate(cluster);
-      await reader.end();
-      if ((await kept.ended) !== 1 || !kept.output.includes('is locked')) throw new Error(`migrate: ${kept.output}`);
+  fault('migrate while a reader keeps the table, and again when it does not', MIGRATES, async (cluster) => {
+    const reader = new pg.Client(cluster.primary.url());
+    await reader.connect();
+    await reader.query('BEGIN; SELECT count(*) FROM plants');
+    const kept = await migrate(cluster);
+    await reader.end();
+    if ((await kept.ended) !== 1 || !kept.output.includes('is locked')) throw new Error(`migrate: ${kept.output}`);
+    await completeMigration(cluster);
+  }),
+  fault('kill -9 of migrate at each of its statements, then migrate', MIGRATES, async (cluster) => {
+    for (let statement = 1, code: unknown = 'SIGKILL'; code === 'SIGKILL'; statement++) {
+      code = await (await migrate(cluster, { KILL_AT: String(statement) })).ended;
+      await until(async () => (await cluster.query(MIGRATING)).length === 0);
+      if (code !== 'SIGKILL' && code !== 0) throw new Error(`migrate ended with ${String(code)}`);
       await completeMigration(cluster);
-    },
-    { createsAll: true, cleanup: undoMigration },
-  ),
-  fault(
-    'kill -9 of migrate at each of its statements, then migrate',
-    async (cluster) => {
-      for (let statement = 1, code: unknown = 'SIGKILL'; code === 'SIGKILL'; statement++) {
-        code = await (await migrate(cluster, { KILL_AT: String(statement) })).ended;
-        await until(async () => (await cluster.query(MIGRATING)).length === 0);
-        if (code !== 'SIGKILL' && code !== 0) throw new Error(`migrate ended with ${String(code)}`);
-        await completeMigration(cluster);
-        await undoMigration(cluster);
-      }
-    },
-    { createsAll: true, cleanup: undoMigration },
-  ),
+      await undoMigration(cluster);
+    }
+  }),
   ...['', ' CONCURRENTLY'].map((how) =>
-    fault(
-      `REINDEX${how} of the table, for 3 s`,
-      (cluster) => repeat(3000, 20, () => cluster.query(`REINDEX TABLE${how} plants`)),
-      { createsAll: true },
+    fault(`REINDEX${how} of the table, for 3 s`, CREATES_ALL, (cluster) =>
+      repeat(3000, 20, () => cluster.query(`REINDEX TABLE${how} plants`)),
     ),
   ),
-  fault(
-    'ALTER TYPE of columns, for 3 s',
-    (cluster) =>
-      repeat(3000, 50, async () => {
-        for (const type of ['varchar(1000)', 'text']) {
-          const changes = ['name', 'tag', 'idempotency_key'].map((column) => `ALTER ${column} TYPE ${type}`);
-          await cluster.query(`ALTER TABLE plants ${changes.join(', ')}`);
-        }
-      }),
-    { createsAll: true },
+  fault('ALTER TYPE of columns, for 3 s', CREATES_ALL, (cluster) =>
+    repeat(3000, 50, async () => {
+      for (const type of ['varchar(1000)', 'text']) {
+        const changes = ['name', 'tag', 'idempotency_key'].map((column) => `ALTER ${column} TYPE ${type}`);
+        await cluster.query(`ALTER TABLE plants ${changes.join(', ')}`);
+      }
+    }),
   ),
-  fault('server set to read-only for 2 s', async ({ primary }) => {
+  fault('server set to read-only for 2 s', {}, async ({ primary }) => {
     await primary.set('default_transaction_read_only', 'on');
     await sleep(2000);
     await primary.set('default_transaction_read_only', 'off');
   }),
-  fault(
-    'address leads to a standby for 2 s; its connections are kept',
-    async ({ address, standby, primary }) => {
-      address.leadTo((standby ?? primary).url('plants'));
-      address.reset();
-      address.restore();
-      await sleep(2000);
-      address.leadTo(primary.url('plants'));
-    },
-    { prepare: (cluster) => cluster.addStandby('async') },
-  ),
-  fault('failover to a synchronous standby', (cluster) => cluster.failOver(), {
-    prepare: (cluster) => cluster.addStandby('sync'),
+  fault('address leads to a standby for 2 s; its connections are kept', ASYNCHRONOUS, async (cluster) => {
+    const { address, primary, standby = primary } = cluster;
+    address.leadTo(standby.url('plants'));
+    address.reset();
+    address.restore();
+    await sleep(2000);
+    address.leadTo(primary.url('plants'));
   }),
-  fault(
-    'synchronous standby away for 8 s, waiting commits cancelled, then failover to it',
-    (cluster) =>
-      failOverLate(cluster, async () => {
-        await sleep(6000);
-        // A commit that is cancelled is not undone: PostgreSQL answers it, with a warning that its standby lacks it.
-        await repeat(1000, 50, () => cancelAll(cluster));
-        await repeat(1000, 50, () => terminateAll(cluster));
-      }),
-    { prepare: (cluster) => cluster.addStandby('sync') },
+  fault('failover to a synchronous standby', SYNCHRONOUS, (cluster) => cluster.failOver()),
+  fault('synchronous standby away for 8 s, waiting commits cancelled, then failover to it', SYNCHRONOUS, (cluster) =>
+    failOverLate(cluster, async () => {
+      await sleep(6000);
+      // A commit that is cancelled is not undone: PostgreSQL answers it, with a warning that its standby lacks it.
+      await repeat(1000, 50, () => cancelAll(cluster));
+      await repeat(1000, 50, () => terminateAll(cluster));
+    }),
   ),
-  fault('failover to an asynchronous standby, 0.5 s behind', (cluster) => failOverLate(cluster, () => sleep(500)), {
-    loses: true,
-    prepare: (cluster) => cluster.addStandby('async'),
-  }),
+  fault('failover to an asynchronous standby, 0.5 s behind', { ...ASYNCHRONOUS, loses: true }, (cluster) =>
+    failOverLate(cluster, () => sleep(500)),
+  ),
 ];

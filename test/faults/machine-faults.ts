@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type Cluster, type Fault, fault } from './cluster.js';
+import { type Cluster, type Fault, fault, type FaultOptions } from './cluster.js';
 import { repeat } from './database-faults.js';
 
 /** Runs a script whose `$1`, `$2` and so on are these arguments. */
@@ -27,133 +27,118 @@ const moveTable = (cluster: Cluster, tablespace: string): Promise<unknown> =>
 /** Of the embedded server. */
 let embeddedFolder = '';
 
+const EMBEDDED: FaultOptions = {
+  prepare: async (cluster) => {
+    await cluster.service[Symbol.asyncDispose]();
+    embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(embeddedFolder, 0o755);
+    await cluster.startEmbedded(embeddedFolder);
+  },
+  cleanup: async (cluster) => {
+    cluster.service.signal('SIGTERM');
+    await cluster.service.ended;
+    await rm(embeddedFolder, { recursive: true });
+    await cluster.startService();
+  },
+};
+const SMALL_HEAP: FaultOptions = {
+  answersAll: true,
+  prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
+  cleanup: (cluster) => cluster.restartService(),
+};
+const SMALL_DISK_FOR_WAL: FaultOptions = {
+  needsRoot: true,
+  prepare: async (cluster) => {
+    await cluster.primary.end('SIGINT');
+    const move =
+      'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
+    await shell(move, walOf(cluster), diskOf(cluster, '112m'));
+    await cluster.primary.start();
+  },
+  cleanup: async (cluster) => {
+    await cluster.primary.end('SIGINT');
+    await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
+    await cluster.primary.start();
+  },
+};
+const SMALL_DISK_FOR_TABLE: FaultOptions = {
+  needsRoot: true,
+  prepare: async (cluster) => {
+    await shell('mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1"', tablespaceOf(cluster), diskOf(cluster, '32m'));
+    await cluster.query(`CREATE TABLESPACE small LOCATION '${tablespaceOf(cluster)}'`);
+    await moveTable(cluster, 'small');
+  },
+  cleanup: async (cluster) => {
+    await moveTable(cluster, 'pg_default');
+    await cluster.query('DROP TABLESPACE small');
+    await shell('umount "$1" && rmdir "$1"', tablespaceOf(cluster));
+  },
+};
+
 /** What the service, its memory, its network and the disks of the database suffer. */
 export const MACHINE_FAULTS: readonly Fault[] = [
-  fault(
-    'kill -9 of the embedded PostgreSQL: the service says so and ends, then a start',
-    async (cluster) => {
-      const { service } = cluster;
-      const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
-      process.kill(parseInt(pid, 10), 'SIGKILL');
-      const code = await service.ended;
-      if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
-        throw new Error(`The service ended with ${code}: ${service.stderr}`);
-      await cluster.startEmbedded(embeddedFolder);
-    },
-    {
-      prepare: async (cluster) => {
-        await cluster.service[Symbol.asyncDispose]();
-        embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
-        // Or root's server, which runs as another user, would have its data outside of it.
-        await chmod(embeddedFolder, 0o755);
-        await cluster.startEmbedded(embeddedFolder);
-      },
-      cleanup: async (cluster) => {
-        cluster.service.signal('SIGTERM');
-        await cluster.service.ended;
-        await rm(embeddedFolder, { recursive: true });
-        await cluster.startService();
-      },
-    },
-  ),
-  fault('kill -9 of the service, then a start', (cluster) => cluster.restartService()),
+  fault('kill -9 of the embedded PostgreSQL: the service says so and ends, then a start', EMBEDDED, async (cluster) => {
+    const { service } = cluster;
+    const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
+    process.kill(parseInt(pid, 10), 'SIGKILL');
+    const code = await service.ended;
+    if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
+      throw new Error(`The service ended with ${code}: ${service.stderr}`);
+    await cluster.startEmbedded(embeddedFolder);
+  }),
+  fault('kill -9 of the service, then a start', {}, (cluster) => cluster.restartService()),
   ...(['SIGTERM', 'SIGHUP'] as const).map((signal) =>
-    fault(
-      `stop of the service (${signal}), then a start`,
-      async (cluster) => {
-        cluster.service.signal(signal);
-        const code = await cluster.service.ended;
-        if (code !== 0) throw new Error(`The service ended with ${code}.`);
-        await cluster.startService();
-      },
-      { answersAll: true },
-    ),
+    fault(`stop of the service (${signal}), then a start`, { answersAll: true }, async (cluster) => {
+      cluster.service.signal(signal);
+      const code = await cluster.service.ended;
+      if (code !== 0) throw new Error(`The service ended with ${code}.`);
+      await cluster.startService();
+    }),
   ),
-  fault(
-    'heap of 128 MB, 64 clients with large bodies for 5 s',
-    async ({ service }) => {
-      // Two bytes a character in memory. Ids below those of the probes: the load's own are positive.
-      let id = -1_000_000_000;
-      const name = `${'x'.repeat(1_000_000)}ж`;
-      const end = performance.now() + 5000;
-      const post = async (): Promise<void> => {
-        while (performance.now() < end) await service.post(JSON.stringify({ id: --id, name }));
-      };
-      await Promise.all(Array.from({ length: 64 }, post));
-      if (!service.isRunning) throw new Error('The service has ended.');
-    },
-    {
-      answersAll: true,
-      prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
-      cleanup: (cluster) => cluster.restartService(),
-    },
-  ),
-  fault('connections lost in the place of an answer, for 2 s', ({ address }) =>
+  fault('heap of 128 MB, 64 clients with large bodies for 5 s', SMALL_HEAP, async ({ service }) => {
+    // Two bytes a character in memory. Ids below those of the probes: the load's own are positive.
+    let id = -1_000_000_000;
+    const name = `${'x'.repeat(1_000_000)}ж`;
+    const end = performance.now() + 5000;
+    const post = async (): Promise<void> => {
+      while (performance.now() < end) await service.post(JSON.stringify({ id: --id, name }));
+    };
+    await Promise.all(Array.from({ length: 64 }, post));
+    if (!service.isRunning) throw new Error('The service has ended.');
+  }),
+  fault('connections lost in the place of an answer, for 2 s', {}, ({ address }) =>
     repeat(2000, 50, () => {
       address.loseAnswers();
     }),
   ),
-  fault('connections reset and refused for 1 s', async ({ address }) => {
+  fault('connections reset and refused for 1 s', {}, async ({ address }) => {
     address.reset();
     await sleep(1000);
     address.restore();
   }),
-  fault('answers trickle, 2 bytes a millisecond, for 3 s', async ({ address }) => {
+  fault('answers trickle, 2 bytes a millisecond, for 3 s', {}, async ({ address }) => {
     address.trickle = 2;
     await sleep(3000);
     address.restore();
   }),
-  fault('black hole for 7 s; then everything held back arrives', async ({ address }) => {
+  fault('black hole for 7 s; then everything held back arrives', {}, async ({ address }) => {
     address.freeze();
     await sleep(7000);
     address.restore();
   }),
-  fault(
-    'disk of the WAL full: PostgreSQL ends, is started with room again',
-    async (cluster) => {
-      await fill(walOf(cluster));
-      // The load alone would need a while for what is left of the present segment.
-      const write = `SELECT pg_logical_emit_message(false, 'faults', repeat('x', 1000000))`;
-      while (await cluster.query(write).catch(() => undefined));
-      await sleep(1000);
-      await empty(walOf(cluster));
-      await cluster.primary.start();
-    },
-    {
-      needsRoot: true,
-      prepare: async (cluster) => {
-        await cluster.primary.end('SIGINT');
-        const move =
-          'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
-        await shell(move, walOf(cluster), diskOf(cluster, '112m'));
-        await cluster.primary.start();
-      },
-      cleanup: async (cluster) => {
-        await cluster.primary.end('SIGINT');
-        await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
-        await cluster.primary.start();
-      },
-    },
-  ),
-  fault(
-    'disk of the table full, for 2 s',
-    async (cluster) => {
-      await fill(tablespaceOf(cluster));
-      await sleep(2000);
-      await empty(tablespaceOf(cluster));
-    },
-    {
-      needsRoot: true,
-      prepare: async (cluster) => {
-        await shell('mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1"', tablespaceOf(cluster), diskOf(cluster, '32m'));
-        await cluster.query(`CREATE TABLESPACE small LOCATION '${tablespaceOf(cluster)}'`);
-        await moveTable(cluster, 'small');
-      },
-      cleanup: async (cluster) => {
-        await moveTable(cluster, 'pg_default');
-        await cluster.query('DROP TABLESPACE small');
-        await shell('umount "$1" && rmdir "$1"', tablespaceOf(cluster));
-      },
-    },
-  ),
+  fault('disk of the WAL full: PostgreSQL ends, is started with room again', SMALL_DISK_FOR_WAL, async (cluster) => {
+    await fill(walOf(cluster));
+    // The load alone would need a while for what is left of the present segment.
+    const write = `SELECT pg_logical_emit_message(false, 'faults', repeat('x', 1000000))`;
+    while (await cluster.query(write).catch(() => undefined));
+    await sleep(1000);
+    await empty(walOf(cluster));
+    await cluster.primary.start();
+  }),
+  fault('disk of the table full, for 2 s', SMALL_DISK_FOR_TABLE, async (cluster) => {
+    await fill(tablespaceOf(cluster));
+    await sleep(2000);
+    await empty(tablespaceOf(cluster));
+  }),
 ];
